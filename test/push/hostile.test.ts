@@ -68,7 +68,7 @@ async function wrong(...args: Parameters<typeof tried>): Promise<string> {
 const status = (code: number, text = '', headers: Record<string, string> = {}) =>
   startStore((response) => response.writeHead(code, { 'content-type': 'text/plain', ...headers }).end(text))
 
-it('the debug log has what is sent and what comes back', async () => {
+it('the debug log has requests and answers', async () => {
   const store = await status(503, `no room, ${SECRET}`)
   logged.length = 0
   await wrong(store.url)
@@ -80,8 +80,8 @@ it('the debug log has what is sent and what comes back', async () => {
   )
 })
 
-describe('a store that says no', () => {
-  it.each([401, 403])('is not asked again: %i', async (code) => {
+describe('a store that refuses', () => {
+  it.each([401, 403])('a refusal is not retried: %i', async (code) => {
     const store = await status(code, 'no such tenant\n')
     expect(await wrong(store.url)).toBe(
       `PushNotAllowed 77: ${store.url}/ingest does not permit the push: HTTP ${code}: no such tenant`,
@@ -125,7 +125,7 @@ describe('a store that says no', () => {
     expect(otlp.error!.hint).toMatch(/ By http:\/\/ it takes a profile whole, or not\.$/)
   })
 
-  it('is quoted out of a message of OTLP', async () => {
+  it('the refusal in an OTLP message is quoted', async () => {
     // google.rpc.Status: 1 code, 2 message.
     const said = Buffer.from('proto: wrong wireType = 2 for field LinkIndex')
     const answer = Buffer.concat([Buffer.of(8, 3, 18, said.length), said])
@@ -160,12 +160,12 @@ describe('a store that says no', () => {
     },
   )
 
-  it('has no path for profiles', async () => {
+  it('a store without a path for profiles is reported', async () => {
     const { error } = await tried((await status(404, '404 page not found\n')).url + OTLP)
     expect(error!.hint).toContain('--feature-gates=service.profilesSupport')
   })
 
-  it.each([401, 422])('and repeats what it was sent is not quoted with it: %i', async (code) => {
+  it.each([401, 422])('a refusal that repeats the token is not quoted with it: %i', async (code) => {
     const store = await startStore((response, _, { headers, url }) => {
       const said = `${headers.authorization} is wrong, and so is ${url.searchParams.get('key')}`
       response.writeHead(code, { 'content-type': 'text/plain' }).end(said)
@@ -178,7 +178,7 @@ describe('a store that says no', () => {
 })
 
 describe('a store that is in trouble', () => {
-  it('is asked once more', async () => {
+  it('a failing store is tried once more', async () => {
     const store = await startStore((response, nth) => response.writeHead(nth === 1 ? 503 : 200).end())
     const { filed, told } = await tried(store.url)
     expect(filed).toBe('com.acme.Main{pid=4711,mode=exact}')
@@ -212,7 +212,7 @@ describe('a store that is in trouble', () => {
     },
   )
 
-  it('is not asked again by OTLP where it has a part: a Pyroscope counts that twice', async () => {
+  it('a partial OTLP push is not retried, since Pyroscope would count it twice', async () => {
     const text =
       'push series with index 1 and id 7 failed: resource_exhausted: push rate limit (4.0 MiB) exceeded'
     const parts = await status(429, text)
@@ -226,7 +226,7 @@ describe('a store that is in trouble', () => {
     expect(whole.received).toHaveLength(2)
   })
 
-  it('is waited for as long as it asks, unless that is long', async () => {
+  it('Retry-After of a store is respected up to a limit', async () => {
     const soon = await status(503, '', { 'retry-after': '0' })
     await tried(soon.url)
     expect(soon.received).toHaveLength(2)
@@ -238,20 +238,20 @@ describe('a store that is in trouble', () => {
     expect(then.received).toHaveLength(1)
   })
 
-  it('is not there: tried twice', async () => {
+  it('an unreachable store is tried twice', async () => {
     const { error, told } = await tried(await closedPort())
     expect(error).toMatchObject({ name: 'PushUnavailable', exitCode: 75 })
     expect(error!.message).toMatch(/no program listens at 127\.0\.0\.1:\d+$/)
     expect(told).toHaveLength(1)
   })
 
-  it('has no address', async () => {
+  it('a store without an address is reported', async () => {
     expect(await wrong('http://jfluid-no-such-host.invalid')).toMatch(
       /^(PushHostUnknown 68: cannot resolve the host|PushUnavailable 75: .* the name) jfluid-no-such-host\.invalid (cannot be resolved now )?\(E\w+\)$/,
     )
   })
 
-  it('has an address that nobody tells at the moment', () => {
+  it('a temporary name server failure is reported', () => {
     const code = (name: string) => Object.assign(new Error(name), { code: name })
     const url = new URL('http://store:4040')
     expect(problemOf(code('ENOTFOUND'), url, 'store')).toMatchObject({ name: 'PushHostUnknown' })
@@ -261,13 +261,13 @@ describe('a store that is in trouble', () => {
   })
 })
 
-describe('a store that keeps silent', () => {
-  it('is left when nothing has come for a while', async () => {
+describe('a silent store', () => {
+  it('a silent store times out', async () => {
     const hung = await startTcp(() => {})
     expect(await wrong(hung, BOUNDS)).toMatch(/^PushUnavailable 75: .*no answer within 0\.15 s$/)
   })
 
-  it('is left when it trickles', async () => {
+  it('a store that answers byte by byte times out', async () => {
     const url = await startTcp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
       const timer = setInterval(() => socket.write('x'), 20)
@@ -278,18 +278,18 @@ describe('a store that keeps silent', () => {
     )
   })
 
-  it('is left when it redirects and redirects, slowly', async () => {
+  it('slow redirects time out', async () => {
     const store = await startStore((response) => {
       setTimeout(() => response.writeHead(307, { location: '/ingest' }).end(), 250)
     })
     expect(await wrong(store.url, { ...PATIENT, wholeMs: 600 })).toMatch(/it was not done within 0\.6 s$/)
   })
 
-  it('is left when packets to it are dropped', async () => {
+  it('dropped packets time out', async () => {
     expect(await wrong(await fullPort(), BOUNDS)).toMatch(/no connection within 0\.15 s$/)
   })
 
-  it('is left when it says nothing of TLS', async () => {
+  it('a silent TLS handshake times out', async () => {
     const hung = await startTcp(() => {})
     expect(await wrong(hung.replace('http:', 'https:'), BOUNDS)).toMatch(/no connection within 0\.15 s$/)
   })
@@ -307,14 +307,14 @@ describe('a store that keeps silent', () => {
   const posted = (url: string, body: readonly Uint8Array[], bounds: typeof BOUNDS) =>
     post({ url: new URL(url), headers: {}, body }, url, new AbortController().signal, bounds)
 
-  it('and takes little of a large profile', async () => {
+  it('a store that reads little of a large profile times out', async () => {
     const url = await startTcp((socket) => socket.pause())
     const { body, asked } = large()
     await expect(posted(url, body, { ...PATIENT, idleMs: 150 })).rejects.toThrow(/no answer within 0\.15 s$/)
     expect(asked()).toBeLessThan(60)
   })
 
-  it('and takes all of a large profile: no word of Node comes in between', async () => {
+  it('a store that reads a large profile slowly gets no premature timeout', async () => {
     const warnings: Error[] = []
     const warned = (warning: Error) => warnings.push(warning)
     process.on('warning', warned)
@@ -327,14 +327,14 @@ describe('a store that keeps silent', () => {
     expect(warnings).toEqual([])
   })
 
-  it('is left at once when the user wants to go', async () => {
+  it('the user can cancel a push at once', async () => {
     const stop = new AbortController()
     const url = await startTcp(() => stop.abort())
     expect(await wrong(url, PATIENT, stop.signal)).toMatch(/PushUnavailable 75: .*the push was interrupted$/)
     expect(await wrong(url, PATIENT, stop.signal)).toMatch(/the push was interrupted$/)
   })
 
-  it('also between two tries', async () => {
+  it('the user can cancel a push between two attempts', async () => {
     const stop = new AbortController()
     const store = await status(503)
     const bounds = { ...PATIENT, pauseMs: 60_000 }
@@ -348,30 +348,30 @@ describe('a store that keeps silent', () => {
   })
 })
 
-describe('what is no store', () => {
-  it('closes the connection', async () => {
+describe('servers that are no store', () => {
+  it('a closed connection is reported', async () => {
     const url = await startTcp((socket) => socket.destroy())
     expect(await wrong(url)).toMatch(/^PushUnavailable 75: .*closed the connection without an answer$/)
   })
 
-  it('closes it in the middle of its answer', async () => {
+  it('a connection closed during the answer is reported', async () => {
     const url = await startTcp((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nxx'))
     expect(await wrong(url)).toMatch(/^PushUnavailable 75: .*ended in the middle$/)
   })
 
-  it('speaks something else', async () => {
+  it('another protocol is reported', async () => {
     const url = await startTcp((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
     expect(await wrong(url)).toMatch(/^PushNotUnderstood 76: .*its answer is not HTTP$/)
   })
 
-  it('speaks no TLS', async () => {
+  it('a server without TLS is reported', async () => {
     const url = await startTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     expect(await wrong(url.replace('http:', 'https:'))).toMatch(
       /^PushNotUnderstood 76: .*no secure connection/,
     )
   })
 
-  it('answers without end', async () => {
+  it('an endless answer is cut off', async () => {
     let sent = 0
     const store = await startStore((response) => {
       const more = (): void => {
@@ -384,7 +384,7 @@ describe('what is no store', () => {
     expect(sent).toBeLessThan(64 << 20)
   })
 
-  it('answers with a web page', async () => {
+  it('a web page as an answer is reported', async () => {
     const store = await status(200, '<html>', { 'content-type': 'text/html; charset=utf-8' })
     expect(await wrong(store.url)).toMatch(/^PushNotUnderstood 76: .*web page$/)
   })
@@ -408,7 +408,7 @@ describe('a redirect', () => {
   const to = (location: string, code = 307) =>
     startStore((response) => response.writeHead(code, { location }).end())
 
-  it('to another host is not followed: nobody else gets profile and token', async () => {
+  it('a redirect to another host is not followed, so that no other host gets profile and token', async () => {
     const other = await startStore()
     const store = await to(`${other.url}/ingest?token=x`)
     const { error } = await tried(store.url)
@@ -419,7 +419,7 @@ describe('a redirect', () => {
     expect(await wrong(repeating.url)).toContain(`${other.url}/of/***, to which`)
   })
 
-  it('to the same place is, with all that was sent', async () => {
+  it('a redirect on the same host is followed with the whole request', async () => {
     const store = await startStore((response, _, { url }) =>
       url.pathname === '/ingest'
         ? response.writeHead(308, { location: '/new/ingest?a=b' }).end()
@@ -455,18 +455,18 @@ describe('an answer by OTLP', () => {
   const text = (said: string) => [0x12, said.length, ...Buffer.from(said)]
   const partial = (...bytes: number[]) => Uint8Array.of(0x0a, bytes.length, ...bytes)
 
-  it('of nothing, or of a partial success that says nothing, is all right', async () => {
+  it('an empty OTLP answer, or an empty partial success, is a success', async () => {
     expect((await answered('')).filed).toBeDefined()
     expect((await answered(partial())).filed).toBeDefined()
   })
 
-  it('that some were left out is an error', async () => {
+  it('an OTLP answer with rejected profiles is an error', async () => {
     const { error } = await answered(partial(0x08, 2, ...text('too old')))
     expect(error).toMatchObject({ name: 'PushRefused', exitCode: 69 })
     expect(error!.message).toMatch(/it rejected 2 profiles: too old$/)
   })
 
-  it('with a word for the user is told', async () => {
+  it('an OTLP answer with a message is shown', async () => {
     const { filed, told } = await answered(partial(...text('slow \x1bdown')))
     expect(filed).toBeDefined()
     expect(told.at(-1)).toMatch(/ says: slow \?down$/)
@@ -482,7 +482,7 @@ describe('an answer by OTLP', () => {
     expect((await answered(body)).error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
   })
 
-  it('of a store that knows no such path says so', async () => {
+  it('an OTLP store without the path is reported', async () => {
     const store = await status(404)
     const { error } = await tried(store.url + OTLP)
     expect(error).toMatchObject({
@@ -492,7 +492,7 @@ describe('an answer by OTLP', () => {
   })
 })
 
-it('sends no second request on a connection, and leaves none behind', async () => {
+it('each request has its own connection, and none stays open', async () => {
   const closed: Promise<unknown>[] = []
   const url = await startTcp((socket) => {
     closed.push(once(socket, 'close'))

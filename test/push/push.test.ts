@@ -55,8 +55,8 @@ function random(): { profile: Profile; calls: number; timeNs: number } {
   }
 }
 
-describe('to a Pyroscope', () => {
-  it('goes a form with pprof, to /ingest, with its name, labels and time', async () => {
+describe('push to Pyroscope', () => {
+  it('Pyroscope gets a form with pprof at /ingest, with name, labels and time', async () => {
     const { request, filed } = await pushed(profileOf(SMALL), {
       name: 'shop/checkout',
       labels: ['region=eu-west', 'note=a b=c'],
@@ -76,14 +76,14 @@ describe('to a Pyroscope', () => {
     expect(Object.keys(config)).toEqual(['calls', 'time'])
   })
 
-  it('has no negative values, which a Pyroscope drops with their calls', async () => {
+  it('a push has no negative values, which Pyroscope drops with their calls', async () => {
     const { request } = await pushed(profileOf(SMALL))
     expect(lines(await ingested(request))).toEqual([
       ...['main 1 10', 'main;work 2 54', 'main;work;main 1 0', 'main;other 1 0'],
     ])
   })
 
-  it('sums up to the calls and the time of the profile', async () => {
+  it('sums of the push equal calls and time of the profile', async () => {
     const { profile, calls, timeNs } = random()
     const { request } = await pushed(profile)
     const { samples } = await ingested(request)
@@ -92,7 +92,7 @@ describe('to a Pyroscope', () => {
     expect(Math.abs(sum(1) - timeNs)).toBeLessThanOrEqual(1)
   })
 
-  it('averages what is alive', async () => {
+  it('live objects are averaged', async () => {
     const profile = profileOf('main 1x 1ns')
     const metrics = {
       ...profile.merged.metrics,
@@ -106,12 +106,12 @@ describe('to a Pyroscope', () => {
   })
 })
 
-describe('by OTLP', () => {
+describe('push by OTLP', () => {
   const path = '/v1development/profiles'
   const read = async (profile: Profile, given: Given = {}): Promise<Otlp> =>
     otlpOf((await pushed(profile, { path, ...given })).request)
 
-  it('goes a compressed message, a profile for each kind of value, with what it is of', async () => {
+  it('OTLP gets a compressed message with a profile per kind of value', async () => {
     const { request } = await pushed(profileOf(SMALL), { path, name: 'shop', labels: ['region=eu'] })
     expect(request.url.href).toBe('http://store/v1development/profiles')
     expect(request.headers).toMatchObject({
@@ -138,13 +138,13 @@ describe('by OTLP', () => {
     expect(systemNames).toContain('com.acme.App.work(I)V')
   })
 
-  it('begins each table with what stands for nothing', async () => {
+  it('each OTLP table begins with an empty entry', async () => {
     const { firsts } = await read(profileOf(SMALL))
     // A link has 16 and 8 zero bytes, each with a tag and a length.
     expect(firsts).toEqual([0, 0, 0, 28, 0, 0])
   })
 
-  it('has the same id whenever it is pushed, and another for each kind and profile', async () => {
+  it('an OTLP profile has the same id at every push, unique per kind and profile', async () => {
     const ids = async (profile: Profile) => (await read(profile)).profiles.map(({ id }) => id)
     const [once, again] = [await ids(profileOf(SMALL)), await ids(profileOf(SMALL))]
     expect(again).toEqual(once)
@@ -158,7 +158,7 @@ describe('by OTLP', () => {
     expect(new Set(all.flat()).size).toBe(8)
   })
 
-  it('gives others their turn before there is a byte of a large tree', () => {
+  it('encoding a large tree yields to other work', () => {
     const { profile } = random()
     const url = new URL('http://store')
     const pauses: number[] = []
@@ -169,7 +169,7 @@ describe('by OTLP', () => {
     expect(pauses.length).toBeGreaterThan(3) // blocks of stacks, and of samples of two kinds
   })
 
-  it('sums up to the calls and the time of the profile', async () => {
+  it('sums of the push equal calls and time of the profile', async () => {
     const { profile, calls, timeNs } = random()
     const { profiles } = await read(profile)
     const sums = profiles.map(({ samples }) => samples.reduce((all, { value }) => all + value, 0))
@@ -177,12 +177,12 @@ describe('by OTLP', () => {
     expect(Math.abs(sums[1]! - timeNs)).toBeLessThanOrEqual(1)
   })
 
-  it('has values beyond 32 bits', async () => {
+  it('OTLP holds values beyond 32 bits', async () => {
     const { profiles } = await read(profileOf('main 1x 4503599627370497ns'))
     expect(otlpLines(profiles[1]!)).toEqual(['main 4503599627370497'])
   })
 
-  it('of a recursion 600 deep has stacks of bounded length', async () => {
+  it('OTLP stacks of a recursion 600 deep have bounded length', async () => {
     const { profiles } = await read(profileOfTree(chain(600), profileOf('deep 1x 1ns').methodNames))
     const last = profiles[0]!.samples.at(-1)!.stack
     expect(last).toHaveLength(513)
@@ -215,21 +215,21 @@ describe('by OTLP', () => {
   })
 })
 
-describe('what a profile is filed under', () => {
+describe('name and labels of a pushed profile', () => {
   const named = async (mainClass: string, labels: readonly string[] = []) => {
     const profile = profileOf('main 1x 1ns')
     const { filed } = await pushed({ ...profile, target: { ...profile.target, mainClass } }, { labels })
     return filed
   }
 
-  it('is the main class, or the name of a jar, in letters that a store takes', async () => {
+  it('the service name is the main class or jar, in allowed characters', async () => {
     expect(await named('shop.Main')).toBe('shop.Main{pid=4711,mode=exact}')
     expect(await named('/opt/shop/server-1.2.jar')).toBe('server-1.2{pid=4711,mode=exact}')
     expect(await named('große Töne{}')).toBe('gro_e_T_ne__{pid=4711,mode=exact}')
     expect(await named('')).toBe('jvm{pid=4711,mode=exact}')
   })
 
-  it('has labels of the user in place of those of the same name, and none that are empty', async () => {
+  it('labels of the user replace labels of the same name, and empty ones are omitted', async () => {
     expect(await named('A', ['pid=', 'mode=nightly'])).toBe('A{mode=nightly}')
   })
 })
@@ -241,7 +241,7 @@ describe('credentials come from the environment', () => {
     return { authorization, tenant }
   }
 
-  it('as a bearer, a user with a password, a tenant', async () => {
+  it('credentials are a bearer token, user and password, or a tenant', async () => {
     expect(await sent({})).toEqual({})
     expect(await sent({ JFLUID_PUSH_TOKEN: 'abc' })).toEqual({ authorization: 'Bearer abc' })
     expect(await sent({ JFLUID_PUSH_USER: '42', JFLUID_PUSH_TOKEN: 'abc' })).toEqual({
@@ -298,7 +298,7 @@ describe('an address', () => {
   })
 })
 
-describe('a name or a label that a store would not keep is refused', () => {
+describe('invalid names and labels are refused', () => {
   it.each(['', 'a b', 'a{}', 'ä', 'x'.repeat(201)])('the name of a service %j', (name) => {
     expect(() => parseLabels([`service_name=${name}`])).toThrow(
       expect.objectContaining({ name: 'BadLabel' }) as Error,
@@ -325,7 +325,7 @@ describe('a name or a label that a store would not keep is refused', () => {
     expect(() => parseLabels([label])).toThrow(expect.objectContaining({ name: 'BadLabel' }) as Error)
   })
 
-  it('twice the same', () => {
+  it('a repeated label is refused', () => {
     expect(() => parseLabels(['a=1', 'a=2'])).toThrow(/two labels have this name/)
   })
 })

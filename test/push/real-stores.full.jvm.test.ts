@@ -97,7 +97,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope'
     store = await startPyroscope(PYROSCOPE!)
   }, 180_000)
 
-  it.each(CASES)('has of %s what was pushed, and names it', async (what, make) => {
+  it.each(CASES)('the store has the pushed %s, with names', async (what, make) => {
     const service = `pprof/${what.replaceAll(' ', '-')}`
     const { types, samples } = await ingested(await pushed(store.url, now(make()), service))
     const kept = await store.types(service)
@@ -109,7 +109,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope'
     }
   })
 
-  it.each(CASES)('has of %s what was pushed by OTLP', async (what, make) => {
+  it.each(CASES)('the store has %s pushed by OTLP', async (what, make) => {
     const service = `otlp/${what.replaceAll(' ', '-')}`
     const { profiles } = otlpOf(await pushed(`otlp+${store.url}`, now(make()), service))
     const names = profiles.map(
@@ -125,7 +125,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope'
     }
   })
 
-  it.each(jdks)('has the calls of a JVM on JDK $version as its file has them, and the times', async (jdk) => {
+  it.each(jdks)('the store has calls and times of a JVM on JDK $version as in its file', async (jdk) => {
     const service = `jvm/${jdk.version}`
     const file = await recorded(jdk, store.url, service)
     const calls = await store.costs(service, 'time:calls:count::')
@@ -185,7 +185,7 @@ describeCollector('an OpenTelemetry Collector', () => {
     return { url, sent }
   }
 
-  it.each(CASES)('understands %s', async (what, make) => {
+  it.each(CASES)('the collector accepts %s', async (what, make) => {
     const { url, sent } = await collector()
     const profile = now(make())
     const service = `shop/${what.replaceAll(' ', '-')}`
@@ -202,7 +202,7 @@ describeCollector('an OpenTelemetry Collector', () => {
     })
   })
 
-  it.each(jdks)('understands a JVM on JDK $version call by call', async (jdk) => {
+  it.each(jdks)('the collector accepts a JVM on JDK $version, call by call', async (jdk) => {
     const { url, sent } = await collector()
     const file = await recorded(jdk, url, 'shop')
     const { profiles } = sent()

@@ -42,12 +42,12 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
 ]
 
 describe('what a command line takes', () => {
-  it('is all tried', () => {
+  it('every option of a command line is tried', () => {
     const options = withOptions(new Command(), 'session').options.filter(({ hidden }) => !hidden)
     expect(ENDS.map(([option]) => option).sort()).toEqual(options.map(({ long }) => long).sort())
   })
 
-  it.each(ENDS)('%s goes over as it is', (option, ...values) => {
+  it.each(ENDS)('%s is sent unchanged', (option, ...values) => {
     for (const words of values.length === 0 ? [[option]] : values.map((value) => [option, value])) {
       const flags = sent(...words)
       expect(flagsFromAfar(flags)).toEqual(flags)
@@ -75,7 +75,7 @@ it.each([
   expect(() => flagsFromAfar({ ...sent(), [name]: value })).toThrow(Malformed)
 })
 
-it('what is no option of a session does not matter, and those that a client must have are asked for', () => {
+it('other options are ignored, and required ones are requested', () => {
   expect(flagsFromAfar({ ...sent(), duration: '5s', place: { x: 1 } })).toEqual(sent())
   expect(() => flagsFromAfar({ root: ['a.B.c'] })).toThrow(Malformed)
 })

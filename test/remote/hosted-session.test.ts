@@ -43,7 +43,7 @@ function onTerminal(): void {
   }
 }
 
-it('of several JVMs in a container none is taken, and nobody at the terminal of the proxy is asked which', async () => {
+it("with several JVMs in a container none is chosen, without a question at the proxy's terminal", async () => {
   onTerminal()
   const session = new HostedSession()
   await expect(session.operations.find!({ target: 'container:shop' })).rejects.toThrow(

@@ -44,7 +44,7 @@ const LARGE = profileOf(
   `main 2x 10ns ( ${Array.from({ length: 2000 }, (_, i) => `work${'-'.repeat(50)}${i} ${i + 1}x ${7 * i + 3}ns`).join(' ')} )`,
 )
 
-it('what a session would have lost is kept by the client, at the place that the proxy says', async () => {
+it('the client saves what a session would have lost, at the path named by the proxy', async () => {
   expect(encodeProfile(LARGE).length).toBeGreaterThan(PIECE_BYTES)
   let isLost = true
   const session = await hosted({
@@ -68,7 +68,7 @@ it('what a session would have lost is kept by the client, at the place that the 
   expect(kept).toHaveLength(1)
 })
 
-it('what is steered is done there, and what it says is told', async () => {
+it('steering is executed by the proxy, and its messages are shown', async () => {
   const done: unknown[] = []
   const steered = (what: string) => async (text: string) => {
     done.push([what, text])
@@ -96,7 +96,7 @@ it('what is steered is done there, and what it says is told', async () => {
   await expect(session.steer('all' as 'add', 'x')).rejects.toThrow(/to all something/)
 })
 
-it('exact times are asked for there, with what they cost first', async () => {
+it('exact times are requested from the proxy, after showing their cost', async () => {
   const asked: string[] = []
   const session = await hosted({
     pauseToTime: async (text: string) => {

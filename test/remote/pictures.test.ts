@@ -55,7 +55,7 @@ function viewOf(snapshot: () => Snapshot): HostedView {
   return new HostedView({ generation: 0 }, source as unknown as LiveSource)
 }
 
-it(`pictures of ${THREADS} busy threads take no more than the link is to bear`, async () => {
+it(`pictures of ${THREADS} busy threads stay below the link's limit`, async () => {
   let call = 0
   const view = viewOf(() => snapshotOf(THREADS, ++call))
   const pace = new Pace()
@@ -68,7 +68,7 @@ it(`pictures of ${THREADS} busy threads take no more than the link is to bear`, 
   }
 })
 
-it('all of them come, as they are, and those that have ended go; what is as before is not told again', async () => {
+it('all threads arrive, ended ones are removed, and unchanged data is not sent again', async () => {
   const threadCount = 600 // more than fit into one picture
   let now = snapshotOf(threadCount, 1)
   const view = viewOf(() => now)
@@ -136,7 +136,7 @@ function steered(rows: () => ByHandRow[], isLeftOut: (id: number) => boolean) {
   return { there, facts, answers, session: () => RemoteSession.start(caller, 7, {} as never) }
 }
 
-it('what is left out by hand is told once, what comes of it as it changes, and all anew with another root', async () => {
+it('an exclusion is sent once, its effect as it changes, and everything again with another root', async () => {
   const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
   let rows: ByHandRow[] = []
   let leftOut = new Set<number>()
@@ -166,7 +166,7 @@ it('what is left out by hand is told once, what comes of it as it changes, and a
   expect(source.steering!.textOf(2, 'method')).toBe(null)
 })
 
-it('what was steered is known when it is said, though nobody asks for a picture', async () => {
+it('the effect of steering is known with its answer, without a picture', async () => {
   const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
   let rows: ByHandRow[] = []
   const { answers, session } = steered(
@@ -190,7 +190,7 @@ it('what was steered is known when it is said, though nobody asks for a picture'
   expect(seen()).toEqual([[row], true])
 })
 
-it('another root is said to be recorded once it is what is shown', async () => {
+it('a change of root is reported once its tree is shown', async () => {
   const { there, answers, session } = steered(
     () => [],
     () => false,
@@ -208,7 +208,7 @@ it('another root is said to be recorded once it is what is shown', async () => {
   expect(source.steering!.generation).toBe(1)
 })
 
-it('what was recorded before a change of roots that failed comes over, and is where the proxy was told', async () => {
+it('the earlier recording is transferred after a failed change of roots', async () => {
   const { answers, session } = steered(
     () => [],
     () => false,
@@ -243,7 +243,7 @@ it('what was recorded before a change of roots that failed comes over, and is wh
   expect(readdirSync(directory)).toHaveLength(1)
 })
 
-it('a profile whose pieces are shorter or longer than they should be is none', async () => {
+it('a profile with pieces of wrong length is refused', async () => {
   for (const length of [0, 10, 65_537]) {
     const answers: Readonly<Record<string, unknown>> = {
       start: '{"pid":1,"timesRegions":false,"matches":[]}',
@@ -256,7 +256,7 @@ it('a profile whose pieces are shorter or longer than they should be is none', a
   }
 })
 
-it('an answer that is no object is that of no proxy', async () => {
+it('an answer that is not an object is refused', async () => {
   const caller = { where: 'test://there', ask: async () => 'null' }
   await expect(RemoteSession.start(caller as unknown as Caller, 1, {} as never)).rejects.toBeInstanceOf(
     NotAProxy,

@@ -30,7 +30,7 @@ function connected(to: number | string): Socket {
   return socket
 }
 
-it('a listener whose connections say nothing has its clients, and new ones', async () => {
+it('a listener with silent connections keeps its clients and accepts new ones', async () => {
   const { port, key } = await startListener()
   const way = tcpWay(remoteAddress(`tcp://127.0.0.1:${port}/1`)!, Buffer.from(key, 'base64url'))
   const client = async () => {
@@ -56,7 +56,7 @@ async function session(grace: string): Promise<{ process: JavaProcess; tmp: stri
   return { process: process_, tmp, path: join(tmp, `jfluid-proxy-${process.getuid?.()}`, NAME) }
 }
 
-it('the process of a session ends where nobody has come but one who says nothing of ours', async () => {
+it("a session's process ends if only an invalid client has connected", async () => {
   const { process: own, tmp, path } = await session('300ms')
   const socket = connected(path)
   socket.write(Buffer.alloc(64, 7))
@@ -65,7 +65,7 @@ it('the process of a session ends where nobody has come but one who says nothing
   expect(readdirSync(tmp)).toEqual([])
 })
 
-it('the process of a session that is told to end does, though its client is there, and leaves no file', async () => {
+it("a session's process ends on request while its client is connected, and leaves no file", async () => {
   const { process: own, tmp, path } = await session('10m')
   const socket = connected(path)
   socket.write(encodeFrame(['hello', PROTOCOL, packageVersion(), NAME, false]))

@@ -134,7 +134,7 @@ function deferred<T>() {
 }
 
 describe('a request', () => {
-  it('is done once, and has its answer, though connections are cut before it', async () => {
+  it('a request is executed once and answered, although connections break before', async () => {
     const begun = deferred<void>()
     const answer = deferred<string>()
     let done = 0
@@ -157,7 +157,7 @@ describe('a request', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 0 })
   })
 
-  it('that is made while there is no connection is done by the next', async () => {
+  it('a request made without a connection is executed on the next connection', async () => {
     const there = await proxy({ twice: async (args) => 2 * (args as number) })
     const caller = await called(there)
     there.isUp = false
@@ -170,7 +170,7 @@ describe('a request', () => {
     expect([caller.lostForMs, caller.problem]).toEqual([null, null])
   })
 
-  it('is done also where more are made while there is no connection than a proxy takes at a time', async () => {
+  it('more requests than a proxy accepts at a time, made without a connection, are all executed', async () => {
     const there = await proxy({ twice: async (args) => 2 * (args as number) })
     const caller = await called(there)
     there.isUp = false
@@ -183,7 +183,7 @@ describe('a request', () => {
     expect(there.sockets.length).toBe(2)
   })
 
-  it('that is one too many is refused, and others go on', async () => {
+  it('one request too many is refused, and others continue', async () => {
     const answers = deferred<string>()
     const there = await proxy({ slow: () => answers.promise })
     const { socket, next } = await spoken(there)
@@ -197,7 +197,7 @@ describe('a request', () => {
     expect(await next()).toEqual([1, true, 'done'])
   })
 
-  it('of an operation that is not, or that fails otherwise than it should, is answered with an error, and others go on', async () => {
+  it('an unknown or failing operation is answered with an error, and others continue', async () => {
     const there = await proxy({
       breaks: () => Promise.reject(new TypeError('a defect')),
       works: async () => 'well',
@@ -212,13 +212,13 @@ describe('a request', () => {
 })
 
 describe('a session', () => {
-  it('is given up where each connection goes before anything has come by it', async () => {
+  it('a session is given up if every connection closes before any data', async () => {
     const way = await saying(encodeFrame(['hello', PROTOCOL, '1.2.3']))
     const caller = await Caller.connect(way, '1.2.3', 300)
     await expect(caller.ask('status')).rejects.toBeInstanceOf(ProxyLost)
   })
 
-  it('is given up at once where another proxy answers, with another key', async () => {
+  it('a session is given up at once if another proxy with another key answers', async () => {
     const there = await proxy({ ended: () => new Promise(() => {}) })
     const caller = await called(there)
     const ended = caller.ask('ended')
@@ -233,7 +233,7 @@ describe('a session', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('is closed when its client has been away for too long, who hears that it is gone', async () => {
+  it('a session is closed when its client has been away too long, which the client is told', async () => {
     const there = await proxy({ ended: () => new Promise(() => {}) }, { graceMs: 50 })
     const caller = await called(there)
     const ended = caller.ask('ended')
@@ -245,7 +245,7 @@ describe('a session', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('that cannot be closed, by a defect, is told of, and others go on', async () => {
+  it('a session that cannot be closed is reported, and others continue', async () => {
     const defect = new TypeError('a defect')
     const close = () => Promise.reject(defect)
     const there = await proxy({ works: async () => 'well' }, { graceMs: 50, close })
@@ -255,7 +255,7 @@ describe('a session', () => {
     expect(await other.ask('works')).toBe('well')
   })
 
-  it('whose proxy ends is over when its client has taken what was recorded, and the client hears why', async () => {
+  it('when the proxy ends, a session ends after its client has received the recording and the reason', async () => {
     const told = deferred<string>()
     const operations = { ended: () => told.promise, piece: async () => 'all of it' }
     const end = async (reason: string) => {
@@ -282,7 +282,7 @@ describe('a session', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('whose proxy ends is not kept for a client that takes nothing, or has nothing to take, or has gone', async () => {
+  it('when the proxy ends, a session does not wait for a client without pending data', async () => {
     const ending = (isMore: boolean) => proxy({}, { end: async () => isMore })
     const [slow, idle, gone] = [await ending(true), await ending(false), await ending(true)]
     for (const there of [slow, idle]) await called(there)
@@ -297,7 +297,7 @@ describe('a session', () => {
     for (const { sessions } of [slow, idle, gone]) expect(sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('is not opened where there are too many, and those that come back have theirs', async () => {
+  it('a session above the limit is refused, and returning clients keep theirs', async () => {
     const there = await proxy({ works: async () => 'well' })
     const callers: Caller[] = []
     for (let i = 0; i < 64; i++) callers.push(await called(there))
@@ -312,7 +312,7 @@ describe('a session', () => {
     await called(there)
   })
 
-  it('is not opened for another version, which both are told', async () => {
+  it('a session of another version is refused on both sides', async () => {
     const there = await proxy({})
     const error = await called(there, '1.2.4').catch((it: unknown) => it)
     expect(error).toMatchObject({
@@ -337,8 +337,8 @@ async function saying(...bytes: readonly Uint8Array[]): Promise<Way> {
   return wayTo(path, () => true)
 }
 
-describe('who speaks otherwise', () => {
-  it('is no proxy', async () => {
+describe('a peer with another protocol', () => {
+  it('another program is not accepted as a proxy', async () => {
     const says = async (...bytes: Uint8Array[]) => await Caller.connect(await saying(...bytes), '1.2.3')
     await expect(says(Buffer.from('Welcome to shop7\n'))).rejects.toThrow(
       /no jfluid proxy answers at .*: it sent "Welcome/,
@@ -353,7 +353,7 @@ describe('who speaks otherwise', () => {
     await expect(says(large)).rejects.toBeInstanceOf(NotAProxy)
   })
 
-  it('ends a session that has begun, with an error of ours', async () => {
+  it('invalid data ends a running session with a jfluid error', async () => {
     const greeting = encodeFrame(['hello', PROTOCOL, '1.2.3'])
     for (const answer of [
       ['x', true, 1],
@@ -365,7 +365,7 @@ describe('who speaks otherwise', () => {
     }
   })
 
-  it('is not heard by a proxy, whose sessions go on', async () => {
+  it('a proxy ignores invalid data, and its sessions continue', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     const there = await proxy({ works: async () => 'well' })
@@ -388,7 +388,7 @@ describe('who speaks otherwise', () => {
     expect(caller.lostForMs).toBeNull()
   })
 
-  it('and takes nothing of what it asks for is left', async () => {
+  it('a peer that reads no answers is disconnected', async () => {
     const large = Buffer.alloc(2 << 20)
     const there = await proxy({ large: async () => large })
     const { socket } = await spoken(there)
@@ -398,7 +398,7 @@ describe('who speaks otherwise', () => {
     await closed
   })
 
-  it('is not waited for: what has no end is cut off', async () => {
+  it('endless data is cut off', async () => {
     const there = await proxy({})
     const socket = connect(there.path)
     socket.on('error', () => {}) // it is closed under our hands

@@ -69,8 +69,8 @@ async function failing(
   return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b' })
 }
 
-describe('a root that cannot be recorded there', () => {
-  it('what was recorded before is kept here, at the place that is told', async () => {
+describe('a root that cannot be recorded by the proxy', () => {
+  it('the earlier recording is saved by the client, at the reported path', async () => {
     const session = await failing(RECORDED)
     const kept: Profile[] = []
     const changed = session.changeRoot('a.B.d', PLACE, async (profile) => {
@@ -83,7 +83,7 @@ describe('a root that cannot be recorded there', () => {
     expect(kept.map(encodeProfile)).toEqual([RECORDED])
   })
 
-  it('where it is elsewhere, or nowhere, that is added', async () => {
+  it('the message names another path, or none', async () => {
     const session = await failing(RECORDED)
     const elsewhere = session.changeRoot('a.B.d', PLACE, async () => 'out/jfluid-7-2.jfluid')
     await expect(elsewhere).rejects.toThrow(/: no room; .*; it is in out\/jfluid-7-2\.jfluid instead$/)
@@ -93,7 +93,7 @@ describe('a root that cannot be recorded there', () => {
     await expect(nowhere).rejects.toThrow(/: no room; .*; it is lost: the disk is full$/)
   })
 
-  it('where nothing would be lost nothing comes', async () => {
+  it('without a loss nothing is transferred', async () => {
     const session = await failing(null)
     const changed = session.changeRoot('a.B.d', PLACE, async () => {
       throw new Error('there is nothing to keep')
@@ -103,7 +103,7 @@ describe('a root that cannot be recorded there', () => {
     )
   })
 
-  it('a proxy that says otherwise that nothing has changed is not asked for anything', async () => {
+  it('a proxy that reports no change is not asked for a recording', async () => {
     const session = await failing(RECORDED, () => new CannotChangeRoots('no room'))
     const changed = session.changeRoot('a.B.d', PLACE, async () => {
       throw new Error('there is nothing to keep')
@@ -120,7 +120,7 @@ describe('a root that cannot be recorded there', () => {
     ['nowhere', () => Promise.reject(new Error('full')), 'the earlier recording is lost (no room)'],
     ['there', async () => PLACE, `the earlier recording is in ${PLACE} (no room)`],
   ]
-  it.each(KEPT)('the profile that follows says that it is %s', async (_, keep, words) => {
+  it.each(KEPT)('the following profile is marked as %s', async (_, keep, words) => {
     const session = await failing(RECORDED)
     await expect(session.changeRoot('a.B.d', PLACE, keep)).rejects.toThrow(/no room/)
     const { warnings } = await session.profileSoFar('a test')

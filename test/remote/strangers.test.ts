@@ -41,7 +41,7 @@ function flood(to: Strangers, count: number, bytesRead: number): Connection[] {
 
 const alive = (all: readonly Connection[]) => all.filter(({ isGone }) => !isGone)
 
-it('a flood from one address, silent or not, leaves those of others, and there are never too many', () => {
+it('many connections from one address do not displace other addresses, and the total is limited', () => {
   for (const bytesRead of [0, 224]) {
     const strangers = new Strangers()
     const client = new Connection('10.0.0.7', 1)
@@ -54,7 +54,7 @@ it('a flood from one address, silent or not, leaves those of others, and there a
   }
 })
 
-it('of one address those go first that have said nothing for a second, the oldest of them first', () => {
+it('of one address connections silent for a second are closed first, oldest first', () => {
   let now = 0
   const strangers = new Strangers(
     () => 0,
@@ -70,7 +70,7 @@ it('of one address those go first that have said nothing for a second, the oldes
   expect([client, ...more].map(({ isGone }) => isGone)).toEqual([false, false, false, false])
 })
 
-it('who has shown the key, and who has gone, holds no place', () => {
+it('authenticated and closed connections do not count', () => {
   const strangers = new Strangers()
   const all = flood(strangers, MOST, 224)
   const [first, second, ...others] = all

@@ -30,7 +30,7 @@ function pair() {
 }
 
 describe('a tree as updates', () => {
-  it('is the same at the other end, in whatever order its children come', () => {
+  it('a transferred tree is equal at the other end, for any order of children', () => {
     const { send, mirror } = pair()
     const a = context(2, 5, 50)
     const b = context(3, 7, 70, [context(2, 1, 10)])
@@ -40,7 +40,7 @@ describe('a tree as updates', () => {
     expect(linesOf(mirror.tree())).toEqual(linesOf(later))
   })
 
-  it('takes a few bytes where nothing has changed, and some ten for a context that has', () => {
+  it('an unchanged tree takes a few bytes, a changed context about ten', () => {
     const { send } = pair()
     const nodes = Array.from({ length: 1000 }, (_, i) => context(i + 2, 1, 1000))
     const top = context(1, 1, 0, nodes)
@@ -53,7 +53,7 @@ describe('a tree as updates', () => {
     expect(send(treeOf([top]))).toBe(14)
   })
 
-  it('forgets what has gone, and what hung below it', () => {
+  it('removed nodes are forgotten with their subtrees', () => {
     const { send, mirror } = pair()
     send(treeOf([context(1, 1, 1, [context(2, 1, 1, [context(3, 1, 1)]), context(4, 1, 1)])]))
     const less = treeOf([context(1, 1, 1, [context(4, 2, 2)])])
@@ -63,14 +63,14 @@ describe('a tree as updates', () => {
     expect(mirror.tree().count).toBe(0)
   })
 
-  it('tells each method when a node of it goes for the first time', () => {
+  it('each method is sent with its first node', () => {
     const { send, methods } = pair()
     send(treeOf([context(1, 1, 1, [context(2, 1, 1)])]))
     send(treeOf([context(1, 1, 1, [context(2, 1, 1), context(3, 1, 1)])]))
     expect(methods).toEqual([1, 2, 3])
   })
 
-  it('begins anew where columns come or go', () => {
+  it('a change of columns restarts the tree', () => {
     const { send, mirror } = pair()
     const tree = treeOf([context(1, 1, 1)])
     send(tree)
@@ -79,7 +79,7 @@ describe('a tree as updates', () => {
     expect(linesOf(mirror.tree())).toEqual(linesOf(more))
   })
 
-  it('sends what changes most before what changes little, parents before children', () => {
+  it('large changes are sent before small ones, parents before children', () => {
     const { send, mirror, pending } = pair()
     const large = context(2, 1, 0, [context(3, 1, 1_000_000)])
     const small = Array.from({ length: 200 }, (_, i) => context(10 + i, 1, 5))
@@ -90,7 +90,7 @@ describe('a tree as updates', () => {
     expect(pending()).toBeGreaterThan(100)
   })
 
-  it('sends everything in the end, also what others always outdo', () => {
+  it('every change is sent eventually', () => {
     const { send, mirror } = pair()
     const busy = Array.from({ length: 300 }, (_, i) => context(2 + i, 1, 1))
     const quiet = context(1000, 1, 1)
@@ -102,7 +102,7 @@ describe('a tree as updates', () => {
     expect(linesOf(mirror.tree())).toContainEqual(expect.stringMatching(/^1;1000: .*calls 1 /))
   })
 
-  it('holds its budget, but for the ancestors of what is sent', () => {
+  it('updates stay within the budget, except for ancestors', () => {
     const { send } = pair()
     const nodes = Array.from({ length: 5000 }, (_, i) => context(2 + i, 1, 1))
     const top = context(1, 1, 0, nodes)
@@ -114,7 +114,7 @@ describe('a tree as updates', () => {
 })
 
 describe('any sequence of trees', () => {
-  it.each([1, 2, 3, 4, 5, 6, 7, 8])('arrives, whatever the budget was meanwhile (seed %i)', (seed) => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('random sequences of trees arrive with any budget (seed %i)', (seed) => {
     const random = randomFrom(seed)
     const { send, mirror, pending } = pair()
     const tops: Context[] = []
@@ -143,10 +143,10 @@ describe('any sequence of trees', () => {
   })
 })
 
-describe('an update that is none', () => {
+describe('an invalid update', () => {
   const update = () => new TreeWriter().update(treeOf([context(1, 3, 4, [context(2, 5, 6)])]), ALL)
 
-  it('is refused, and no other error comes of it, wherever a byte is changed or missing', () => {
+  it('an update with a changed or missing byte is refused without another error', () => {
     const { bytes, columns } = update()
     let refused = 0
     for (let at = 0; at < bytes.length; at++) {
@@ -168,7 +168,7 @@ describe('an update that is none', () => {
     expect(refused).toBeGreaterThan(bytes.length)
   })
 
-  it('is refused where it sums a column that is not there', () => {
+  it('an update that sums a missing column is refused', () => {
     expect(() =>
       new TreeMirror().apply({ columns: ['calls', 'totalNs=selfNs'], bytes: Uint8Array.of(0, 0, 0, 0) }),
     ).toThrow(Malformed)

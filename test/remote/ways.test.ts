@@ -26,7 +26,7 @@ describe('an address', () => {
     expect(remoteAddress(text)).toEqual({ by, user, host, port, target, where })
   })
 
-  it('is none without its scheme: a process id, a main class', () => {
+  it('an address needs a scheme; a process id or main class is none', () => {
     expect([remoteAddress('4711'), remoteAddress('shop.Main'), remoteAddress('https://x/1')]).toEqual([
       ...[null, null, null],
     ])
@@ -48,7 +48,7 @@ describe('an address', () => {
     expect(() => remoteAddress(text)).toThrow(said)
   })
 
-  it('to listen at is of this machine alone, unless it says more', () => {
+  it('a listening address is local unless stated otherwise', () => {
     expect(listenAddress('7071')).toEqual({ host: '127.0.0.1', port: 7071 })
     expect(listenAddress('[::]:0')).toEqual({ host: '::', port: 0 })
     for (const text of ['shop7:1', '1:2', ':1', '1.2.3.4', '70000'])
@@ -59,7 +59,7 @@ describe('an address', () => {
 describe('a key', () => {
   const directory = () => temporaryDirectory('jfluid-key-')
 
-  it('in a file is made once, for its owner alone', () => {
+  it('a key file is created once and private', () => {
     const path = join(directory(), 'k')
     const key = keyInFile(path)
     expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -69,7 +69,7 @@ describe('a key', () => {
     expect(keyOfEnvironment({})).toBeNull()
   })
 
-  it('is not taken where others can read it, by a link, or where it is none', () => {
+  it('a key file that others can read, a link, or an invalid key is refused', () => {
     const path = join(directory(), 'k')
     keyInFile(path)
     symlinkSync(path, `${path}.link`)
@@ -85,7 +85,7 @@ describe('a key', () => {
   })
 })
 
-describe('by TLS', () => {
+describe('connections by TLS', () => {
   async function listener(key: Buffer): Promise<RemoteAddress> {
     const server = createServer(
       { ...TLS, pskCallback: (_, who) => (who === IDENTITY ? key : null) },
@@ -98,7 +98,7 @@ describe('by TLS', () => {
     return at(`tcp://127.0.0.1:${(server.address() as AddressInfo).port}/1`)
   }
 
-  it('who has the key is let in', async () => {
+  it('a client with the key is accepted', async () => {
     const { key } = newKey()
     const socket = await tcpWay(await listener(key), key).connect(false)
     const [said] = (await once(socket, 'data')) as [Buffer]
@@ -106,12 +106,12 @@ describe('by TLS', () => {
     socket.destroy()
   })
 
-  it('who has another one is told so', async () => {
+  it('a client with another key gets an error', async () => {
     const address = await listener(newKey().key)
     await expect(tcpWay(address, newKey().key).connect(false)).rejects.toBeInstanceOf(WrongProxyKey)
   })
 
-  it('who is hung up on before it has shown its key calls again, a few times', async () => {
+  it('a client disconnected before authentication retries a few times', async () => {
     const { key } = newKey()
     const behind = await listener(key)
     let [calls, hangUps] = [0, 2]
@@ -135,7 +135,7 @@ describe('by TLS', () => {
     expect(calls).toBe(8)
   })
 
-  it('nobody, and somebody who speaks no TLS, are told apart', async () => {
+  it('no listener and a listener without TLS have different errors', async () => {
     const { key } = newKey()
     await expect(tcpWay(at('tcp://127.0.0.1:1/1'), key).connect(false)).rejects.toThrow(
       /nobody listens there/,
@@ -143,7 +143,7 @@ describe('by TLS', () => {
   })
 })
 
-describe('by ssh', () => {
+describe('connections by ssh', () => {
   /** What `script` stands for is ssh here; it is given ssh's arguments. */
   async function said(script: string, address = 'ssh://me@there:2222/1', more: NodeJS.ProcessEnv = {}) {
     const ssh = join(temporaryDirectory('jfluid-ssh-'), 'ssh')
@@ -154,7 +154,7 @@ describe('by ssh', () => {
     return error as Error & { exitCode: number; hint: string }
   }
 
-  it('it is given the host, and what is to be started there', async () => {
+  it('ssh gets the host and the command', async () => {
     expect((await said('printf "%s|" "$@"')).message).toContain(
       '-T|-p|2222|--|me@there|jfluid proxy --stdio|',
     )
@@ -164,7 +164,7 @@ describe('by ssh', () => {
     )
   })
 
-  it('what it says is told', async () => {
+  it('messages of ssh are shown', async () => {
     const refused = await said('echo "me@there: Permission denied (publickey)." >&2; exit 255')
     expect([refused.exitCode, refused.message]).toEqual([
       68,
@@ -177,7 +177,7 @@ describe('by ssh', () => {
     expect(none.hint).toMatch(/Install jfluid on that machine/)
   })
 
-  it('without an ssh, that is told', async () => {
+  it('a missing ssh is reported', async () => {
     const env = { ...process.env, JFLUID_SSH: 'no-such-ssh' }
     const error = await Caller.connect(sshWay(at('ssh://there/1'), env), '1.2.3').catch((it: unknown) => it)
     expect((error as Error).message).toMatch(/cannot connect to a proxy .*no-such-ssh ended with 127/)

@@ -58,7 +58,7 @@ async function ticker(jdk: Jdk): Promise<JavaProcess> {
 const ROOT = ['--root', 'fix.Ticker.work'] as const
 
 forEachJdk((jdk) => {
-  it.each([0, 0o022])('a recording, with umask %o', { timeout: 120_000 }, (umask) =>
+  it.each([0, 0o022])('files of a recording are private with umask %o', { timeout: 120_000 }, (umask) =>
     withUmask(umask, async () => {
       const java = await ticker(jdk)
       const dir = temporaryDirectory()
@@ -122,34 +122,37 @@ forEachJdk((jdk) => {
       }),
   )
 
-  it.each([0, 0o022])('of a JVM that it starts and samples, with umask %o', { timeout: 120_000 }, (umask) =>
-    withUmask(umask, async () => {
-      const classes = await compileFixture(jdk, 'Ticker')
-      const dir = temporaryDirectory()
-      const program = [jdk.java, '-cp', classes, 'fix.Ticker', '1', 'tiny']
-      const client = startJfluid(
-        'run',
-        '--mode',
-        'sample',
-        '--record',
-        join(dir, 'p.jfluid'),
-        '--',
-        ...program,
-      )
-      const mine = new RegExp(`^jfluid-\\d+-${client.pid}-`)
-      const find = () =>
-        ['/tmp', '/dev/shm'].flatMap((parent) =>
-          readdirSync(parent)
-            .filter((name) => mine.test(name))
-            .map((name) => join(parent, name)),
+  it.each([0, 0o022])(
+    'files of a started and sampled JVM are private with umask %o',
+    { timeout: 120_000 },
+    (umask) =>
+      withUmask(umask, async () => {
+        const classes = await compileFixture(jdk, 'Ticker')
+        const dir = temporaryDirectory()
+        const program = [jdk.java, '-cp', classes, 'fix.Ticker', '1', 'tiny']
+        const client = startJfluid(
+          'run',
+          '--mode',
+          'sample',
+          '--record',
+          join(dir, 'p.jfluid'),
+          '--',
+          ...program,
         )
-      await client.line(/ready/)
-      const [session] = find()
-      expect(permissions(statSync(session!))).toBe('700')
-      client.child.stdin?.end()
-      expect((await client.exit).code).toBe(0)
-      expect(wrongModes(dir)).toEqual([])
-      expect(find()).toEqual([])
-    }),
+        const mine = new RegExp(`^jfluid-\\d+-${client.pid}-`)
+        const find = () =>
+          ['/tmp', '/dev/shm'].flatMap((parent) =>
+            readdirSync(parent)
+              .filter((name) => mine.test(name))
+              .map((name) => join(parent, name)),
+          )
+        await client.line(/ready/)
+        const [session] = find()
+        expect(permissions(statSync(session!))).toBe('700')
+        client.child.stdin?.end()
+        expect((await client.exit).code).toBe(0)
+        expect(wrongModes(dir)).toEqual([])
+        expect(find()).toEqual([])
+      }),
   )
 })

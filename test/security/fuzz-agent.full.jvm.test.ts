@@ -75,7 +75,7 @@ const MESSAGES: readonly (readonly unknown[])[] = [
 
 // In `npm run test:live` a client that has been let in speaks nonsense: faults/hostile.jvm.test.ts.
 forNewestJdk((jdk) => {
-  it('a client that is nearly right is answered or refused by the agent', { timeout: LONG_MS }, async () => {
+  it('the agent answers or refuses slightly damaged messages', { timeout: LONG_MS }, async () => {
     const dir = temporaryDirectory()
     for (const { path, bytes } of jarEntries(JAR, /^agent\/.*\.class$/)) {
       mkdirSync(join(dir, dirname(path)), { recursive: true })

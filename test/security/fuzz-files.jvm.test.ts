@@ -21,7 +21,7 @@ async function recording(): Promise<Buffer> {
 }
 
 describe('damaged', { timeout: LONG_MS }, () => {
-  it('class files are parsed or refused', async () => {
+  it('damaged class files are parsed or refused', async () => {
     await fuzzBytes(
       'class files',
       inputs(3_000, 500_000),
@@ -41,7 +41,7 @@ describe('damaged', { timeout: LONG_MS }, () => {
     )
   })
 
-  it('chunks of a flight recording are read or BadRecording', async () => {
+  it('damaged chunks of a flight recording are read or refused with BadRecording', async () => {
     await fuzzBytes(
       'flight recordings',
       inputs(3_000, 500_000),

@@ -69,7 +69,7 @@ function sealed(file: Buffer): Buffer {
 }
 
 describe('damaged', { timeout: LONG_MS }, () => {
-  it('performance data is facts or BadPerfData', async () => {
+  it('damaged performance data is read or refused with BadPerfData', async () => {
     await fuzzBytes(
       'hsperfdata',
       inputs(2_500, 2_000_000),
@@ -83,7 +83,7 @@ describe('damaged', { timeout: LONG_MS }, () => {
     )
   })
 
-  it('replies and properties of a JVM are text or AttachProtocolError', async () => {
+  it('damaged replies and properties are text or AttachProtocolError', async () => {
     const replies = ['0\nreturn code: 0\n', '-1\nException\n', '101\n', '0\n#Mon\na=b\\\n  c\n\\u0041=x\\t\n']
     await fuzzBytes(
       'attach replies',
@@ -98,7 +98,7 @@ describe('damaged', { timeout: LONG_MS }, () => {
     )
   })
 
-  it('files of /proc are facts, or none', async () => {
+  it('damaged files of /proc give facts or none', async () => {
     const sources = ['status', 'stat', 'cmdline', 'environ', 'maps'].map((name) =>
       readFileSync(`/proc/self/${name}`).subarray(0, 4096),
     )
@@ -118,7 +118,7 @@ describe('damaged', { timeout: LONG_MS }, () => {
     )
   })
 
-  it('profiles are read or refused by name', async () => {
+  it('damaged profiles are read or refused with a named error', async () => {
     const files = [
       encodeProfile(profileOf('main 2x 1000ns ( work 3x 40ns )')),
       ...readdirSync(OLD_FILES)

@@ -46,7 +46,7 @@ async function refused(asked: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
-  it('any reply is a value or is malformed, and the connection goes on', async () => {
+  it('any reply is a value or malformed, and the connection continues', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let data: Buffer = ID_SIZES
@@ -74,7 +74,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
     expect(await jvm.virtualMachine.suspend()).toEqual({ ok: true, value: undefined })
   })
 
-  it('any event is taken, or ends the connection', async () => {
+  it('any event is accepted or ends the connection', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     expect(events.length).toBeGreaterThan(0)
@@ -103,7 +103,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
     expect(told.refused).toBeLessThan(told.tried)
   })
 
-  it('any stream of bytes is packets, or ends the connection', async () => {
+  it('any stream of bytes is packets or ends the connection', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     const told = await tryInputs(

@@ -138,7 +138,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
     }
   }
 
-  it.each(SINKS)('is read or refused, for %s', { timeout: LONG_MS }, async (name, make) => {
+  it.each(SINKS)('a hostile buffer is read or refused, for %s', { timeout: LONG_MS }, async (name, make) => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let events = 0
@@ -180,7 +180,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
     expect(events).toBeGreaterThan(told.tried / 3)
   })
 
-  it('is not read for ever where it is never empty', () => {
+  it('a buffer that is never empty is not read forever', () => {
     rmSync(path)
     createRing(path, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNKS })
     const target = new FakeTarget(path, CHUNK_BYTES, CHUNKS)
@@ -197,7 +197,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
   })
 })
 
-it('a buffer that becomes shorter is read as a file to its end', () => {
+it('a truncated buffer is read as a file to its end', () => {
   rmSync(path)
   createRing(path, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNKS })
   const target = new FakeTarget(path, CHUNK_BYTES, CHUNKS)

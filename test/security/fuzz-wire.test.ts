@@ -117,8 +117,8 @@ function connection(): { link: Link; say(bytes: Buffer): void; hangUp(): void } 
 const isOurs = (error: unknown): boolean =>
   error instanceof AgentNotUnderstood || error instanceof AgentRefused || error instanceof LinkLost
 
-describe('what a hostile agent sends', () => {
-  it('is a value or an error of ours, however it was damaged', { timeout: LONG_MS }, async () => {
+describe('data of a hostile agent', () => {
+  it('any damaged message is a value or a jfluid error', { timeout: LONG_MS }, async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     const messages = [...ASKED.map(([, answer]) => [1, true, answer]), ...EVENTS.map((it) => [0, ...it])]
@@ -136,7 +136,7 @@ describe('what a hostile agent sends', () => {
     })
   })
 
-  it('ends the link, or is refused by who asked for it, and goes no further', {
+  it('an invalid message ends the link or fails its request', {
     timeout: LONG_MS,
   }, async () => {
     const seed = seedOf()
@@ -205,13 +205,13 @@ describe('what a hostile agent sends', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(800 << 20)
   })
 
-  it('before anybody has asked is kept up to a bound', async () => {
+  it('unrequested messages are kept up to a limit', async () => {
     const { link, say } = connection()
     for (let i = 0; i < 2000; i++) say(encodeFrame([0, 'first', i]))
     expect(await link.closed).toMatch(/more events than were asked for/)
   })
 
-  it('numbers things within what tables have room for', () => {
+  it("numbers in messages are limited to the tables' sizes", () => {
     expect([MAX_METHODS, MAX_THREADS]).toEqual([2 ** METHOD_BITS, 2 ** THREAD_NUMBER_BITS])
   })
 })

@@ -78,7 +78,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-describe('a session directory that belongs to the user of the target', () => {
+describe('a session directory owned by the user of the target', () => {
   it.each(['removed at once', 'after its buffer was made'])('%s, is not looked up again', (when) => {
     const session = makeSessionDirectory(null)
     session.giveTo(self)
@@ -99,7 +99,7 @@ describe('a session directory that belongs to the user of the target', () => {
     }
   })
 
-  it('keeps what that user has put there', () => {
+  it('files of that user in the session directory are kept', () => {
     const session = makeSessionDirectory(null)
     session.giveTo(self)
     mkdirSync(join(session.path, 'theirs'))
@@ -111,7 +111,7 @@ describe('a session directory that belongs to the user of the target', () => {
     expect(describePrecious()).toBe(before)
   })
 
-  it('gets no buffer where a link lies in its place', () => {
+  it('no buffer is created where a link is in its place', () => {
     const session = makeSessionDirectory(null)
     session.giveTo(self)
     symlinkSync(join(precious, 'new'), join(session.path, 'ring'))
@@ -155,10 +155,10 @@ describeOnlyIf(IS_ROOT, ONLY_ROOT)('what else has a name in a directory that is 
   })
 })
 
-describe('what the dead have left', () => {
+describe('leftovers of killed processes', () => {
   const left = (random: string) => join(dir, `jfluid-${namespace}-${DEAD}-${random}`)
 
-  it('is removed, but for where links lead, and what it is not', () => {
+  it('leftovers are removed, except link targets and other files', () => {
     mkdirSync(left('aaaaaa'))
     symlinkSync(precious, join(left('aaaaaa'), 'inner'))
     symlinkSync(precious, left('bbbbbb'))
@@ -170,7 +170,7 @@ describe('what the dead have left', () => {
     expect(existsSync(left('cccccc'))).toBe(true)
   })
 
-  it('is removed as deep as recordings are, and no deeper', () => {
+  it('leftovers are removed to the depth of recordings only', () => {
     mkdirSync(join(left('aaaaaa'), 'repository', 'chunks'), { recursive: true })
     writeFileSync(join(left('aaaaaa'), 'repository', 'chunks', 'one.jfr'), '')
     mkdirSync(join(left('bbbbbb'), '1', '2', '3'), { recursive: true })
@@ -201,7 +201,7 @@ describe('what the dead have left', () => {
     expect(describePrecious()).toBe(before)
   })
 
-  it('is looked for among pipes, links and endless files, none of which is waited for', () => {
+  it('the search for leftovers does not block on pipes, links or endless files', () => {
     const stale = `jar=a;dir=${join(dir, 'gone')};build=0`
     writeFileSync(join(dir, '.jfluid_pid1'), stale)
     execFileSync('mkfifo', [join(dir, '.jfluid_pid2')])
@@ -219,7 +219,7 @@ describe('what the dead have left', () => {
   })
 })
 
-describe('files of a target, in a root where its user may do anything', () => {
+describe("files in a target's root directory that its user controls", () => {
   let target: TargetProcess
   beforeEach(() => {
     const own = readTargetProcess(process.pid)!
@@ -231,13 +231,13 @@ describe('files of a target, in a root where its user may do anything', () => {
   const perf = () => join(target.root, 'tmp', 'hsperfdata_me', String(target.nsPid))
   const release = () => join(target.root, 'jdk', 'release')
 
-  it('are not waited for', () => {
+  it("reading a target's files does not block", () => {
     execFileSync('mkfifo', [perf(), release()])
     expect(findPerfData(target)).toBeUndefined()
     expect(releaseValue(target, 'JAVA_VERSION')).toBeUndefined()
   })
 
-  it('are not read without an end', () => {
+  it("a target's files are read up to a limit", () => {
     symlinkSync('/dev/zero', perf())
     symlinkSync('/dev/zero', release())
     expect(findPerfData(target)).toBeUndefined()
@@ -248,21 +248,21 @@ describe('files of a target, in a root where its user may do anything', () => {
     expect(releaseValue(target, 'MODULES')).toBeUndefined() // beyond what is read
   })
 
-  it('are garbage, and then say nothing', () => {
+  it("garbage in a target's files gives no facts", () => {
     writeFileSync(perf(), Buffer.alloc(4096, 0xca))
     expect(findPerfData(target)).toEqual({ path: perf(), facts: undefined, safepointTimeOffset: undefined })
     writeFileSync(release(), Buffer.alloc(4096, 0xff))
     expect(releaseValue(target, 'JAVA_VERSION')).toBeUndefined()
   })
 
-  it('are not in a /tmp that leads elsewhere', () => {
+  it('a /tmp that is a link is not used for files', () => {
     rmSync(join(target.root, 'tmp'), { recursive: true })
     symlinkSync(precious, join(target.root, 'tmp'))
     expect(() => openTmp(target)).toThrow('ENOTDIR')
     expect(() => openTmp({ root: '/proc/self/root' })).not.toThrow() // where there is a link, it is ours
   })
 
-  it('are no socket of its own in a /tmp that leads elsewhere', async () => {
+  it('a /tmp that is a link is not used for the socket', async () => {
     const name = `.java_pid${target.nsPid}`
     const server = createServer((socket) => socket.destroy())
     try {
@@ -284,7 +284,7 @@ describe('files of a target, in a root where its user may do anything', () => {
     }
   })
 
-  it('are removed if sessions have them, and else left, whoever of that root is who we are', () => {
+  it("only session files are removed in a target's root directory", () => {
     const left = join(target.root, 'tmp', `jfluid-${namespace}-${DEAD}-aaaaaa`)
     mkdirSync(join(left, 'theirs'), { recursive: true })
     for (const name of ['ring', 'theirs/file']) writeFileSync(join(left, name), '')
@@ -297,7 +297,7 @@ describe('files of a target, in a root where its user may do anything', () => {
   })
 })
 
-describe('whoever connects to the socket of a session', () => {
+describe("connections to a session's socket", () => {
   let server: LinkServer
   let token: string
   const path = () => join(dir, 'link')
@@ -322,7 +322,7 @@ describe('whoever connects to the socket of a session', () => {
     return server.accept(5000)
   }
 
-  it('without its token is sent away, and the agent that comes later is let in', async () => {
+  it('a connection without the token is closed, and the agent is accepted later', async () => {
     const wrong = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`
     expect(await stranger(wrong)).toBe('closed')
     expect(await stranger(Buffer.alloc(64, 0xff))).toBe('closed')
@@ -332,7 +332,7 @@ describe('whoever connects to the socket of a session', () => {
     link!.close()
   })
 
-  it('and says nothing holds up nobody, however many they are', async () => {
+  it('silent connections delay no other, in any number', async () => {
     const silent = Array.from({ length: 100 }, () => stranger(token.slice(0, 8)))
     const link = await agent(token)
     expect(link).not.toBeNull()
@@ -340,7 +340,7 @@ describe('whoever connects to the socket of a session', () => {
     expect(new Set(await Promise.all(silent))).toEqual(new Set(['closed']))
   })
 
-  it('with a token that was shown before is sent away', async () => {
+  it('a used token is refused', async () => {
     const first = connect(path())
     await new Promise((resolve) => first.write(token, resolve))
     expect(await stranger(token)).toBe('closed')
@@ -350,7 +350,7 @@ describe('whoever connects to the socket of a session', () => {
     expect(await stranger(token)).toBe('closed') // nobody listens any more
   })
 
-  it('may show its token byte by byte, with a frame behind it', async () => {
+  it('a token may arrive byte by byte, followed by a frame', async () => {
     const shown = Buffer.concat([Buffer.from(token), Buffer.from([4, 0, 0, 0, 0x93, 0, 0xa1, 0x78, 7])])
     const frame = Buffer.from(shown)
     frame.writeUInt32LE(frame.length - token.length - 4, token.length)
@@ -370,7 +370,7 @@ describe('whoever connects to the socket of a session', () => {
   })
 })
 
-it('a session directory and what is in it are the owner’s alone with any umask', () => {
+it('a session directory and its files are private with any umask', () => {
   for (const umask of [0, 0o77, 0o777]) {
     const old = process.umask(umask)
     try {

@@ -119,7 +119,7 @@ const VIEWS: readonly (readonly [keys: string, opened: RegExp, isClosed?: 'close
 ]
 
 forEachJdk((jdk) => {
-  it('reach nobody by what commands print', { timeout: 180_000 }, async () => {
+  it('hostile names are harmless in the output of commands', { timeout: 180_000 }, async () => {
     const java = await start(jdk)
     const pid = String(java.pid)
     const file = join(temporaryDirectory(), 'p.jfluid')
@@ -182,7 +182,7 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  it('reach no terminal by any view', { timeout: 180_000 }, async () => {
+  it('hostile names are harmless in every view', { timeout: 180_000 }, async () => {
     const java = await start(jdk)
     const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', 'fix.Host.step'], {
       columns: 160,

@@ -35,26 +35,26 @@ const manifest = readJson('package.json') as {
 }
 
 describe('dependencies', () => {
-  it('are pinned, each with the hash of its content', () => {
+  it('dependencies are pinned, each with a content hash', () => {
     expect(packages.length).toBeGreaterThan(10)
     const loose = packages.filter(([, it]) => it.link || !/^sha(?:512|384)-/.test(it.integrity ?? ''))
     expect(loose.map(([path]) => path)).toEqual([])
   })
 
-  it('come from the registry that is set up, and from nowhere else', () => {
+  it('dependencies come only from the configured registry', () => {
     const elsewhere = packages.filter(([, it]) => it.resolved !== undefined)
     expect(elsewhere.map(([path]) => path)).toEqual([])
     const asked = Object.values({ ...manifest.dependencies, ...manifest.optionalDependencies })
     expect(asked.filter((it) => !/^[\^~]?\d+\.\d+\.\d+$/.test(it))).toEqual([])
   })
 
-  it('need no script to be installed: those that have one are optional, and work without', () => {
+  it('dependencies need no install script: those with one are optional, and work without it', () => {
     const scripted = packages.filter(([, it]) => it.hasInstallScript === true && it.dev !== true)
     expect(scripted.filter(([, it]) => it.optional !== true).map(([path]) => path)).toEqual([])
     for (const own of ['install', 'preinstall', 'postinstall']) expect(manifest.scripts[own]).toBeUndefined()
   })
 
-  it('are those that are known: nobody adds one without a look here', () => {
+  it('dependencies are exactly the listed ones', () => {
     expect(Object.keys(manifest.dependencies).sort()).toEqual([
       ...['commander', 'ink', 'msgpackr', 'neo-blessed', 'pprof-format', 'react'],
     ])
@@ -63,7 +63,7 @@ describe('dependencies', () => {
 })
 
 describe('the agent', () => {
-  it('is the one that was built, or is not loaded', () => {
+  it('an agent that was not built here is not loaded', () => {
     const dir = mkdtempSync(join(tmpdir(), 'jfluid-agent-'))
     const folder = pathToFileURL(`${dir}/`)
     try {
@@ -82,11 +82,11 @@ describe('the agent', () => {
   })
 })
 
-it('the threat model goes with the package, and the README leads to it', () => {
+it('the package contains the threat model, linked in the README', () => {
   expect(manifest.files).toContain('SECURITY.md')
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(SECURITY.md)')
 })
 
-it('the manual goes with the package', () => {
+it('the package contains the manual', () => {
   expect(manifest.files).toContain('docs')
 })

@@ -70,7 +70,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       expect(readdirSync(shared).filter((name) => name.endsWith('.tmp'))).toEqual([])
     })
 
-    it('a pipe is not written to, and a reader of it gets nothing', async () => {
+    it('a planted pipe is not written to, and its reader gets nothing', async () => {
       const path = join(shared, 'p.jfluid')
       execFileSync('mkfifo', ['-m', '666', path])
       chownSync(path, OTHER, OTHER)
@@ -80,7 +80,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       await reader.kill()
     })
 
-    it('a file of another user is replaced by one of ours, or stays', async () => {
+    it('a planted file of another user is replaced or kept', async () => {
       const path = join(shared, 'p.jfluid')
       writeFileSync(path, 'theirs')
       chownSync(path, OTHER, OTHER)
@@ -89,7 +89,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       expect([uid, mode & 0o777]).toEqual([0, 0o600])
     })
 
-    it('a link of the same user, or of the directory’s, is a place like any other', async () => {
+    it("a link of the same user, or of the directory's owner, is followed", async () => {
       await writeProfile(profile, link('own', precious, 0))
       expect(lstatSync(join(shared, 'own')).isSymbolicLink()).toBe(true)
       expect(readFileSync(precious, 'latin1')).not.toBe('as it was')
@@ -100,7 +100,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       await writeProfile(profile, link('left', precious, OTHER))
     })
 
-    it('an autosave takes another name', async () => {
+    it('an autosave uses another name than a planted file', async () => {
       link('p.jfluid.autosave', `${precious}-new`, OTHER)
       const autosave = new Autosave({ profileSoFar: () => profile }, join(shared, 'p.jfluid'), 1, (line) => {
         throw new Error(line)
@@ -113,7 +113,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       expect(readdirSync(shared)).toEqual(['p.jfluid.autosave'])
     })
 
-    it('an export of another user than root does not follow one either', async () => {
+    it('an export as another user than root does not follow a planted link', async () => {
       chmodSync(precious, 0o666)
       const file = join(shared, 'kept.jfluid')
       await writeProfile(profile, file)
@@ -128,7 +128,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
   },
 )
 
-it('what a program writes under the live view goes to a new file', () => {
+it('output of a program under the live view goes to a new file', () => {
   const before = process.cwd()
   process.chdir(shared)
   try {
