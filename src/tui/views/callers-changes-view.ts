@@ -1,4 +1,4 @@
-// Back traces with a baseline: what has changed of a method per call of the root, by who called it.
+// Callers of a method with a baseline: changes per root call, per caller.
 
 import { callersOf, type Shape, type ShownChanges } from '../baseline.ts'
 import { count } from '../format.ts'
@@ -9,10 +9,10 @@ import { ChangesView } from './changes-view.ts'
 export class CallersChangesView extends ChangesView {
   readonly #chosen: () => number | undefined
   #of: number | undefined
-  /** Another one for each method. */
+  /** Shape of the current method. */
   #shape: Shape = callersOf(undefined)
 
-  /** @param chosen  the method whose callers are looked at, with a baseline or without */
+  /** @param chosen  returns the method whose callers are shown, also without a baseline */
   constructor(model: LiveModel, chosen: () => number | undefined) {
     super(model, 'callers')
     this.#chosen = chosen
@@ -32,7 +32,7 @@ export class CallersChangesView extends ChangesView {
     return this.model.changes(this.#shape)
   }
 
-  /** The method is what is called last. */
+  /** Path from the outermost caller to the method. */
   override get path(): Path {
     return super.path.toReversed()
   }

@@ -1,4 +1,4 @@
-// Back traces: a method, below it its callers, below them theirs; numbers are the method's, by who called it.
+// Callers of a method: below each row are its callers. The numbers are costs of the method, per caller.
 
 import { type BackTraces, backTraces } from '../../cct/back-traces.ts'
 import { costsOf } from '../../cct/metric.ts'
@@ -12,10 +12,10 @@ import { OutlineView } from './outline-view.ts'
 
 export class CallersView extends OutlineView {
   #of: number | undefined
-  /** Kept while the tree is the same. */
+  /** Back traces, cached for the current tree and method. */
   #traces: (BackTraces & { readonly from: Tree; readonly of: number | undefined }) | undefined
 
-  /** Shows who calls this method. */
+  /** Shows the callers of this method. */
   choose(method: number): void {
     const of = this.model.tree.methodOf?.[method] ?? method
     if (of === this.#of) return
@@ -23,7 +23,7 @@ export class CallersView extends OutlineView {
     this.beginAnew()
   }
 
-  /** The method, undefined while none is chosen. */
+  /** Chosen method, or undefined. */
   get of(): number | undefined {
     return this.#of
   }
@@ -41,12 +41,12 @@ export class CallersView extends OutlineView {
     return this.#found.tree
   }
 
-  /** The method is what is called last. */
+  /** Path from the outermost caller to the method. */
   override get path(): Path {
     return super.path.toReversed()
   }
 
-  /** Of the whole method. */
+  /** Shares refer to the total of the method. */
   protected override wholeOf(tree: Tree, root: number): number {
     return costsOf(tree).total[root]!
   }

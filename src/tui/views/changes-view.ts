@@ -1,5 +1,5 @@
-// What has changed since b, per call of the root: the tree of all contexts, or methods. Rows are sorted by the size of their change,
-// up or down.
+// Changes since the baseline, per root call: per context or per method. Rows are sorted by the absolute value of their
+// change.
 
 import type { Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
@@ -15,7 +15,7 @@ import { matcher } from '../search.ts'
 import { hiddenText, MOST_INDENT, markerOf, nameColumn, numberColumns, wordsOf } from './columns.ts'
 import { OutlineView } from './outline-view.ts'
 
-/** Of each method, in all its contexts; of contexts; or of a method, by its callers. */
+/** Kind of rows: methods, contexts, or the callers of a method. */
 type ChangesOf = 'methods' | 'contexts' | 'callers'
 
 export class ChangesView extends OutlineView {
@@ -36,12 +36,12 @@ export class ChangesView extends OutlineView {
     return this.changes.tree
   }
 
-  /** A part of what a root call cost before. */
+  /** Shares refer to the cost of a root call at the baseline. */
   protected override wholeOf(): number {
     return this.changes.wholeBefore
   }
 
-  /** Without a call there is nothing to compare. */
+  /** No rows without root calls since the baseline. */
   override get count(): number {
     return this.changes.rootCalls.after > 0 ? super.count : 0
   }
@@ -62,13 +62,13 @@ export class ChangesView extends OutlineView {
     return `${name}  ${changeText(scene, tree, node)}`
   }
 
-  /** Rows may all be hidden. */
+  /** The filter may hide all rows. */
   override nothing(): string | undefined {
     const { rootCalls, tree } = this.changes
     return rootCalls.after > 0 && tree.count > 0 ? super.nothing() : nothingChanged(this.changes)
   }
 
-  /** What rows are, and what their numbers. */
+  /** Title: kind of rows, and unit of the numbers. */
   protected get title(): string {
     const names = { methods: 'method', contexts: 'context', callers: 'callers' }[this.#of]
     return `${names}, per root call`
@@ -130,7 +130,7 @@ export function nothingChanged({ rootCalls }: ShownChanges): string {
   return `No root call has started since the baseline (${count(rootCalls.before)} before it). Press b to end the comparison.`
 }
 
-/** "total +1.600ms, self +1.600ms, calls +2.00 per call of the root; total was 1.000ms". */
+/** Returns "total +1.600ms, self +1.600ms, calls +2.00 per root call; total before 1.000ms". */
 export function changeText(scene: Scene, tree: Tree, node: number): string {
   const words = wordsOf(scene)
   const [total, self, calls, was] = changesOf(tree).map((of) => of[node] ?? 0) as [
@@ -144,7 +144,7 @@ export function changeText(scene: Scene, tree: Tree, node: number): string {
   return `${changes} per root call; ${words.total} before ${costText(scene, was).trim()}`
 }
 
-/** The same in few words. */
+/** Returns the changes in a short form. */
 export function shortChangeText(scene: Scene, tree: Tree, node: number): string {
   const words = wordsOf(scene)
   const [total, self, , was] = changesOf(tree).map((of) => of[node] ?? 0) as [number, number, number, number]
@@ -163,7 +163,7 @@ function signed(value: number, text: (size: number) => string): string {
   return value === 0 ? '0' : `${value > 0 ? '+' : '-'}${text(Math.abs(value))}`
 }
 
-/** A change of its own that counts: more is hot, less is good. */
+/** Returns the style of a change of self cost: increases are hot, decreases are good. */
 export function changeStyle(self: number, whole: number): Style {
   if (!(whole > 0) || Math.abs(self) < whole / 20) return 'plain'
   return self < 0 ? 'good' : self >= whole / 4 ? 'hot' : 'warm'
@@ -174,14 +174,14 @@ function partText(part: number): string {
   return percent >= 99.95 ? percent.toFixed(0) : percent.toFixed(1)
 }
 
-/** Of a root call: what is counted, samples above all, may be less than one. */
+/** Formats a cost per root call. Counts such as samples may be below one. */
 function costText(scene: Scene, cost: number, cells?: number): string {
   const { isTime } = METRICS[scene.status.mode]
   if (!isTime && cost > 0 && cost < 100) return callsText(cost)
   return wordsOf(scene).cost(cost, cells)
 }
 
-/** Calls a root call: two digits behind the point while that says something. */
+/** Formats calls per root call, with up to two decimals. */
 function callsText(calls: number): string {
   if (calls >= 1000) return count(calls, 8)
   return calls >= 10 ? calls.toFixed(1) : calls >= 0.01 ? calls.toFixed(2) : '0.00'

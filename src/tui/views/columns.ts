@@ -1,4 +1,4 @@
-// The columns of numbers that views of methods and contexts have alike, and a row of them.
+// Number columns shared by the views of methods and contexts, and the drawing of their rows.
 
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
@@ -16,7 +16,7 @@ import type { Row, Sort, SortColumn } from '../rows.ts'
 import type { Line, Run, Style } from '../screen.ts'
 import { matcher } from '../search.ts'
 
-/** Part of the name column that may be indentation. */
+/** Maximum share of the name column that is indentation. */
 export const MOST_INDENT = 0.4
 
 interface Column {
@@ -40,17 +40,17 @@ export function numberColumns(
   ]
 }
 
-/** Where names begin: behind the numbers and a gap. */
+/** Returns the first cell of the name column, after the numbers and a gap. */
 export function nameColumn(screenColumns: number): number {
   return numberColumns(screenColumns).reduce((sum, each) => sum + each.cells, 2)
 }
 
-/** Which column has its head at this cell. */
+/** Returns the column whose head is at this cell. */
 export function headAt(screenColumns: number, at: number): SortColumn {
   return columnUnder(numberColumns(screenColumns), at)
 }
 
-/** The same of any columns, behind which names are. */
+/** Returns the column at a cell, for any columns that are followed by names. */
 export function columnUnder(columns: readonly Pick<Column, 'sort' | 'cells'>[], at: number): SortColumn {
   let end = 0
   for (const { sort, cells } of columns) {
@@ -60,7 +60,7 @@ export function columnUnder(columns: readonly Pick<Column, 'sort' | 'cells'>[], 
   return 'name'
 }
 
-/** How costs are written on the screen: times each in a unit of its own. Made once a drawing. */
+/** Words and formats of costs on the screen. Each time has its own unit. Cached per drawing. */
 export const wordsOf = kept(({ status, unicode }: Scene): CostWords => {
   const metric = METRICS[status.mode]
   const words = reportWords(metric)
@@ -75,13 +75,13 @@ export const wordsOf = kept(({ status, unicode }: Scene): CostWords => {
 })
 
 interface NamesHead {
-  /** What the column of names is called. */
+  /** Title of the name column. */
   readonly names?: string
-  /** Rows that the filter leaves out. */
+  /** Number of rows hidden by the filter. */
   readonly hidden: number
 }
 
-/** @param share  what the column of parts is called */
+/** @param share  title of the share column */
 export function columnHeads(scene: Scene, sort: Sort, share: string, { names, hidden }: NamesHead): Line {
   const { columns, model } = scene
   const title = (names ?? (model.isFolded ? 'package' : 'method')) + hiddenText(hidden, model.filter.least)
@@ -89,7 +89,7 @@ export function columnHeads(scene: Scene, sort: Sort, share: string, { names, hi
   return headLine(scene, sort, numberColumns(columns, wordsOf(scene), share), '  ', fitting)
 }
 
-/** Heads of numbers, each at the right end of its column, then what is between, then that of the names. */
+/** Returns the head line: right-aligned number heads, the text `between`, the name head. */
 export function headLine(
   scene: Scene,
   sort: Sort,
@@ -113,15 +113,15 @@ export function hiddenText(hidden: number, least: number): string {
   return hidden === 0 ? '' : `, ${count(hidden)} below ${least} % hidden`
 }
 
-/** Of rows that are of methods in all their contexts. */
+/** Properties of rows that sum a method over all its contexts. */
 interface OfMethods {
-  /** What has no calls was sampled. */
+  /** A row without calls was sampled. */
   readonly maySample: boolean
-  /** Those with calls that probes did not see. */
+  /** Methods with calls that their probes missed. */
   readonly unseen: ReadonlySet<number>
 }
 
-/** @param tree  that rows are of, if they are */
+/** @param tree  tree of the rows, if the rows are tree nodes */
 export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods) {
   const { columns, isLeftOut, model, nameOf } = scene
   const glyphs = glyphsOf(scene)
@@ -167,19 +167,19 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods) {
   }
 }
 
-/** Before the name of a row: whether it is open. */
+/** Returns the open or closed marker before the name of a row. */
 export function markerOf(row: { readonly open?: boolean; readonly leaf?: boolean }, glyphs: Glyphs): string {
   if (row.leaf === true || row.open === undefined) return '  '
   return row.open ? `${glyphs.open} ` : `${glyphs.closed} `
 }
 
-/** By its own cost, since a total is hot wherever something below it is. */
+/** Returns the style of a row by its self cost. The total is not used, since every caller of a hot method has a high total. */
 export function heatOf(self: number, whole: number): Style {
   if (self <= 0) return 'plain'
   return self >= whole / 4 ? 'hot' : self >= whole / 20 ? 'warm' : 'plain'
 }
 
-/** What a row of a tree shows; undefined for none. */
+/** Returns the numbers of a tree node; undefined without a node. */
 export function numbersOf(tree: Tree, node: number) {
   if (node < 0) return undefined
   const { self, total } = costsOf(tree)

@@ -1,4 +1,4 @@
-// The flame graph, hanging (an icicle): a line for each depth, boxes as wide as their total cost (flame.ts).
+// Flame graph with the root at the top (icicle): one line per depth, box widths proportional to total cost (flame.ts).
 
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
@@ -15,17 +15,17 @@ import { matcher } from '../search.ts'
 import { heatOf, numbersOf, wordsOf } from './columns.ts'
 import { View } from './view.ts'
 
-/** Lines in which a search looks for boxes. */
+/** Maximum number of lines that a search scans. */
 const MOST_SEARCHED = 10_000
 
 export class FlameView extends View {
-  /** What costs little stands together by itself. */
+  /** No filter, since the layout merges cheap boxes. */
   override readonly isFiltered = false
   override readonly whyUnfiltered =
     'this view has no row filter: small boxes are merged; % works in other views'
-  /** Made when it is looked at. */
+  /** Layout, created lazily. */
   #flame: Flame | undefined
-  /** Of the context that is as wide as the screen; empty for all roots. */
+  /** Path of the zoomed context; empty for all roots. */
   #zoom: Path = []
   #selected: Path = []
   #matched: { readonly tree: Tree; readonly search: string; readonly cost: number } | undefined
@@ -39,7 +39,7 @@ export class FlameView extends View {
     return this.#flame
   }
 
-  /** As far as one can see and a page more: what is deeper is laid out when one comes there. */
+  /** Number of lines laid out so far, at least one page beyond the screen. */
   override get count(): number {
     return this.#shown.depth(this.first + 2 * this.model.bodyRows)
   }
@@ -57,7 +57,7 @@ export class FlameView extends View {
     return this.#shown.level(level)[index]
   }
 
-  /** What boxes are as wide as. */
+  /** Tree whose total costs define the box widths. */
   protected get tree(): Tree {
     return this.model.tree
   }
@@ -88,7 +88,7 @@ export class FlameView extends View {
     this.keepInSight()
   }
 
-  /** Up to a caller; down into what costs most. */
+  /** Selects a caller upwards, or the most expensive callees downwards. */
   protected override select(level: number): void {
     const flame = this.#shown
     const { parent } = this.tree
@@ -133,7 +133,7 @@ export class FlameView extends View {
 
   #zoomTo(node: number): void {
     const { tree } = this
-    // The only root is all there is.
+    // Zooming to the only root shows everything.
     const isAll = node < 0 || (tree.parent[node]! < 0 && costsOf(tree).total[node]! >= rootTotal(tree))
     this.#zoom = isAll ? [] : pathOf(tree, node)
     this.#flame = undefined
@@ -141,7 +141,7 @@ export class FlameView extends View {
     this.keepInSight()
   }
 
-  /** To the nearest caller that makes a difference: one as wide as what it calls would look the same. */
+  /** Zooms out to the nearest caller that is visibly wider than the zoomed box. */
   override back(): boolean {
     const { tree } = this
     const { zoom } = this.#shown
@@ -158,7 +158,7 @@ export class FlameView extends View {
     this.#flame = undefined
   }
 
-  /** From one match that has a box to the next; where none has, it zooms to the one that costs most. */
+  /** Selects the next match with a box. If no match has a box, zooms to the most expensive match. */
   override find(direction: 1 | -1): number {
     const { tree } = this
     const { nameText, search } = this.model
@@ -183,7 +183,7 @@ export class FlameView extends View {
     return found
   }
 
-  /** Matches that have boxes, in the order of the tree. */
+  /** Returns the matches that have boxes, in tree order. */
   #seen(matches: (method: number) => boolean): number[] {
     const { method } = this.tree
     const flame = this.#shown
@@ -196,7 +196,7 @@ export class FlameView extends View {
     return nodes.sort((a, b) => a - b)
   }
 
-  /** So far that it has a box: out of any zoom, or into its caller, or itself. */
+  /** Zooms until the node has a box: no zoom, its caller, or the node itself. */
   #zoomOnto(node: number): void {
     const { tree } = this
     const { columns } = this.model
@@ -268,7 +268,7 @@ export class FlameView extends View {
     return FLAMES[heatOf(costsOf(tree).self[node]!, rootTotal(tree))] ?? 'flame'
   }
 
-  /** What stands before the name in a box. */
+  /** Returns the sign before the name in a box. */
   protected sign(_node: number): string {
     return ''
   }
@@ -277,7 +277,7 @@ export class FlameView extends View {
     return this.#shown.zoom >= 0
   }
 
-  /** What the boxes are, where all of them are shown. */
+  /** Returns the title without a zoom. */
   protected title(scene: Scene): string {
     return `flame graph of ${costWord(scene)}`
   }
@@ -301,7 +301,7 @@ export class FlameView extends View {
     return `${shortName(nameOf(tree.method[node]!), room, glyphsOf(scene).ellipsis)}  ${numbers}${matched}`
   }
 
-  /** Of outermost contexts that match. */
+  /** Returns the cost of matching contexts, without nested matches. */
   #matchedCost(): number {
     const { tree } = this
     const { nameText, search } = this.model
@@ -326,7 +326,7 @@ function costWord({ status }: Scene): string {
   return METRICS[status.mode].word
 }
 
-/** What a caller spends itself: free, but for the end of the box before. */
+/** Returns the blank cells of self cost, starting with the edge of the previous box. */
 function gap(from: number, to: number, { edge }: Glyphs): string {
   if (to <= from) return ''
   return from === 0 ? ' '.repeat(to) : edge + ' '.repeat(to - from - 1)
@@ -341,11 +341,11 @@ function textOf(box: Box, sign: string, tree: Tree, scene: Scene): string {
     return pad(many.length <= room ? glyphs.edge + many : glyphs.narrow.repeat(cells), cells)
   }
   const name = sign + boxName(scene.nameOf(tree.method[box.node]!), room - sign.length, glyphs.ellipsis)
-  // Without UTF-8 each of these takes one cell, and boxes must not move.
+  // Without UTF-8, each non-ASCII character is one "?" so that boxes keep their positions.
   return glyphs.edge + pad(scene.unicode ? name : name.replace(/[^ -~]/gu, '?'), room)
 }
 
-/** As `shortName` has it, but the method alone where it does not fit with its class. */
+/** Returns `shortName`, or only the method name if the class does not fit. */
 function boxName(name: MethodName, cells: number, ellipsis: string): string {
   const method = clean(name.method)
   const simple = `${clean(name.class.slice(name.class.lastIndexOf('.') + 1))}.${method}`

@@ -1,4 +1,4 @@
-// Threads, and what each of them spent inside the roots: one can be chosen, and then has the other views to itself.
+// Threads and their costs inside the roots. Other views can be restricted to one chosen thread.
 
 import { maxOf } from '../../base/arrays.ts'
 import type { Activity } from '../../cct/activity.ts'
@@ -16,23 +16,23 @@ import { barLines } from './timeline-view.ts'
 import { NOT_FOLDED, View } from './view.ts'
 
 const CELLS = { total: 12, share: 8, calls: 12, bar: 14, id: 9 } as const
-/** In order, with their widths. */
+/** Columns in display order, with their widths. */
 const COLUMNS = [
   { sort: 'total', cells: CELLS.total },
   { sort: 'share', cells: CELLS.share },
   { sort: 'calls', cells: CELLS.calls },
 ] as const
 const BAR_CELLS = 10
-/** Id of the row of all virtual threads. */
+/** Thread id of the row of all virtual threads. */
 const VIRTUAL = 0
-/** Seconds of a thread's activity that have a sign each, where there is room for little, and for more. */
+/** Number of seconds in the activity chart on a narrow and on a wide screen. */
 const [FEW_SECONDS, MANY_SECONDS] = [12, 40]
 
-/** What stands between the numbers and the name: a bar of the share, seconds of activity, or both. */
+/** Charts between the numbers and the name: share bar, activity per second, or both. */
 interface Pictures {
   readonly hasBar: boolean
   readonly seconds: number
-  /** Of a thread in a second: what a sign of full height stands for. */
+  /** Activity of a thread in one second that has a full-height bar. */
   readonly most: number
 }
 
@@ -46,7 +46,7 @@ export class ThreadsView extends View {
   #sorted: readonly ThreadTree[] | undefined
   readonly #costsOf = kept(costsOf)
 
-  /** Begins at the chosen one. */
+  /** Selects the chosen thread. */
   begin(): void {
     this.#selected = this.model.thread
     this.renew()
@@ -76,7 +76,7 @@ export class ThreadsView extends View {
   }
 
   override sortAs(sort: Sort): void {
-    // A share is a total, and threads have no time of their own.
+    // Sorting by share equals sorting by total. Threads have no self cost.
     const { column: by } = sort
     const column = by === 'self' ? 'calls' : by === 'share' ? 'total' : by === 'perCall' ? 'name' : by
     super.sortAs({ ...sort, column })
@@ -120,7 +120,7 @@ export class ThreadsView extends View {
     return `Enter: show ${isAll ? `all ${partWord(scene.status)}s` : `this ${partWord(scene.status)}`}; ${told}${where}`
   }
 
-  /** Where nobody knows what threads did lately, and where there is room, their shares have bars. */
+  /** Share bars are shown on wide screens, and if the recent activity is unknown. */
   #pictures(columns: number): Pictures {
     const known = this.#threads.flatMap(({ activity }) => (activity === undefined ? [] : [activity]))
     if (known.length === 0) return { hasBar: true, seconds: 0, most: 0 }
@@ -200,12 +200,12 @@ function costsOf(tree: Tree): { readonly total: number; readonly calls: number }
   return { total: rootTotal(tree), calls: sum }
 }
 
-/** What threads did last is no now any more. */
+/** Returns whether the session has ended, so that activity is not current. */
 function isOver({ ended, status }: Scene): boolean {
   return ended !== undefined || status.phase === 'ended'
 }
 
-/** Of all threads together; undefined where it is known of none. */
+/** Returns the activity of all threads; undefined if unknown for every thread. */
 function sumOf(threads: readonly ThreadTree[]): Activity | undefined {
   const known = threads.flatMap(({ activity }) => (activity === undefined ? [] : [activity]))
   const [one] = known
@@ -215,7 +215,7 @@ function sumOf(threads: readonly ThreadTree[]): Activity | undefined {
   return { perSecond, ...(one.inside !== undefined && { inside }) }
 }
 
-/** The latest second at the right. @param most  of a sign of full height; its own highest, unless given */
+/** Returns an activity chart, the latest second at the right. @param most  value of a full-height bar; default: the maximum */
 function sparkline(scene: Scene, activity: Activity | undefined, seconds: number, most?: number): string {
   const values = [...(activity?.perSecond.subarray(-seconds) ?? [])]
   const largest = most ?? values.reduce((all, it) => Math.max(all, it), 0)
