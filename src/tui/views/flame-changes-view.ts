@@ -1,5 +1,5 @@
-// The flame graph with a baseline: boxes are as wide as what a call of the root takes since b, and their colours say what has changed
-// of their own. What is not called any more has no box.
+// Flame graph with a baseline: box widths are costs per root call since the baseline, and colours show the change of self
+// cost. Contexts that are no longer called have no box.
 
 import { metricOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
@@ -25,7 +25,7 @@ export class FlameChangesView extends FlameView {
     return this.#made.tree
   }
 
-  /** Without a call there is nothing to compare. */
+  /** No boxes without root calls since the baseline. */
   override get count(): number {
     return this.#changes.rootCalls.after > 0 ? super.count : 0
   }
@@ -36,7 +36,7 @@ export class FlameChangesView extends FlameView {
       : nothingChanged(this.#changes)
   }
 
-  /** That of the shared tree is another one. */
+  /** The nodes of this view are not nodes of the shared tree. */
   override get node(): number {
     return -1
   }
@@ -86,7 +86,7 @@ export class FlameChangesView extends FlameView {
   }
 }
 
-/** Costs of a root call now, in place of their changes. */
+/** Returns the tree with current costs per root call in place of changes. */
 function afterwards(changes: Tree): Tree {
   const { count, parent } = changes
   const metric = metricOf(changes)

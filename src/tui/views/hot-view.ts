@@ -1,4 +1,4 @@
-// Methods in all their contexts, those that cost most themselves first.
+// Hot methods: each method summed over its contexts, sorted by self cost.
 
 import { costsOf } from '../../cct/metric.ts'
 import { type HotMethod, methodsOf } from '../../cct/snapshot.ts'
@@ -13,7 +13,7 @@ import { columnHeads, headAt, rowDrawer } from './columns.ts'
 import { View } from './view.ts'
 
 export class HotView extends View {
-  /** Made when it is looked at. */
+  /** Rows, created lazily. */
   #rows: HotRows | undefined
   override sort: Sort = { column: 'self', reversed: false }
   #selected: number | undefined
@@ -56,7 +56,7 @@ export class HotView extends View {
     this.#selected = this.#hot.methods[index]?.method
   }
 
-  /** To the place in the tree where the method spends most. */
+  /** Shows the context of the method with the highest self cost in the tree. */
   override enter(): void {
     const wanted = this.id
     const { tree } = this.model

@@ -1,4 +1,4 @@
-// What has been done to the target's code: redefinitions, methods with probes, and what was skipped and why.
+// Instrumentation of the target: redefinitions, methods with probes, skipped methods with reasons.
 
 import { cut, pad, right } from '../format.ts'
 import { glyphsOf, rowLine, run } from '../frame-lines.ts'
@@ -13,7 +13,7 @@ import { NOT_FOLDED } from './view.ts'
 const NUMBER_CELLS = 13
 const WHEN_CELLS = 9
 
-/** Groups that are open until they are closed. */
+/** Groups that are open by default. */
 const OPEN = ['swaps', 'skipped']
 
 export class InstrumentationView extends KeyedView<InstrumentationRow> {
@@ -36,13 +36,13 @@ export class InstrumentationView extends KeyedView<InstrumentationRow> {
       : undefined
   }
 
-  /** Methods are in order of their calls, of their first calls (`perCall`, the column behind that), or of their names. */
+  /** Methods are sorted by calls, by first call (column `perCall`), or by name. */
   override sortAs({ column, reversed }: Sort): void {
     const by = column === 'perCall' || column === 'name' ? column : 'calls'
     super.sortAs({ column: by, reversed: reversed && by === this.sort.column })
   }
 
-  /** In groups that are open. */
+  /** Searches open groups only. */
   override find(direction: 1 | -1): number {
     const wanted = this.model.search.toLowerCase()
     return this.findAround(direction, (at) => this.rows[at]!.text.toLowerCase().includes(wanted))

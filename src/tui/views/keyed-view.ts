@@ -1,18 +1,18 @@
-// Rows that are made anew for each picture and known by their keys, of which some open and close.
+// Base of views with rows that are recreated for each snapshot and identified by keys. Some rows open and close.
 
 import { View } from './view.ts'
 
 export interface KeyedRow {
-  /** Stays the same from picture to picture. */
+  /** Identifies the row across snapshots. */
   readonly key: string
   readonly depth: number
-  /** Undefined for what has nothing below it. */
+  /** Undefined for a row without children. */
   readonly open?: boolean
 }
 
 export abstract class KeyedView<Row extends KeyedRow> extends View {
   #rows: readonly Row[] | undefined
-  /** By key: what was opened or closed by hand. */
+  /** Rows that the user opened or closed, by key. */
   protected readonly opened = new Map<string, boolean>()
   #selected: string | undefined
 
@@ -23,7 +23,7 @@ export abstract class KeyedView<Row extends KeyedRow> extends View {
     return this.#rows
   }
 
-  /** Of the row that is selected before anyone has selected one; undefined for the first. */
+  /** Key of the initially selected row; undefined for the first row. */
   protected get firstKey(): string | undefined {
     return undefined
   }

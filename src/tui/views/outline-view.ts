@@ -1,4 +1,4 @@
-// A tree whose rows open and close: what is open, in what order, and which row is selected outlive pictures, by paths.
+// Base of tree views with rows that open and close. Open rows, order and selection are kept across snapshots as paths.
 
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
@@ -21,26 +21,26 @@ import { matcher, NodeMatches } from '../search.ts'
 import { headAt, MOST_INDENT, nameColumn, numbersOf, rowDrawer } from './columns.ts'
 import { View } from './view.ts'
 
-/** Levels of the hottest path that are open before anyone has opened or closed anything. */
+/** Number of levels of the hottest path that are open by default. */
 const HOTTEST_LEVELS = 6
 
 export abstract class OutlineView extends View {
-  /** Made when it is looked at. */
+  /** Rows, created lazily. */
   #rows: TreeRows | undefined
-  /** Those before, until new ones are made: what they have sorted may still be right. */
+  /** Previous rows, kept because their sorted children may be reusable. */
   #before: TreeRows | undefined
   override sort: Sort = { column: 'total', reversed: false }
   #expansion = new Expansion()
   #openedByHand = false
   /** The selected node as a path, since indices change. */
   #selected: Path = []
-  /** Where that is in these rows: to find it costs as much as there are siblings on the way, and may be a million. */
+  /** Cached index of the selection. Finding it takes time proportional to the siblings on the path, possibly a million. */
   #found: { readonly rows: TreeRows; readonly path: Path; readonly index: number } | undefined
 
-  /** Kept while it is what the filter makes of the same tree. */
+  /** Filtered tree, cached for the current tree and limit. */
   #filtered: (Filtered & { readonly source: Tree; readonly least: number }) | undefined
 
-  /** As it is now; another one after `renew`. */
+  /** Current unfiltered tree. May change on `renew`. */
   protected abstract get source(): Tree
 
   get #shown(): Filtered {
@@ -52,7 +52,7 @@ export abstract class OutlineView extends View {
     return this.#filtered
   }
 
-  /** What of it is shown. */
+  /** Filtered tree that is shown. */
   protected get tree(): Tree {
     return this.#shown.tree
   }
@@ -70,7 +70,7 @@ export abstract class OutlineView extends View {
     return this.#rows
   }
 
-  /** As if nothing had been opened or selected yet. */
+  /** Resets open rows and selection. */
   protected forget(): void {
     this.#expansion = new Expansion()
     this.#openedByHand = false
@@ -96,7 +96,7 @@ export abstract class OutlineView extends View {
     return this.#found.index
   }
 
-  /** Node of `tree` that the selected row is; -1 for none. */
+  /** Node of the selected row in `tree`; -1 for none. */
   protected get rowNode(): number {
     return this.rows.window(this.index, 1)[0]?.node ?? -1
   }
@@ -174,14 +174,14 @@ export abstract class OutlineView extends View {
     this.keepInSight()
   }
 
-  /** Shows a node of `source`, whether it costs enough or not. */
+  /** Shows a node of `source`. If the filter hides it, the filter is removed. */
   reveal(node: number): void {
     const path = pathOf(this.source, node)
     if (pathOf(this.tree, nodeAt(this.tree, path)).length < path.length) this.model.unfilter()
     this.#revealRow(nodeAt(this.tree, path))
   }
 
-  /** Opens the way to a node and selects it, with some rows around it. */
+  /** Opens the path to a node, selects the node, and scrolls so that rows around it are visible. */
   #revealRow(node: number): void {
     const { bodyRows } = this.model
     this.#openedByHand = true
@@ -200,7 +200,7 @@ export abstract class OutlineView extends View {
     return matches.count
   }
 
-  /** One click on its marker opens or closes a row. */
+  /** A click on the marker opens or closes the row. */
   override click(scene: Scene, line: number, cell: number): void {
     const index = this.first + line
     const marked = index < this.count && index !== this.index && this.#isMarkerAt(scene, index, cell)
@@ -220,7 +220,7 @@ export abstract class OutlineView extends View {
     return headAt(columns, cell)
   }
 
-  /** What a row's share is a part of. */
+  /** Returns the cost that is 100 % for the shares of rows. */
   protected abstract wholeOf(tree: Tree, root: number): number
 
   override body(scene: Scene): Line[] {

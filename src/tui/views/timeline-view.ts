@@ -1,5 +1,5 @@
-// The course of the recording as charts, the latest at the right: calls of the root a second, how long they took, events, and waiting for
-// us. A row is a chart; all have the same seconds one below the other.
+// Charts of the recording over time, the latest second at the right: root calls per second, latency, events, stalls by
+// jfluid. Each row is a chart. All charts have the same time axis.
 
 import { append } from '../../base/arrays.ts'
 import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
@@ -13,20 +13,20 @@ import { NOT_FOLDED, View } from './view.ts'
 
 const LABEL_CELLS = 11
 const NUMBER_CELLS = 22
-/** Seconds that one sign may stand for. */
+/** Selectable numbers of seconds per bar. */
 const STEPS = [1, 2, 5, 10, 30, 60] as const
 const HIGHEST = 6
 
 type Unit = 'rate' | 'cost' | 'percent'
 
-/** What a chart shows of the seconds that it has room for. */
+/** Data of one chart, for the visible seconds. */
 interface Chart {
   readonly label: string
   readonly unit: Unit
-  /** One a sign, oldest first; nothing happened where it is not a number. */
+  /** One value per bar, oldest first. NaN if there was no call. */
   readonly values: readonly number[]
   readonly help: string
-  /** From here on it is worth a warning. */
+  /** Values from this limit on are drawn as a warning. */
   readonly most?: number
 }
 
@@ -36,7 +36,7 @@ export class TimelineView extends View {
   override readonly isFiltered = false
   #selected = 0
   #step = 0
-  /** Of the latest drawing: what arrows choose from. */
+  /** Charts of the latest drawing. */
   #charts: readonly Chart[] = []
 
   override get count(): number {
@@ -58,12 +58,12 @@ export class TimelineView extends View {
     return 0
   }
 
-  /** Fewer seconds a sign. */
+  /** Decreases the seconds per bar. */
   override goRight(): void {
     this.#step = Math.max(0, this.#step - 1)
   }
 
-  /** More of them: further back. */
+  /** Increases the seconds per bar, to show a longer period. */
   override goLeft(): void {
     this.#step = Math.min(STEPS.length - 1, this.#step + 1)
   }
@@ -99,7 +99,7 @@ export class TimelineView extends View {
     this.#charts = charts
     const glyphs = scene.unicode ? BARS : ASCII_BARS
     const unit = rootCalls?.unit ?? 'ns'
-    // Below the charts: pauses, and the axis.
+    // Two lines below the charts are for pauses and the axis.
     const room = Math.max(1, Math.floor((this.model.bodyRows - 2) / charts.length))
     const height = Math.min(HIGHEST, room > 3 ? room - 1 : room)
     const lines: Line[] = []
@@ -117,7 +117,7 @@ function chartCount({ rootCalls }: CourseTimes): number {
   return rootCalls === undefined ? 2 : 6
 }
 
-/** Ranges of seconds, one a sign; the last second is not over, and left out. */
+/** Returns the ranges of seconds per bar. The last second is incomplete and omitted. */
 function signs({ events }: CourseTimes, cells: number, each: number): [from: number, to: number][] {
   const end = Math.max(1, events.length - 1)
   const ranges: [number, number][] = []
@@ -211,7 +211,7 @@ function chartLines(chart: Chart, { height, cells, glyphs, unit, isSelected }: C
   })
 }
 
-/** The top line first; a sign a value, its height in eighths of a line. Something is seen of whatever is not nothing. */
+/** Returns the lines of a bar chart, the top line first. Heights are in eighths of a line; positive values are at least one eighth. */
 export function barLines(
   values: readonly number[],
   largest: number,
@@ -235,7 +235,7 @@ function valueText(value: number, unit: Unit, callUnit: RootCallTimes['unit'], g
   return value < 1000 ? perSecond(value) : shortCount(value)
 }
 
-/** Redefinitions that stopped the target. */
+/** Returns the line of redefinitions that stopped the target. */
 function pauseLine(
   { pauses, pauseNs }: CourseTimes,
   seconds: readonly (readonly [number, number])[],
@@ -254,7 +254,7 @@ function pauseLine(
   ]
 }
 
-/** How long ago, every 20 signs. */
+/** Returns the time axis, with a label every 20 bars. */
 function axisLine(cells: number, each: number): Line {
   let text = ''
   for (let ago = Math.floor(cells / 20) * 20; ago > 0; ago -= 20) {
