@@ -1,13 +1,13 @@
-// Annotations of methods (JVMS 4.7.16): is one there? Also passes over annotations inside others.
+// Checks for annotations of methods (JVMS 4.7.16), and skips nested annotations.
 
 import type { ClassFile, MethodInfo } from './class-file.ts'
 import { ClassFormatProblem } from './problem.ts'
 import { Reader } from './reader.ts'
 
 /**
- * Whether the method carries the annotation, retained in the class file or at run time.
+ * Returns whether the method has the annotation, with class or runtime retention.
  *
- * @param descriptor  of the annotation's type: `Ljdk/internal/vm/annotation/IntrinsicCandidate;`
+ * @param descriptor  descriptor of the annotation type: `Ljdk/internal/vm/annotation/IntrinsicCandidate;`
  */
 export function hasAnnotation(classFile: ClassFile, method: MethodInfo, descriptor: string): boolean {
   for (const { name, offset, length } of method.attributes) {
@@ -21,13 +21,13 @@ export function hasAnnotation(classFile: ClassFile, method: MethodInfo, descript
   return false
 }
 
-/** Passes over an annotation, `type_index` included. */
+/** Skips an annotation, including `type_index`. */
 export function skipAnnotation(reader: Reader): void {
   reader.skip(2)
   skipElements(reader, 0)
 }
 
-/** Deeper nesting than anybody writes; the bytes could ask for 20,000 levels of recursion. */
+/** Maximum nesting. Real annotations are less deep; hostile bytes could cause 20,000 levels of recursion. */
 const MAX_DEPTH = 64
 
 function skipElements(reader: Reader, depth: number): void {

@@ -1,6 +1,6 @@
-// A class file (JVMS 4.1), read lazily: one walk finds where things lie and what they are called.
-// Bytecode is `code.ts`, the pool `constant-pool.ts`; nothing here is ever changed, a changed class
-// is a splice of the old bytes (`splice.ts`).
+// A class file (JVMS 4.1), read lazily: one pass finds names and offsets of its parts. `code.ts` reads
+// bytecode, `constant-pool.ts` the pool. A class file is immutable; a changed class is a splice of the
+// old bytes (`splice.ts`).
 
 import { ConstantPool } from './constant-pool.ts'
 import { ClassFormatProblem } from './problem.ts'
@@ -9,16 +9,16 @@ import { Reader } from './reader.ts'
 export { ClassFormatProblem }
 
 export const MAJOR_1_4 = 48
-/** From this version on a method may carry a StackMapTable, and the JVM looks at it. */
+/** First version in which the JVM uses a method's StackMapTable. */
 export const MAJOR_6 = 50
-/** From this version on there are method handles, and invokedynamic. */
+/** First version with method handles and invokedynamic. */
 export const MAJOR_7 = 51
-/** From this version on a class may call static and private methods of interfaces. */
+/** First version in which a class may call static and private methods of interfaces. */
 export const MAJOR_8 = 52
-/** From this version on there are constants that are computed. */
+/** First version with dynamically computed constants. */
 export const MAJOR_11 = 55
 
-/** Where an attribute lies in the class file. */
+/** Name and position of an attribute in the class file. */
 export interface AttributeRef {
   readonly name: string
   readonly nameIndex: number
@@ -29,7 +29,7 @@ export interface AttributeRef {
 }
 
 export interface MethodInfo {
-  /** Position in the class file's method table: the method's name on the wire. */
+  /** Index in the class file's method table. It identifies the method in messages to the agent. */
   readonly index: number
   readonly access: number
   readonly name: string
@@ -65,7 +65,7 @@ export class ClassFile {
     readonly attributes: readonly AttributeRef[],
   ) {}
 
-  /** Read when first asked for. */
+  /** Bootstrap methods, read at the first access. */
   get bootstrapMethods(): readonly BootstrapMethod[] {
     this.#bootstrapMethods ??= this.#readBootstrapMethods()
     return this.#bootstrapMethods
@@ -131,7 +131,7 @@ function readMethod(reader: Reader, pool: ConstantPool, index: number): MethodIn
   return { index, access, name, nameIndex, descriptor, descriptorIndex, attributes, code }
 }
 
-/** The attribute table at the reader's position: that of a class, a member or a Code attribute. */
+/** Reads the attribute table at the reader's position, of a class, a member or a Code attribute. */
 export function readAttributes(reader: Reader, pool: ConstantPool): AttributeRef[] {
   const attributes: AttributeRef[] = []
   for (let left = reader.u2(); left > 0; left--) {

@@ -5,7 +5,7 @@ import * as op from './opcodes.ts'
 import { ClassFormatProblem } from './problem.ts'
 import { Reader, s2At, s4At, u2At } from './reader.ts'
 
-/** A row of the exception table: `handlerBci` catches what is thrown in [startBci, endBci). */
+/** A row of the exception table: `handlerBci` catches exceptions thrown in [startBci, endBci). */
 export interface Handler {
   readonly startBci: number
   readonly endBci: number
@@ -17,7 +17,7 @@ export interface Handler {
 export interface Code {
   readonly maxStack: number
   readonly maxLocals: number
-  /** A view of the class file's bytes: not to be written to. */
+  /** A view of the class file's bytes. Must not be modified. */
   readonly bytecode: Uint8Array
   readonly handlers: readonly Handler[]
   readonly attributes: readonly AttributeRef[]
@@ -53,7 +53,7 @@ export function parseCode(classFile: ClassFile, method: MethodInfo): Code {
 }
 
 /**
- * By bci: the line of the instruction there, -1 where that is not known.
+ * Returns the line number per bci, -1 if unknown.
  *
  * @returns undefined if the class was compiled without line numbers
  */
@@ -65,7 +65,7 @@ export function linesOf({ bytes }: ClassFile, code: Code): Int32Array | undefine
     for (let left = content.u2(); left > 0; left--) rows.push({ start: content.u2(), line: content.u2() })
   }
   if (rows.length === 0) return undefined
-  // A row holds up to the next one; where two begin, the later one.
+  // A row applies up to the next one; of two rows with one start, the later one applies.
   const lines = new Int32Array(code.bytecode.length).fill(-1)
   rows.sort((a, b) => a.start - b.start)
   rows.forEach(({ start, line }, i) => {
@@ -76,7 +76,7 @@ export function linesOf({ bytes }: ClassFile, code: Code): Int32Array | undefine
 
 /**
  * Calls `visit` for every instruction, in order of bci. A `wide` instruction is visited once, at its
- * prefix. Allocates nothing; whatever the bytes are, it ends.
+ * prefix. Allocates nothing, and terminates for any bytes.
  *
  * @throws ClassFormatProblem at an unknown opcode or an instruction that runs past the end
  */
@@ -89,7 +89,7 @@ export function forEachInstruction(bytecode: Uint8Array, visit: (bci: number, op
 }
 
 /**
- * Bytes of the instruction at `bci`: opcode, padding and operands.
+ * Returns the length of the instruction at `bci`, bytes: opcode, padding and operands.
  *
  * @throws ClassFormatProblem at an unknown opcode or an instruction that runs past the end
  */
@@ -129,7 +129,7 @@ function variableLength(bytecode: Uint8Array, bci: number, opcode: number): numb
   return operands + 12 + 4 * targets - bci
 }
 
-/** xload, xstore, ret and iinc: instructions on a local, which `wide` gives a 16-bit number. */
+/** Returns whether `wide` may precede the opcode: xload, xstore, ret and iinc, whose local then has 16 bits. */
 function canBeWide(opcode: number): boolean {
   return (
     (opcode >= op.ILOAD && opcode <= op.ALOAD) ||
@@ -139,21 +139,21 @@ function canBeWide(opcode: number): boolean {
   )
 }
 
-/** Where the operands of a switch at `bci` start: the next multiple of 4. */
+/** Returns the bci of the operands of a switch at `bci`: the next multiple of 4. */
 export function switchOperands(bci: number): number {
   return (bci & ~3) + 4
 }
 
 /** An instruction's use of a local variable. */
 export interface Access {
-  /** Of the long form: iload, … astore, ret, iinc. */
+  /** Opcode of the long form: iload, … astore, ret, iinc. */
   readonly opcode: number
   readonly local: number
-  /** Of iinc. */
+  /** Increment of iinc; otherwise 0. */
   readonly increment: number
 }
 
-/** Undefined if it uses none. */
+/** Returns the instruction's access to a local, or undefined. */
 export function accessAt(bytecode: Uint8Array, bci: number): Access | undefined {
   const opcode = bytecode[bci]
   if (opcode === op.WIDE) {
@@ -172,12 +172,12 @@ export function accessAt(bytecode: Uint8Array, bci: number): Access | undefined 
   return isLong ? { opcode, local: bytecode[bci + 1], increment: 0 } : undefined
 }
 
-/** xload_n, xstore_n: four of each type. */
+/** Decodes xload_n and xstore_n: four opcodes per type. */
 function short(first: number, at: number): Access {
   return { opcode: first + (at >> 2), local: at & 3, increment: 0 }
 }
 
-/** Where a branch, jsr or switch leads; no others lead anywhere but on. */
+/** Returns the targets of a branch, jsr or switch; none for other instructions. */
 export function branchTargets(bytecode: Uint8Array, bci: number): number[] {
   const opcode = bytecode[bci]
   if (opcode === op.GOTO_W || opcode === op.JSR_W) return [bci + s4At(bytecode, bci + 1)]

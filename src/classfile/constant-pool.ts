@@ -1,8 +1,8 @@
-// The constant pool (JVMS 4.4): where each entry lies, and what it says once somebody asks.
+// The constant pool (JVMS 4.4): offsets of the entries, decoded on demand.
 //
-// Construction walks the entries once and checks that they fit; nothing is decoded. Every accessor
-// checks the tag it expects, so an index that lies is a ClassFormatProblem, never a wrong answer.
-// Strings and references are decoded once and kept.
+// The constructor walks the entries once and checks that they fit; it decodes nothing. Every accessor
+// checks the tag it expects, so a wrong index is a ClassFormatProblem, never a wrong result.
+// Strings and references are decoded once and cached.
 
 import { ClassFormatProblem } from './problem.ts'
 import { type Reader, u2At } from './reader.ts'
@@ -24,10 +24,10 @@ export const CONSTANT_METHOD_TYPE = 16
 export const CONSTANT_DYNAMIC = 17
 export const CONSTANT_INVOKE_DYNAMIC = 18
 
-/** Bytes of an entry after its tag; 0 for tags that do not exist (and for Utf8, which says itself). */
+/** Size of an entry after its tag, bytes; 0 for unknown tags, and for Utf8, which contains its length. */
 const PAYLOAD = Uint8Array.of(0, 0, 0, 4, 4, 8, 8, 2, 2, 4, 4, 4, 4, 0, 0, 3, 2, 4, 4, 2, 2)
 
-/** The pool's count is a u2 and entry 0 does not exist. */
+/** Maximum of the pool's count, a u2. Entry 0 does not exist. */
 export const MAX_POOL_COUNT = 65535
 
 export interface NameAndType {
@@ -39,7 +39,7 @@ export interface NameAndType {
 export interface MemberRef extends NameAndType {
   /** Internal name of the class, or an array descriptor (`[I.clone()`). */
   readonly owner: string
-  /** It is an InterfaceMethodref. */
+  /** Whether this is an InterfaceMethodref. */
   readonly interface: boolean
 }
 
@@ -60,13 +60,13 @@ export class ConstantPool {
   readonly bytes: Uint8Array
   /** `constant_pool_count`: one more than the highest index. */
   readonly count: number
-  /** Offset of each entry's tag in the class file; 0 where there is no entry. */
+  /** Offset of each entry's tag in the class file; 0 for an index without an entry. */
   readonly offsets: Uint32Array
   /** Offset of the first byte after the pool: where entries are appended. */
   readonly end: number
   readonly #decoded: (Decoded | undefined)[]
 
-  /** Reads the pool at the reader's position, which is that of `constant_pool_count`. */
+  /** Reads the pool at the reader's position, the offset of `constant_pool_count`. */
   constructor(reader: Reader) {
     const { bytes } = reader
     const count = reader.u2()
@@ -95,7 +95,7 @@ export class ConstantPool {
     this.#decoded = new Array(count)
   }
 
-  /** The entry's tag; 0 if there is no entry at this index. Never throws. */
+  /** Returns the entry's tag; 0 for an index without an entry. Never throws. */
   tag(index: number): number {
     const at = index > 0 && index < this.count ? this.offsets[index] : 0
     return at === 0 ? 0 : this.bytes[at]
@@ -110,7 +110,7 @@ export class ConstantPool {
     return text
   }
 
-  /** Internal name (`java/util/Map$Entry`), or a descriptor if it is an array class. */
+  /** Returns the internal name of a class (`java/util/Map$Entry`), or the descriptor of an array class. */
   className(index: number): string {
     return this.utf8(u2At(this.bytes, this.#offset(index, CONSTANT_CLASS) + 1))
   }
@@ -123,7 +123,7 @@ export class ConstantPool {
     }))
   }
 
-  /** A Fieldref, Methodref or InterfaceMethodref. */
+  /** Returns a Fieldref, Methodref or InterfaceMethodref. */
   memberRef(index: number): MemberRef {
     const tag = this.tag(index)
     if (tag < CONSTANT_FIELDREF || tag > CONSTANT_INTERFACE_METHODREF) this.#not(index, 'a member reference')
@@ -147,7 +147,7 @@ export class ConstantPool {
     return this.#dynamic(index, this.#offset(index, CONSTANT_INVOKE_DYNAMIC))
   }
 
-  /** A dynamically computed constant (`ldc` of a CONSTANT_Dynamic). */
+  /** Returns a dynamically computed constant (`ldc` of a CONSTANT_Dynamic). */
   dynamic(index: number): DynamicRef {
     return this.#dynamic(index, this.#offset(index, CONSTANT_DYNAMIC))
   }
@@ -159,7 +159,7 @@ export class ConstantPool {
     }))
   }
 
-  /** The decoded form depends on nothing but the index, whose tag the caller has checked. */
+  /** Caches the decoded form per index. The caller has checked the tag. */
   #decode<T extends Decoded>(index: number, decode: () => T): T {
     const known = this.#decoded[index]
     if (known !== undefined) return known as T

@@ -1,4 +1,4 @@
-// Descriptors (JVMS 4.3): what a method takes and gives, and how many slots that fills.
+// Descriptors (JVMS 4.3): parameter and return types of methods, and their slots.
 
 import { ClassFormatProblem } from './problem.ts'
 
@@ -14,7 +14,7 @@ export interface MethodDescriptor {
   readonly returnType: string
 }
 
-/** @throws ClassFormatProblem if it is no method descriptor */
+/** @throws ClassFormatProblem for a malformed method descriptor */
 export function parseMethodDescriptor(descriptor: string): MethodDescriptor {
   if (descriptor.charCodeAt(0) !== OPEN) malformed(descriptor)
   const parameters: string[] = []
@@ -29,12 +29,12 @@ export function parseMethodDescriptor(descriptor: string): MethodDescriptor {
   return { parameters, returnType }
 }
 
-/** Internal names of the classes that a descriptor names, elements of arrays included. */
+/** Returns the internal names of the classes in a descriptor, including elements of arrays. */
 export function classNames(descriptor: string): string[] {
   return [...descriptor.matchAll(/L([^;]+);/g)].map(([, name]) => name)
 }
 
-/** Slots the arguments fill: two for `J` and `D`. The receiver is not counted. */
+/** Returns the number of argument slots: two for `J` and `D`. Excludes the receiver. */
 export function argumentSlots(descriptor: string): number {
   if (descriptor.charCodeAt(0) !== OPEN) malformed(descriptor)
   let slots = 0
@@ -46,12 +46,12 @@ export function argumentSlots(descriptor: string): number {
   return slots
 }
 
-/** Slots the result fills: 0 for `V`. */
+/** Returns the number of result slots: 0 for `V`. */
 export function returnSlots(descriptor: string): number {
   return typeSlots(descriptor, descriptor.lastIndexOf(')') + 1)
 }
 
-/** Slots of a value of the type that starts at `at`: 0 for `V`, 2 for `J` and `D`, else 1. */
+/** Returns the number of slots of the type that starts at `at`: 0 for `V`, 2 for `J` and `D`, otherwise 1. */
 export function typeSlots(descriptor: string, at = 0): number {
   const letter = descriptor[at]
   return letter === 'V' ? 0 : letter === 'J' || letter === 'D' ? 2 : 1

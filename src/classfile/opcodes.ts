@@ -84,7 +84,7 @@ export const IFNONNULL = 199
 export const GOTO_W = 200
 export const JSR_W = 201
 
-/** Mnemonics by opcode; what is beyond the end is no instruction of a class file. */
+/** Mnemonics by opcode. Opcodes beyond the end are invalid in a class file. */
 // biome-ignore format: a table
 export const MNEMONICS: readonly string[] = [
   'nop', 'aconst_null', 'iconst_m1', 'iconst_0', 'iconst_1', 'iconst_2', 'iconst_3', 'iconst_4',
@@ -111,7 +111,7 @@ export const MNEMONICS: readonly string[] = [
   'ifnonnull', 'goto_w', 'jsr_w',
 ]
 
-/** Bytes of an instruction by opcode, opcode included; 0 where it depends on the operands. */
+/** Length of an instruction by opcode, including the opcode, bytes; 0 if it depends on the operands. */
 export const LENGTHS: Uint8Array = Uint8Array.from(
   '11111111111111112323322222111111111111111111111111' +
     '11112222211111111111111111111111111111111111111111' +
@@ -122,8 +122,8 @@ export const LENGTHS: Uint8Array = Uint8Array.from(
 )
 
 /**
- * Stack slots an instruction takes, by opcode. 0 for those that depend on operands (field access,
- * calls, multianewarray, wide) and for those that rearrange the stack (dup…, swap).
+ * Number of stack slots that an instruction pops, by opcode. 0 if it depends on operands (field access, calls,
+ * multianewarray, wide), and for instructions that rearrange the stack (dup…, swap).
  */
 // biome-ignore format: a table
 export const POPS: Uint8Array = Uint8Array.from(
@@ -135,7 +135,7 @@ export const POPS: Uint8Array = Uint8Array.from(
   Number,
 )
 
-/** Stack slots an instruction then gives, by opcode; 0 for the same exceptions. */
+/** Number of stack slots that an instruction pushes, by opcode; 0 in the same cases as POPS. */
 // biome-ignore format: a table
 export const PUSHES: Uint8Array = Uint8Array.from(
   '01111111122111221111212121111122221111222211111212' +
@@ -146,27 +146,27 @@ export const PUSHES: Uint8Array = Uint8Array.from(
   Number,
 )
 
-/** ireturn, lreturn, freturn, dreturn, areturn, return: every normal way out of a method. */
+/** Returns whether the opcode is ireturn, lreturn, freturn, dreturn, areturn or return. */
 export function isReturn(opcode: number): boolean {
   return opcode >= IRETURN && opcode <= RETURN
 }
 
-/** invokevirtual, invokespecial, invokestatic, invokeinterface, invokedynamic. */
+/** Returns whether the opcode is invokevirtual, invokespecial, invokestatic, invokeinterface or invokedynamic. */
 export function isCall(opcode: number): boolean {
   return opcode >= INVOKEVIRTUAL && opcode <= INVOKEDYNAMIC
 }
 
-/** if…, ifnull, ifnonnull: a 16-bit branch that may fall through. */
+/** Returns whether the opcode is a conditional branch: if…, ifnull, ifnonnull. */
 export function isConditional(opcode: number): boolean {
   return (opcode >= IFEQ && opcode <= IF_ACMPNE) || opcode === IFNULL || opcode === IFNONNULL
 }
 
-/** An instruction with a 16-bit branch offset: conditional, goto or jsr. */
+/** Returns whether the opcode has a 16-bit branch offset: conditional, goto or jsr. */
 export function isShortBranch(opcode: number): boolean {
   return (opcode >= IFEQ && opcode <= JSR) || opcode === IFNULL || opcode === IFNONNULL
 }
 
-/** Control never reaches the next instruction from here. (jsr does, through ret.) */
+/** Returns whether control never continues at the next instruction. (After jsr it does, through ret.) */
 export function endsFlow(opcode: number): boolean {
   // RET to RETURN are ret, both switches and all returns.
   return opcode === GOTO || opcode === GOTO_W || opcode === ATHROW || (opcode >= RET && opcode <= RETURN)

@@ -1,5 +1,4 @@
-// Bounds-checked big-endian reading. Every length in a class file is a claim; this is where it is
-// checked against the bytes that are really there.
+// Bounds-checked big-endian reading. Every length in a class file is checked here against the available bytes.
 
 import { ClassFormatProblem } from './problem.ts'
 
@@ -7,7 +6,7 @@ export class Reader {
   readonly bytes: Uint8Array
   /** Next byte to read. */
   at: number
-  /** First byte that must not be read. */
+  /** End offset, exclusive. */
   readonly end: number
 
   constructor(bytes: Uint8Array, at = 0, end = bytes.length) {
@@ -37,7 +36,7 @@ export class Reader {
     return bytes[at] * 0x1000000 + ((bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3])
   }
 
-  /** Passes over `length` bytes and returns where they started. */
+  /** Skips `length` bytes and returns their start offset. */
   skip(length: number): number {
     const at = this.at
     if (at + length > this.end) this.#truncated(length)
@@ -45,7 +44,7 @@ export class Reader {
     return at
   }
 
-  /** Everything that was promised has been read; anything left is a lie about a length. */
+  /** Throws if unread bytes remain: a length was wrong. */
   finish(what: string): void {
     if (this.at !== this.end) {
       throw new ClassFormatProblem(`${this.end - this.at} bytes too many in ${what} at offset ${this.at}`)
@@ -59,7 +58,7 @@ export class Reader {
   }
 }
 
-/** Unchecked reads, for offsets that a Reader has been over already. */
+/** Unchecked read, for offsets that a Reader has checked. */
 export function u2At(bytes: Uint8Array, at: number): number {
   return (bytes[at] << 8) | bytes[at + 1]
 }

@@ -1,9 +1,9 @@
-// A class file made of what a debugger tells of a class: its pool, and the bytecode of its methods. Good for reading what methods
-// call, for nothing else: there are no fields, handlers, frames or annotations in it.
+// Builds a class file from the data that a debugger provides: the pool and the bytecode of the methods. It serves only to read the calls of
+// methods: it has no fields, handlers, frames or annotations.
 //
-// Nobody tells the bootstrap methods (JVMS 4.7.23), only the method handles that they are made of. So each call site gets the maker that
-// its name stands for, and a lambda every handle whose parameters begin with what it captures (LambdaMetafactory wants them
-// equal, but for a receiver): all that it can be, and some that it is not.
+// A debugger does not provide the bootstrap methods (JVMS 4.7.23), only the method handles in the pool. So each call site gets the factory
+// that its name implies. A lambda gets every handle whose parameters begin with the captured types (LambdaMetafactory requires
+// equality, except for a receiver): a superset of its possible methods.
 
 import type { ClassFile, MethodInfo } from './class-file.ts'
 import {
@@ -25,18 +25,18 @@ import { Writer } from './writer.ts'
 
 export interface ClassParts
   extends Pick<ClassFile, 'major' | 'access' | 'name' | 'superName' | 'interfaces'> {
-  /** In the form of a class file; `count` is one more than the highest index. */
+  /** Pool in class file format; `count` is one more than the highest index. */
   readonly pool: { readonly count: number; readonly bytes: Uint8Array }
   readonly methods: readonly MethodParts[]
 }
 
 export interface MethodParts extends Pick<MethodInfo, 'access' | 'name' | 'descriptor'> {
-  /** Null where there is none. */
+  /** Bytecode; null for a method without code. */
   readonly bytecode: Uint8Array | null
 }
 
 const MAGIC = 0xcafebabe
-/** Enough for any code; nobody looks. */
+/** Value for max_stack and max_locals. Unused by readers of this class file. */
 const MANY = 0xffff
 
 const LAMBDAS = 'java/lang/invoke/LambdaMetafactory'
@@ -44,14 +44,14 @@ const CONCATENATIONS = 'java/lang/invoke/StringConcatFactory'
 const RECORDS = 'java/lang/runtime/ObjectMethods'
 const SWITCHES = 'java/lang/runtime/SwitchBootstraps'
 const MAKERS: ReadonlySet<string> = new Set([LAMBDAS, CONCATENATIONS, RECORDS, SWITCHES])
-/** What a bootstrap method takes first. */
+/** Start of the descriptor of every bootstrap method. */
 const LOOKUP = '(Ljava/lang/invoke/MethodHandles$Lookup;'
 
 const REF_INVOKE_STATIC = 6
 const REF_NEW_INVOKE_SPECIAL = 8
 const FIRST_REF_OF_METHODS = 5
 
-/** @throws ClassFormatProblem if the pool is none, or has no room for what is missing */
+/** @throws ClassFormatProblem if the pool is malformed, or full */
 export function rebuildClass(parts: ClassParts): Uint8Array {
   const pool = new GrowingPool(parts.pool)
   const body = new Writer(4096)
@@ -101,7 +101,7 @@ function writeMethod(
   w.u2(0) // attributes
 }
 
-/** Pool indices of a handle and of handles. */
+/** A bootstrap method: pool indices of its factory and of its argument handles. */
 interface Bootstrap {
   readonly maker: number
   readonly handles: readonly number[]
@@ -118,7 +118,7 @@ function writeBootstraps(w: Writer, pool: GrowingPool, all: readonly Bootstrap[]
   }
 }
 
-/** By their numbers; none if the class has no such call site. */
+/** Returns the bootstrap methods by index; empty if the class has no dynamic call site. */
 function bootstrapsOf(pool: ConstantPool, className: string): Bootstrap[] {
   const handles: { readonly index: number; readonly handle: MethodHandle }[] = []
   const sites: DynamicRef[] = []
@@ -140,7 +140,7 @@ function bootstrapsOf(pool: ConstantPool, className: string): Bootstrap[] {
   const all: Bootstrap[] = []
   for (const site of sites) {
     const told = makerOf(standsFor(site, className))
-    // An interface is made by what makes lambdas, unless the class has a maker of its own, too.
+    // A call site that creates an interface uses the lambda factory, unless the class has a factory of its own.
     const maker = told ?? stranger ?? makerOf(LAMBDAS) ?? someMaker
     const before = all[site.bootstrapIndex]?.handles ?? []
     const own = maker.handle.owner === LAMBDAS ? meant.filter(({ handle }) => takes(handle, site)) : meant
@@ -151,7 +151,7 @@ function bootstrapsOf(pool: ConstantPool, className: string): Bootstrap[] {
   return Array.from(all, (it) => it ?? { maker: someMaker.index, handles: [] })
 }
 
-/** The maker that call sites of the name have; empty if it may be any. */
+/** Returns the factory implied by the name of a call site; empty if unknown. */
 function standsFor({ name, descriptor }: DynamicRef, className: string): string {
   if (/^makeConcat(?:WithConstants)?$/.test(name)) return CONCATENATIONS
   if (/^(?:equals|hashCode|toString)$/.test(name) && descriptor.startsWith(`(L${className};`)) return RECORDS
@@ -159,7 +159,7 @@ function standsFor({ name, descriptor }: DynamicRef, className: string): string 
   return /\)L[^;]+;$/.test(descriptor) ? LAMBDAS : ''
 }
 
-/** Whether a lambda that captures the site's parameters can be this method. */
+/** Returns whether this method can be the body of a lambda that captures the site's parameters. */
 function takes({ kind, descriptor }: MethodHandle, site: DynamicRef): boolean {
   const captured = parseMethodDescriptor(site.descriptor).parameters
   const { parameters } = parseMethodDescriptor(descriptor)
@@ -169,7 +169,7 @@ function takes({ kind, descriptor }: MethodHandle, site: DynamicRef): boolean {
   return (receiver === undefined || receiver.startsWith('L')) && others.every((it, i) => parameters[i] === it)
 }
 
-/** A pool that was told, and behind it what it did not have. */
+/** The debugger's pool with appended entries. */
 class GrowingPool {
   readonly told: ConstantPool
   readonly #added = new Writer()

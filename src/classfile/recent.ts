@@ -1,20 +1,20 @@
-// Class files that were parsed a moment ago. Revealing, choosing and rewriting parse the same class one after the other, and a large one
-// takes 20 ms each time, for which a user waits.
+// Cache of recently parsed class files. Revealing, choosing and rewriting parse the same class one after the other, and a large class takes
+// 20 ms each time, which delays the user.
 
 import { type ClassFile, ClassFormatProblem, parseClassFile } from './class-file.ts'
 
 /**
- * Bytes of class files whose structure is kept, together: twice what one batch of scheme adaptive may take (`MAX_METASPACE_BYTES` /
- * `METASPACE_PER_CLASS_BYTE`). The structure takes several times as much.
+ * Total size of the class files in the cache, bytes: twice the maximum of one batch of scheme adaptive (`MAX_METASPACE_BYTES` /
+ * `METASPACE_PER_CLASS_BYTE`). Their parsed structures need several times as much memory.
  */
 const KEPT_BYTES = 4 << 20
 
-/** Oldest use first. */
+/** Cached class files, least recently used first. */
 const recent = new Map<Uint8Array, ClassFile>()
 let kept = 0
 
 /**
- * As `parseClassFile`, for bytes that nothing changes.
+ * Like `parseClassFile`, with the cache. The bytes must not change.
  *
  * @throws ClassFormatProblem
  */
@@ -37,7 +37,7 @@ export function recentClassFile(bytes: Uint8Array): ClassFile {
   return fresh
 }
 
-/** The same of bytes that a JVM has sent: null if they are no class file. */
+/** Like `recentClassFile`, for bytes sent by a JVM: null if they are no class file. */
 export function readableClassFile(bytes: Uint8Array): ClassFile | null {
   try {
     return recentClassFile(bytes)
@@ -47,7 +47,7 @@ export function readableClassFile(bytes: Uint8Array): ClassFile | null {
   }
 }
 
-/** Lets go of them: bytes may be part of a larger message. */
+/** Clears the cache: its bytes may be views of larger messages. */
 export function forgetRecent(): void {
   recent.clear()
   kept = 0

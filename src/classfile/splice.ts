@@ -1,11 +1,11 @@
-// A changed class: the old bytes with constant-pool entries appended and the contents of some Code
-// attributes replaced. The Java agent does exactly this (its `Splicer`); this is the reference it is
-// tested against, and what the tests use without a JVM.
+// A changed class: the old bytes with appended constant pool entries and replaced contents of some Code
+// attributes. The Java agent does the same (its `Splicer`). This is the reference for its tests, and is
+// used by tests without a JVM.
 //
 //   old:  … | count | pool           | … | Code | length | content | …
 //   new:  … | count | pool | entries | … | Code | length | content | …
 //
-// Everything else is copied, so a splice of nothing is the same class byte for byte.
+// Everything else is copied, so a splice without changes gives the same bytes.
 
 import type { ClassFile } from './class-file.ts'
 import { MAX_POOL_COUNT } from './constant-pool.ts'
@@ -20,7 +20,7 @@ export interface SplicedBody {
 }
 
 /**
- * @param poolEntries  slots that `poolBytes` takes
+ * @param poolEntries  number of slots of `poolBytes`
  * @param poolBytes    raw constant-pool entries
  * @param bodies       at most one for each method; each method has code
  * @throws RangeError if the bodies do not fit the class: a bug of the caller

@@ -1,8 +1,7 @@
 // StackMapTable (JVMS 4.7.4): the types of locals and stack at branch targets.
 //
-// On disk a frame is a difference from the one before; here it is absolute, and arrays are shared
-// between frames that agree, so an unchanged frame costs one object. Encoding picks the smallest form
-// again, as javac does.
+// In the class file a frame is a difference to the previous frame; here it is absolute, and equal frames share
+// their arrays, so an unchanged frame costs one object. Encoding uses the smallest form, like javac.
 
 import { ACC_STATIC } from './access.ts'
 import type { ClassFile, MethodInfo } from './class-file.ts'
@@ -25,8 +24,8 @@ export const UNINITIALIZED_THIS = 6
 export const OBJECT = 7
 export const UNINITIALIZED = 8
 /**
- * An object the method was called with, in frames that inherit it from the implicit first one: 0 is
- * the receiver, n the n-th parameter. Its class need not be in the pool, so it is never written out.
+ * An argument of the method in frames that inherit it from the implicit first frame: 0 is the receiver, n the n-th
+ * parameter. Its class may be missing in the pool, so it is never encoded.
  */
 export const ARGUMENT = 9
 
@@ -38,12 +37,12 @@ export function typeTag(type: VerificationType): number {
   return type & 15
 }
 
-/** Pool index of an OBJECT, bci of an UNINITIALIZED, number of an ARGUMENT. */
+/** Returns the pool index of an OBJECT, the bci of an UNINITIALIZED, or the number of an ARGUMENT. */
 export function typeOperand(type: VerificationType): number {
   return type >>> 4
 }
 
-/** A frame that must name the class of an argument, for which the pool may have no entry. */
+/** Thrown if a frame must name the class of an argument, which may be missing in the pool. */
 export class UnnamedArgument extends RangeError {
   constructor() {
     super('an argument type cannot be written: its class has no entry')
@@ -64,10 +63,10 @@ const SAME_LOCALS_1_STACK_EXTENDED = 247
 const SAME_EXTENDED = 251
 const FULL = 255
 
-/** Locals of all frames together; a table that unfolds to more was made to exhaust memory. */
+/** Maximum number of locals in all frames. A table with more is hostile. */
 const MAX_TOTAL_LOCALS = 1 << 22
 
-/** Locals on entry: the receiver and the parameters. */
+/** Returns the locals at method entry: receiver and parameters. */
 export function initialLocals(classFile: ClassFile, method: MethodInfo): VerificationType[] {
   const locals: VerificationType[] = []
   if ((method.access & ACC_STATIC) === 0) {
@@ -86,8 +85,8 @@ export function initialLocals(classFile: ClassFile, method: MethodInfo): Verific
 }
 
 /**
- * The frames of a method, in order of bci; none if it has no StackMapTable. The implicit frame of
- * entry (`initialLocals`) is not among them.
+ * Returns the frames of a method, in order of bci; none without a StackMapTable. Excludes the implicit entry
+ * frame (`initialLocals`).
  *
  * @throws ClassFormatProblem if the table contradicts itself or the code
  */
@@ -147,10 +146,10 @@ function readTypes(reader: Reader, count: number): VerificationType[] {
 }
 
 /**
- * The content of a StackMapTable attribute.
+ * Returns the content of a StackMapTable attribute.
  *
- * @param frames   in order of bci, no two at the same
- * @param initial  locals on entry, which the first frame is a difference from
+ * @param frames   in order of bci, at most one per bci
+ * @param initial  locals at method entry; the first frame is encoded as a difference to them
  */
 export function encodeStackMap(frames: readonly Frame[], initial: readonly VerificationType[]): Uint8Array {
   const writer = new Writer(2 + 4 * frames.length)

@@ -1,9 +1,9 @@
-// Modified UTF-8 (JVMS 4.4.7): NUL takes two bytes, and a character beyond the BMP is two surrogates
-// of three bytes each. A lone surrogate is legal, so a name is not always well-formed Unicode.
+// Modified UTF-8 (JVMS 4.4.7): NUL has two bytes, and a character beyond the BMP is two surrogates of
+// three bytes each. A lone surrogate is legal, so a name may be malformed Unicode.
 
 import { ClassFormatProblem } from './problem.ts'
 
-/** @throws ClassFormatProblem if the bytes are no modified UTF-8 */
+/** @throws ClassFormatProblem if the bytes are not modified UTF-8 */
 export function decodeModifiedUtf8(bytes: Uint8Array, start: number, end: number): string {
   for (let at = start; ; at++) {
     if (at === end) return ascii(bytes, start, end)
@@ -20,7 +20,7 @@ export function decodeModifiedUtf8(bytes: Uint8Array, start: number, end: number
     else units.push(((first & 0x0f) << 12) | ((bytes[at + 1] & 0x3f) << 6) | (bytes[at + 2] & 0x3f))
     at += length
   }
-  return Buffer.from(Uint16Array.from(units).buffer).toString('utf16le') // lone surrogates stay what they are
+  return Buffer.from(Uint16Array.from(units).buffer).toString('utf16le') // keeps lone surrogates
 }
 
 function ascii(bytes: Uint8Array, start: number, end: number): string {

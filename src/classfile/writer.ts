@@ -31,24 +31,24 @@ export class Writer {
     this.#bytes[at + 3] = value
   }
 
-  /** The bytes `from[start, end)`. */
+  /** Appends the bytes `from[start, end)`. */
   copy(from: Uint8Array, start = 0, end = from.length): void {
     const at = this.#grow(end - start)
     if (end - start < 24) {
-      // A view for a few bytes costs more than the bytes: instructions are copied through here.
+      // For a few bytes, such as instructions, a view costs more than a loop.
       for (let i = start; i < end; i++) this.#bytes[at + i - start] = from[i]
     } else {
       this.#bytes.set(from.subarray(start, end), at)
     }
   }
 
-  /** Overwrites two bytes written earlier, a count that was not known yet. */
+  /** Overwrites two bytes written earlier, for example a count. */
   patchU2(at: number, value: number): void {
     this.#bytes[at] = value >>> 8
     this.#bytes[at + 1] = value
   }
 
-  /** A copy of what was written, of exactly its size. */
+  /** Returns a copy of the written bytes. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length)
   }

@@ -3,28 +3,28 @@ package jfluid.api;
 import java.util.List;
 
 /**
- * Calls of one method by one thread with the same callers. To be used by that thread, in {@link Profiler#report}, or when
- * the session is over. Two objects may stand for the same context: they are equal then.
+ * Calls of one method by one thread with the same callers. Use it on that thread, in {@link Profiler#report}, or in {@link Profiler#end}. Two
+ * objects for the same context are equal.
  */
 public interface CallingContext {
-    /** The caller's, null for a thread's tree as a whole. */
+    /** Returns the context of the caller; null for the root of a thread's tree. */
     CallingContext caller();
 
-    /** With dots and $; empty for a thread's tree as a whole. */
+    /** Returns the class name with dots and $; empty for the root of a thread's tree. */
     String className();
 
     String methodName();
 
-    /** As {@code (I)V}. */
+    /** Returns the method descriptor, as {@code (I)V}. */
     String descriptor();
 
     long calls();
 
-    /** Bytecodes that these calls have executed, without their callees. */
+    /** Returns the bytecodes executed by these calls, without their callees. */
     long bytecodes();
 
     List<CallingContext> callees();
 
-    /** Sets calls and bytecodes of this context to zero, not those of its callees. */
+    /** Zeroes calls and bytecodes of this context, but not of its callees. */
     void reset();
 }

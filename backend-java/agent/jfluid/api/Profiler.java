@@ -1,36 +1,35 @@
 package jfluid.api;
 
 /**
- * A profiling agent of the user's, in the target: {@code jfluid record --mode bytecodes --profiler my.jar}. As in JP
+ * A user's profiling agent in the target: {@code jfluid record --mode bytecodes --profiler my.jar}. As in JP
  * (W. Binder, J. Hulaas: Exact and Portable Profiling for the JVM Using Bytecode Instruction Counting, section 5).
  *
- * Its jar names the class in its manifest as {@code Jfluid-Profiler}. The class is public, has a public constructor without
- * parameters, and sees this package and the JDK, not the application. Each thread has a tree of calling contexts of its
- * own and calls {@link #report} itself, now and then, so that nothing in that tree needs a lock. What a profiler throws is
- * told to the user, and it is not called again, but for want of stack or memory: then the thread tries again later.
+ * The manifest of its jar names the class as {@code Jfluid-Profiler}. The class is public, has a public constructor without parameters, and can
+ * access this package and the JDK, not the application. Each thread has its own tree of calling contexts and calls {@link #report} itself,
+ * so the tree needs no lock. An exception of a profiler is reported to the user, and the profiler is not called again. After a shortage of stack
+ * or memory the thread retries later.
  */
 public interface Profiler {
     /**
-     * A thread calls a root for the first time.
+     * Called when a thread calls a root for the first time.
      *
      * @param root the thread's tree; its methods are the root's callees
-     * @return the thread's granularity: about so many bytecodes until it reports, at least 1. A loop without calls
-     *     may go on for a million more.
+     * @return the thread's granularity: approximate number of bytecodes until its next report, at least 1. A loop without calls may execute a
+     *     million more.
      */
     int register(Thread thread, CallingContext root);
 
     /**
-     * The calling thread has executed about as many bytecodes as its granularity says. What this method itself calls is
-     * not counted.
+     * Called when the calling thread has executed about as many bytecodes as its granularity. Calls made by this method are not counted.
      *
-     * @param current where the thread is
-     * @return the thread's granularity from now on
+     * @param current current context of the thread
+     * @return the thread's next granularity
      */
     int report(CallingContext root, CallingContext current);
 
     /**
-     * The session is over, or the JVM ends; every tree is as its thread has left it, also those of threads that have ended.
-     * Called once, unless a report has not returned by then; the user is told of an end that takes more than 5 s.
+     * Called at the end of the session or of the JVM, with the final trees of all threads, including ended ones. Called once, unless a report
+     * has not returned by then. If this method takes more than 5 s, the user gets a warning.
      */
     default void end() {}
 }
