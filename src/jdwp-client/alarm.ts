@@ -1,12 +1,12 @@
-// Bounded waits: a timer that can be without end.
+// A timer for timeouts, which may be infinite.
 
-/** What a timer of Node can count; longer ones would be over at once. */
+/** Maximum delay of a Node.js timer, ms. A longer delay would expire at once. */
 const MOST_MS = 2 ** 31 - 1
 
 /**
- * Calls `act` after so many ms; never, if they are Infinity.
+ * Calls `act` after a delay in ms; never if the delay is Infinity.
  *
- * @returns call it to have it not called
+ * @returns a function that cancels the call
  */
 export function alarm(ms: number, act: () => void): () => void {
   if (ms === Infinity) return () => {}

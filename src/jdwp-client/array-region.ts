@@ -1,5 +1,5 @@
-// Parts of arrays: one tag for all of them, then the elements; objects with a tag each (`typed-sequence`) where the JVM
-// tells, without where it is told.
+// Regions of arrays: one tag for all elements, then the elements. Objects sent by the JVM have a tag each (`typed-sequence`); objects sent
+// to the JVM have none.
 
 import type { DataReader, DataWriter } from './data.ts'
 import { MalformedJdwp } from './errors.ts'
@@ -14,7 +14,7 @@ import {
 } from './values.ts'
 
 /**
- * Part of an array. A `char[]` is a string of its UTF-16 units. A `Buffer` as `values` of a `byte[]`:
+ * A region of an array. A `char[]` is a string of its UTF-16 units. A `Buffer` as `values` of a `byte[]`:
  * `new Int8Array(buffer.buffer, buffer.byteOffset, buffer.length)`.
  */
 export type ArrayRegion =
@@ -53,18 +53,18 @@ export function readRegion(r: DataReader): ArrayRegion {
   return { tag, values: new NUMBERS[tag](own(bytes)) } as ArrayRegion
 }
 
-/** Between the order of the packet and that of typed arrays on this machine, which is little-endian. */
+/** Converts between the big-endian order of a packet and the little-endian order of typed arrays. */
 function swap(bytes: Buffer, size: number): Buffer {
   if (size === 1) return bytes
   return size === 2 ? bytes.swap16() : size === 4 ? bytes.swap32() : bytes.swap64()
 }
 
-/** A small Buffer is a piece of a pool at any offset; a typed array wants one of its own. */
+/** Copies a Buffer for a typed array: a small Buffer is part of a pool, at any offset. */
 function own(bytes: Buffer): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
 }
 
-/** The count and the elements, as ArrayReference.SetValues takes them. The tag stays here: the JVM knows the type. */
+/** Writes count and elements for ArrayReference.SetValues, without the tag: the JVM knows the type. */
 export function writeRegion(w: DataWriter, region: ArrayRegion): void {
   const { tag, values } = region
   w.int(values.length)

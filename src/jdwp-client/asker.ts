@@ -1,4 +1,4 @@
-// One command of the specification: arguments in, a typed result out. What all command sets stand on.
+// Sends one command of the specification and returns a typed result. Used by all command sets.
 
 import { type CommandName, numbersOf } from './commands.ts'
 import type { JdwpConnection } from './connection.ts'
@@ -7,7 +7,7 @@ import { granted, type Result } from './errors.ts'
 import type { IdSizes } from './ids.ts'
 
 export interface AskOptions {
-  /** Waits for the reply no longer; what the connection was told unless given. */
+  /** Timeout for the reply; by default that of the connection. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -21,9 +21,9 @@ export class Asker {
   ) {}
 
   /**
-   * Asks for the sizes of ids, without which nothing else can be read.
+   * Requests the sizes of ids, which are needed to read all other replies.
    *
-   * @throws MalformedJdwp if they are not 1 to 8, JdwpRefused, and what `JdwpConnection.command` throws
+   * @throws MalformedJdwp if a size is not 1 to 8, JdwpRefused, and the errors of `JdwpConnection.command`
    */
   static async over(connection: JdwpConnection): Promise<Asker> {
     const sizes = await connection.command(
@@ -42,10 +42,10 @@ export class Asker {
   }
 
   /**
-   * @param write  the arguments
-   * @param read   the reply; all of it is to be read
-   * @param timing  `endsIfSilent`: of invocations, which nobody may leave behind (JdwpSilent)
-   * @throws what `JdwpConnection.command` throws, MalformedJdwp if the reply is not as the specification has it,
+   * @param write  writes the arguments
+   * @param read   reads the reply completely
+   * @param timing  `endsIfSilent` is for invocations, which must not be left running (JdwpSilent)
+   * @throws the errors of `JdwpConnection.command`, MalformedJdwp if the reply violates the specification,
    *         RangeError if an argument does not fit
    */
   async ask<T>(
@@ -60,7 +60,7 @@ export class Asker {
     return await this.connection.command(numbersOf(name), w.done(), (data) => this.read(data, read), timing)
   }
 
-  /** Reads data from the first byte to the last. */
+  /** Reads all of the data. */
   read<T>(data: Buffer, read: (r: DataReader) => T): T {
     const reader = new DataReader(data, this.sizes)
     const value = read(reader)
@@ -69,7 +69,7 @@ export class Asker {
   }
 }
 
-/** What asks a JVM: a command set, and the target that has all of them. Its fields are made after its asker. */
+/** Base class of command sets and of the target. Fields of a subclass are initialised after its asker. */
 export abstract class Asking {
   constructor(protected readonly asker: Asker) {}
 }

@@ -1,4 +1,4 @@
-// Every command of the specification: its set, its number, and since which JDK there is one.
+// Every command of the specification: its set, its number, and the first JDK that has it.
 //
 // Source: jdwp.spec of the JDK 25. JDK 17 has all but those in `SINCE`. Set 8, Field, exists and is empty.
 
@@ -105,18 +105,18 @@ export const COMMANDS = {
   ModuleReference: { set: 18, commands: { Name: 1, ClassLoader: 2 } },
 } as const
 
-/** Sent by the JVM, and the only command it sends. */
+/** The only command sent by the JVM. */
 export const EVENT_SET = 64
 export const COMPOSITE = 100
 
-/** What JDK 17 has not, with the JDK that had it first. To a JVM without a command we are told NOT_IMPLEMENTED. */
+/** Commands missing in JDK 17, with their first JDK. A JVM without a command answers NOT_IMPLEMENTED. */
 export const SINCE: Readonly<Record<string, number>> = {
   'ThreadReference.IsVirtual': 19,
   'EventRequest.Set PlatformThreadsOnly': 19,
 }
 
 export type SetName = keyof typeof COMMANDS
-/** `VirtualMachine.Version`: of what set, and which one. */
+/** Name of a command, as `VirtualMachine.Version`. */
 export type CommandName = {
   [S in SetName]: `${S}.${keyof (typeof COMMANDS)[S]['commands'] & string}`
 }[SetName]

@@ -1,8 +1,8 @@
-// A connection to a JVM's debugger agent: the handshake, and commands that find their replies. What the data
-// means is `asker.ts`; how there comes to be a stream is `doors.ts`.
+// A connection to a JVM's debugger agent: the handshake, and matching of replies to commands. `asker.ts` interprets the
+// data; `doors.ts` opens the stream.
 //
-// What is bounded here: a packet (`maxPacket`, those of events more), the wait for the handshake and for each reply. What is not: commands
-// that are under way and what has been written and the peer has not read, for both are the caller's own.
+// Bounded: the size of a packet (`maxPacket`; a smaller limit for events), the handshake and the wait for each reply. Not bounded: the number of
+// commands in progress and the unread output, which the caller controls.
 
 import type { Duplex } from 'node:stream'
 import { alarm } from './alarm.ts'
@@ -16,23 +16,23 @@ import {
   PacketReader,
 } from './packet.ts'
 
-/** For the handshake and whatever comes before it, as the connection of the socket. */
+/** Timeout of connecting the socket and of the handshake. */
 export const HANDSHAKE_MS = 5000
-/** For a reply. A JVM answers at once unless it is stopped, or walks through a large heap. */
+/** Timeout of a reply. A JVM answers at once unless it is stopped, or walks a large heap. */
 export const REPLY_MS = 30_000
 
 export interface ConnectionOptions {
   readonly handshakeMs?: number
-  /** How long a command waits for its reply unless it says so itself; Infinity: as long as it takes. */
+  /** Default timeout of a reply, ms; Infinity for none. */
   readonly replyMs?: number
-  /** Bytes of the largest packet that is taken. */
+  /** Maximum size of a packet, bytes. */
   readonly maxPacket?: number
   /**
-   * Is given the commands of the JVM, in order, before any later packet is looked at. If it throws, the
-   * connection ends with that error.
+   * Receives commands of the JVM in order, before any later packet is read. If it throws, the connection
+   * ends with that error.
    */
   readonly onCommand?: (packet: CommandPacket) => void
-  /** The connection has ended: nothing comes any more. */
+  /** Called at the end of the connection. */
   readonly onLost?: (reason: Error) => void
 }
 
@@ -48,7 +48,7 @@ export class JdwpConnection implements AsyncDisposable {
   #lastId = 0
   #lost: Error | undefined
   #strays = 0
-  /** Resolves once the connection has ended, whoever ended it. */
+  /** Resolves when either side has ended the connection. */
   readonly closed: Promise<void>
 
   private constructor({ stream, early }: Shaken, options: ConnectionOptions) {
@@ -63,7 +63,7 @@ export class JdwpConnection implements AsyncDisposable {
           if (this.#lost !== undefined) return
         }
       } catch (error) {
-        this.#lose(error as Error) // everything that is asked from now on is told
+        this.#lose(error as Error) // later commands fail with this error
       }
     }
     this.closed = stream.closed ? Promise.resolve() : new Promise((go) => stream.once('close', () => go()))
@@ -77,25 +77,25 @@ export class JdwpConnection implements AsyncDisposable {
   }
 
   /**
-   * Shakes hands over a stream to a JVM. It is the debugger that speaks first, whoever has connected to whom.
+   * Performs the handshake over a stream to a JVM. The debugger sends first, in both directions of connecting.
    *
-   * @throws Error that says what came instead; the stream is destroyed then
+   * @throws Error with the data received in place of the handshake; the stream is then destroyed
    */
   static async over(stream: Duplex, options: ConnectionOptions = {}): Promise<JdwpConnection> {
     return JdwpConnection.after(await shakeHands(stream, options.handshakeMs ?? HANDSHAKE_MS), options)
   }
 
-  /** Where hands have been shaken already. */
+  /** Creates a connection over a stream after its handshake. */
   static after(shaken: Shaken, options: ConnectionOptions = {}): JdwpConnection {
     return new JdwpConnection(shaken, options)
   }
 
-  /** Why it has ended, if it has. */
+  /** Why the connection has ended; undefined while it is open. */
   get lost(): Error | undefined {
     return this.#lost
   }
 
-  /** Replies that nobody waited for: such as came too late, or answer what was never asked. They are dropped. */
+  /** Number of dropped replies: replies after their timeout, and replies without a command. */
   get strayReplies(): number {
     return this.#strays
   }
@@ -103,11 +103,11 @@ export class JdwpConnection implements AsyncDisposable {
   /**
    * Sends a command and waits for its reply.
    *
-   * @param read  what to make of the reply's data; runs before the next packet is looked at, so that an event that
-   *              comes with the reply finds what `read` has prepared
-   * @param timing  for JdwpSilent: what is asked, and how long to wait; and whether the connection ends with it, as it has to
-   *                where a JVM that does it after all leaves something that nobody would hear of
-   * @throws JdwpLost or MalformedJdwp if the connection ends first, JdwpSilent if no reply comes in time, what `read` throws
+   * @param read  reads the reply's data; called before the next packet is read, so that an event that arrives with the reply
+   *              finds the state prepared by `read`
+   * @param timing  for JdwpSilent: description of the command, timeout, and whether the connection ends at the timeout. It must
+   *                end if a late execution of the command has effects that the debugger would not notice.
+   * @throws JdwpLost or MalformedJdwp if the connection ends first, JdwpSilent on a timeout, errors of `read`
    */
   command<T>(
     [set, command]: readonly [set: number, command: number],
@@ -157,7 +157,7 @@ export class JdwpConnection implements AsyncDisposable {
     return this.close()
   }
 
-  /** 32 bits; after four thousand million commands one that is still under way is passed over. */
+  /** Returns the next 32-bit id. After 2^32 commands, skips ids of commands still in progress. */
   #nextId(): number {
     do this.#lastId = (this.#lastId + 1) >>> 0
     while (this.#waiting.has(this.#lastId))
@@ -186,20 +186,20 @@ export class JdwpConnection implements AsyncDisposable {
 
 const plain = (error: MalformedJdwp): string => error.message.replace(/^malformed JDWP: /, '')
 
-/** A stream behind its handshake: paused, so that nothing is lost until somebody reads it. */
+/** A stream after its handshake. It is paused, so that no data is lost until it is read. */
 export interface Shaken {
   readonly stream: Duplex
-  /** What came with the handshake already. */
+  /** Data that arrived together with the handshake. */
   readonly early: Buffer
 }
 
 /**
- * Shakes hands. It is the debugger that speaks first, whoever has connected to whom.
+ * Performs the handshake. The debugger sends first, in both directions of connecting.
  *
- * @throws Error that says what came instead; the stream is destroyed then
+ * @throws Error with the data received in place of the handshake; the stream is then destroyed
  */
 export function shakeHands(stream: Duplex, timeoutMs: number): Promise<Shaken> {
-  // Whoever has the stream afterwards hears of its end by `close`; an error that nobody listens to would end the process.
+  // Later users of the stream notice its end by `close`. An error without a listener would end the process.
   stream.on('error', () => {})
   return new Promise((resolve, reject) => {
     let got: Buffer = Buffer.alloc(0)
@@ -225,6 +225,6 @@ export function shakeHands(stream: Duplex, timeoutMs: number): Promise<Shaken> {
     }
     const onEnd = (): void => fail(new Error('it closed the connection'))
     stream.on('data', onData).on('error', fail).on('end', onEnd).on('close', onEnd)
-    stream.write(HANDSHAKE) // a socket that is connecting keeps it until it is
+    stream.write(HANDSHAKE) // a connecting socket sends it after connecting
   })
 }

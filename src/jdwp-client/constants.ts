@@ -1,4 +1,4 @@
-// The numbers of the specification by the names it gives them. Everywhere else in this folder a constant is its name:
+// Numbers of the specification by name. All other files in this folder use the names:
 // `'CLASS_PREPARE'`, `'EVENT_THREAD'`, `'INVALID_CLASS'`.
 //
 // Source: jdwp.spec of the JDK (src/java.se/share/data/jdwp), constant sets at its end. A test compares these
@@ -12,7 +12,7 @@ export const ERRORS = {
   THREAD_NOT_SUSPENDED: 13,
   THREAD_SUSPENDED: 14,
   THREAD_NOT_ALIVE: 15,
-  /** The id is not known, or what it named has been unloaded and collected. */
+  /** The id is unknown, or its object has been unloaded or collected. */
   INVALID_OBJECT: 20,
   INVALID_CLASS: 21,
   CLASS_NOT_PREPARED: 22,
@@ -21,7 +21,7 @@ export const ERRORS = {
   INVALID_FIELDID: 25,
   INVALID_FRAMEID: 30,
   NO_MORE_FRAMES: 31,
-  /** A native frame, or one of a virtual thread that cannot be worked on. */
+  /** A native frame, or an inaccessible frame of a virtual thread. */
   OPAQUE_FRAME: 32,
   NOT_CURRENT_FRAME: 33,
   TYPE_MISMATCH: 34,
@@ -45,10 +45,10 @@ export const ERRORS = {
   CLASS_MODIFIERS_CHANGE_NOT_IMPLEMENTED: 70,
   METHOD_MODIFIERS_CHANGE_NOT_IMPLEMENTED: 71,
   CLASS_ATTRIBUTE_CHANGE_NOT_IMPLEMENTED: 72,
-  /** Also what a JVM says to a command that is newer than it is. */
+  /** Also the answer of a JVM to a newer command. */
   NOT_IMPLEMENTED: 99,
   NULL_POINTER: 100,
-  /** Not in the class file: no line table, no variables, no source file. */
+  /** Missing in the class file: line table, variables or source file. */
   ABSENT_INFORMATION: 101,
   INVALID_EVENT_TYPE: 102,
   ILLEGAL_ARGUMENT: 103,
@@ -71,7 +71,7 @@ export const ERRORS = {
 } as const
 
 /**
- * JDWP.EventKind, of kinds that are sent. THREAD_END and VM_INIT are obsolete names of THREAD_DEATH and VM_START;
+ * JDWP.EventKind, for kinds that a JVM sends. THREAD_END and VM_INIT are obsolete names of THREAD_DEATH and VM_START;
  * FRAME_POP, USER_DEFINED, CLASS_LOAD and EXCEPTION_CATCH have numbers, but no layout; VM_DISCONNECTED is never sent.
  */
 export const EVENT_KINDS = {
@@ -95,7 +95,7 @@ export const EVENT_KINDS = {
   VM_DEATH: 99,
 } as const
 
-/** JDWP.Tag: the kind of a value. The numbers are those of the letters. */
+/** JDWP.Tag: the kind of a value. The numbers are character codes. */
 export const TAGS = {
   ARRAY: 91, // [
   BYTE: 66, // B
@@ -118,7 +118,7 @@ export const TAGS = {
 /** JDWP.TypeTag. */
 export const TYPE_TAGS = { CLASS: 1, INTERFACE: 2, ARRAY: 3 } as const
 
-/** JDWP.ThreadStatus. WAIT is also a thread in `LockSupport.park`. */
+/** JDWP.ThreadStatus. A thread in `LockSupport.park` has WAIT, too. */
 export const THREAD_STATUSES = { ZOMBIE: 0, RUNNING: 1, SLEEPING: 2, MONITOR: 3, WAIT: 4 } as const
 
 /** JDWP.SuspendStatus: a bit. */
@@ -136,14 +136,14 @@ export const STEP_DEPTHS = { INTO: 0, OVER: 1, OUT: 2 } as const
 /** JDWP.StepSize. MIN is often one instruction. */
 export const STEP_SIZES = { MIN: 0, LINE: 1 } as const
 
-/** JDWP.SuspendPolicy: whom an event suspends. */
+/** JDWP.SuspendPolicy: the threads that an event suspends. */
 export const SUSPEND_POLICIES = { NONE: 0, EVENT_THREAD: 1, ALL: 2 } as const
 
 /** JDWP.InvokeOptions: bits. */
 export const INVOKE_SINGLE_THREADED = 1
 export const INVOKE_NONVIRTUAL = 2
 
-/** EventRequest.Set: what a request may be restricted by. */
+/** Modifiers of EventRequest.Set, which restrict a request. */
 export const MODIFIERS = {
   Count: 1,
   Conditional: 2,
@@ -169,7 +169,7 @@ export type StepDepth = keyof typeof STEP_DEPTHS
 export type StepSize = keyof typeof STEP_SIZES
 export type SuspendPolicy = keyof typeof SUSPEND_POLICIES
 
-/** From numbers back to names. */
+/** Maps numbers to names. */
 export function namesOf<Name extends string>(
   table: Readonly<Record<Name, number>>,
 ): ReadonlyMap<number, Name> {

@@ -1,20 +1,20 @@
 // The data of a packet: values one after the other, big-endian, without padding.
 //
 //   byte, boolean 1   int 4   long 8   string: int of bytes, then UTF-8   id: as IDSizes has it
-//   repeated things: int of how many, then the things
+//   list: int count, then the elements
 //
-// A string holds the characters of Java's: a surrogate without its other half becomes U+FFFD on the way.
+// Strings have the characters of Java strings, except that a lone surrogate becomes U+FFFD.
 
 import { MalformedJdwp } from './errors.ts'
 import type { IdKind, IdOf, IdSizes, ObjectId } from './ids.ts'
 
-/** Before a JVM has told: nothing with an id in it can be asked then. */
+/** Sizes before the JVM has stated them. No command with an id can be sent then. */
 export const HOTSPOT_ID_SIZES: IdSizes = { field: 8, method: 8, object: 8, referenceType: 8, frame: 8 }
 
-/** Things that are listed in one packet: each becomes an object, which takes many times its bytes. */
+/** Maximum number of list elements in a packet: each becomes an object much larger than its bytes. */
 export const MOST_THINGS = 1 << 21
 
-/** Reads values one after the other. Whatever it gives is a copy; the packet can go. */
+/** Reads values in sequence. Results are copies, so the packet can be released. */
 export class DataReader {
   #at = 0
   #things = 0
@@ -40,7 +40,7 @@ export class DataReader {
     return this.data.readBigInt64BE(this.#take(8))
   }
 
-  /** A long that is a position in code or a number of things: -1 where there is none. */
+  /** Reads a long that is a code index or a count; -1 for none. */
   index(): number {
     const value = this.long()
     if (value < -1n || value > BigInt(Number.MAX_SAFE_INTEGER))
@@ -48,14 +48,14 @@ export class DataReader {
     return Number(value)
   }
 
-  /** A length in bytes and so many bytes of UTF-8. */
+  /** Reads a length in bytes and that many bytes of UTF-8. */
   string(): string {
     const length = this.count()
     const at = this.#take(length)
     return this.data.toString('utf8', at, at + length)
   }
 
-  /** A length and so many bytes. */
+  /** Reads a length and that many bytes. */
   block(): Buffer {
     return this.bytes(this.count())
   }
@@ -65,7 +65,7 @@ export class DataReader {
     return Buffer.from(this.data.subarray(at, at + n))
   }
 
-  /** A count, and so many things, each of which has at least one byte. */
+  /** Reads a count and that many elements of at least one byte each. */
   list<T>(one: () => T): T[] {
     const n = this.things(this.count())
     const all: T[] = []
@@ -75,7 +75,7 @@ export class DataReader {
 
   /**
    * @returns `n`
-   * @throws MalformedJdwp if, with those before, these are more things than fit into memory for sure
+   * @throws MalformedJdwp if the number of elements of the packet exceeds the maximum
    */
   things(n: number): number {
     this.#things += n
@@ -83,14 +83,14 @@ export class DataReader {
     return n
   }
 
-  /** A count of what follows: never negative, and never more than there are bytes. */
+  /** Reads a count of elements: not negative, and not above the number of remaining bytes. */
   count(): number {
     const n = this.int()
     if (n < 0 || n > this.left) throw new MalformedJdwp(`a count of ${n} where ${this.left} bytes are left`)
     return n
   }
 
-  /** One of the answers of IDSizes. Ids of no bytes would make lists without an end of them. */
+  /** Reads one value of IDSizes. With ids of zero bytes a list would have no maximum length. */
   idSize(): number {
     const size = this.int()
     if (size < 1 || size > 8) throw new MalformedJdwp(`ids of ${size} bytes`)
@@ -102,7 +102,7 @@ export class DataReader {
     return this.data.toString('hex', at, at + this.sizes[kind]) as IdOf[Kind]
   }
 
-  /** @typeParam T  what the specification says the object is */
+  /** @typeParam T  kind of the object by the specification */
   object<T extends ObjectId = ObjectId>(): T {
     return this.id('object') as ObjectId as T
   }
@@ -116,7 +116,7 @@ export class DataReader {
     return this.data.length - this.#at
   }
 
-  /** @throws MalformedJdwp if something is left */
+  /** @throws MalformedJdwp if data remains */
   finish(): void {
     if (this.left > 0) throw new MalformedJdwp(`${this.left} bytes behind the last value`)
   }
@@ -129,12 +129,12 @@ export class DataReader {
   }
 }
 
-/** Whether an id names nothing: all of its bytes are 0. */
+/** Returns whether an id is null: all of its bytes are 0. */
 export function isNull(id: string): boolean {
   return /^0*$/.test(id)
 }
 
-/** Writes values one after the other. */
+/** Writes values in sequence. */
 export class DataWriter {
   readonly #pieces: Uint8Array[] = []
 
@@ -166,7 +166,7 @@ export class DataWriter {
     return this.block(Buffer.from(text, 'utf8'))
   }
 
-  /** A length and the bytes. */
+  /** Writes a length and the bytes. */
   block(bytes: Uint8Array): this {
     return this.int(bytes.length).bytes(bytes)
   }
@@ -183,8 +183,8 @@ export class DataWriter {
   }
 
   /**
-   * @param id  as the JVM gave it, of this kind; null names nothing
-   * @throws RangeError if the JVM has no such ids
+   * @param id  id of this kind, as sent by the JVM; null for the null object
+   * @throws RangeError if the JVM's ids have another length
    */
   id<Kind extends IdKind>(kind: Kind, id: IdOf[Kind] | null): this {
     const size = this.sizes[kind]

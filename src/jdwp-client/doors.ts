@@ -1,4 +1,4 @@
-// Both ways to a connection: we connect to a JVM that waits (`server=y`), or wait for one that connects to us (`server=n`).
+// Both directions of connecting: to a JVM that listens (`server=y`), or from a JVM that connects to us (`server=n`).
 
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
 import { messageOf } from '../base/errors.ts'
@@ -13,13 +13,13 @@ import {
 import { CannotListen, NoDebuggerPort, NoJvmCame } from './errors.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Callers that nobody has accepted yet; more are hung up on. */
+/** Maximum number of unaccepted connections; further ones are closed. */
 const MOST_CALLERS = 16
-/** A JVM that is started now connects within that. */
+/** Timeout for a JVM that is started at the same time to connect. */
 const ACCEPT_MS = 30_000
 
 /**
- * Connects and shakes hands. A JVM takes one debugger at a time; its port is closed or silent meanwhile.
+ * Connects and performs the handshake. A JVM accepts one debugger at a time; until then its port is closed or silent.
  *
  * @throws NoDebuggerPort
  */
@@ -35,14 +35,14 @@ export async function connect(
   }
 }
 
-/** A port where JVMs that are told `server=n` find us. */
+/** A port for JVMs started with `server=n`. */
 export class JdwpPort implements AsyncDisposable {
-  /** They have shaken hands; nobody has accepted them yet. */
+  /** Connections after their handshake that are not accepted yet. */
   readonly #ready: Shaken[] = []
   readonly #callers = new Set<Socket>()
   readonly #waiting = new Set<() => void>()
   #closed: string | null = null
-  /** Why the last caller was none. */
+  /** Why the last connection was refused. */
   #problem = 'nobody has called'
 
   private constructor(
@@ -73,11 +73,11 @@ export class JdwpPort implements AsyncDisposable {
   }
 
   /**
-   * Begins to listen. Whoever calls and does not shake hands is hung up on.
+   * Starts listening. A connection without a handshake is closed.
    *
-   * @param port  0: one that is free, which `port` of the answer says
-   * @param host  of this machine; others reach only what is not the loopback, and JDWP has no authentication
-   * @param handshakeMs  for each caller
+   * @param port  0 for any free port; `port` of the result is the actual one
+   * @param host  address of this machine. JDWP has no authentication; with the loopback address other machines cannot connect.
+   * @param handshakeMs  timeout of each handshake
    * @throws CannotListen
    */
   static async open({
@@ -106,13 +106,13 @@ export class JdwpPort implements AsyncDisposable {
     return new JdwpPort(server, host, address.port, handshakeMs)
   }
 
-  /** For the JVM's command line: `-agentlib:jdwp=transport=dt_socket,server=n,address=…`. */
+  /** Address for the JVM's command line: `-agentlib:jdwp=transport=dt_socket,server=n,address=…`. */
   get address(): string {
     return `${this.host}:${this.port}`
   }
 
   /**
-   * Waits for a JVM; those that have come before are taken first.
+   * Waits for a JVM. Earlier connections are accepted first.
    *
    * @throws NoJvmCame
    */
@@ -135,11 +135,11 @@ export class JdwpPort implements AsyncDisposable {
     }
   }
 
-  /** Stops to listen. Connections that have been accepted stay. */
+  /** Stops listening. Accepted connections stay open. */
   async close(): Promise<void> {
     this.#end('the port was closed')
     for (const socket of this.#callers) socket.destroy()
-    this.server.close() // its callback would wait for the accepted ones; the port is free at once
+    this.server.close() // without its callback, which waits for accepted connections; the port is free at once
   }
 
   [Symbol.asyncDispose](): Promise<void> {

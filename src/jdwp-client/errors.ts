@@ -1,5 +1,5 @@
-// What can go wrong: a JVM that refuses a command has answered, and its answer is a value, since a class can be
-// unloaded between two questions. A connection that fails, or a peer that speaks something else, is thrown.
+// Errors. A refusal by the JVM is an answer, and so a value, since a class can be unloaded between two commands. A
+// failed connection, or a peer with another protocol, is an exception.
 
 import {
   EX_NOHOST,
@@ -11,28 +11,28 @@ import {
 } from '../base/errors.ts'
 import { ERRORS, type ErrorName, namesOf } from './constants.ts'
 
-/** What a command came to. */
+/** The result of a command. */
 export type Result<T> = { readonly ok: true; readonly value: T } | Refusal
 
-/** The JVM's answer that it will not or cannot. */
+/** A refusal by the JVM. */
 export interface Refusal {
   readonly ok: false
-  /** A name of JDWP.Error; a number that has none is `ERROR_<number>`. */
+  /** A name of JDWP.Error; `ERROR_<number>` for a number without a name. */
   readonly error: ErrorName | `ERROR_${number}`
   readonly code: number
 }
 
 const ERROR_NAMES = namesOf(ERRORS)
 
-/** @param code  of a reply; not 0 */
+/** @param code  error code of a reply; not 0 */
 export function refusal(code: number): Refusal {
   return { ok: false, error: ERROR_NAMES.get(code) ?? `ERROR_${code}`, code }
 }
 
 /**
- * The value, for those who cannot go on without it.
+ * Returns the value, or throws the refusal.
  *
- * @param what  was asked, for the message
+ * @param what  description of the command, for the message
  * @throws JdwpRefused
  */
 export function granted<T>(result: Result<T>, what: string): T {
@@ -40,7 +40,7 @@ export function granted<T>(result: Result<T>, what: string): T {
   return result.value
 }
 
-/** The JVM has said no, to something that was needed. */
+/** The JVM has refused a required command. */
 export class JdwpRefused extends JfluidError {
   static sample = () => new JdwpRefused('EventRequest.Set', { ok: false, error: 'NOT_IMPLEMENTED', code: 99 })
   readonly exitCode = EX_UNAVAILABLE
@@ -53,7 +53,7 @@ export class JdwpRefused extends JfluidError {
   }
 }
 
-/** Nobody answers at the address, or it answers with something else than the handshake. */
+/** No process answers at the address, or the answer is not the handshake. */
 export class NoDebuggerPort extends JfluidError {
   static sample = () => new NoDebuggerPort('10.0.0.7', 5005, 'connect ECONNREFUSED')
   readonly exitCode = EX_UNAVAILABLE
@@ -64,7 +64,7 @@ export class NoDebuggerPort extends JfluidError {
   }
 }
 
-/** The port to wait at is taken, or is not ours to take. */
+/** The port is in use, or the user may not use it. */
 export class CannotListen extends JfluidError {
   static sample = () => new CannotListen('10.0.0.7', 5005, 'listen EADDRINUSE')
   readonly exitCode = EX_UNAVAILABLE
@@ -74,7 +74,7 @@ export class CannotListen extends JfluidError {
   }
 }
 
-/** No JVM has connected to us. */
+/** No JVM has connected within the timeout. */
 export class NoJvmCame extends JfluidError {
   static sample = () => new NoJvmCame('10.0.0.7', 5005, 'none came, in 30000 ms')
   readonly exitCode = EX_NOHOST
@@ -85,7 +85,7 @@ export class NoJvmCame extends JfluidError {
   }
 }
 
-/** The connection ended while something was still expected of it. */
+/** The connection ended while a reply or event was expected. */
 export class JdwpLost extends JfluidError {
   static sample = () => new JdwpLost('the JVM closed it')
   readonly exitCode = EX_PROTOCOL
@@ -96,8 +96,8 @@ export class JdwpLost extends JfluidError {
 }
 
 /**
- * The JVM has not answered in time. The connection is as it was: an answer that comes later is dropped. Of an invocation the connection
- * ends, for a method that returns later suspends threads; HotSpot lets go of it, and of all threads, when its debugger has gone.
+ * The JVM has not answered within the timeout. The connection stays open, and a late answer is dropped. After an invocation the connection
+ * ends, because the return of its method suspends threads; HotSpot then resumes all threads.
  */
 export class JdwpSilent extends JfluidError {
   static sample = () => new JdwpSilent('VirtualMachine.AllClasses', 30_000)
@@ -108,7 +108,7 @@ export class JdwpSilent extends JfluidError {
   }
 }
 
-/** The peer's bytes are no JDWP. */
+/** The peer's bytes are not JDWP. */
 export class MalformedJdwp extends JfluidError {
   static sample = () => new MalformedJdwp('a packet of 3 bytes')
   readonly exitCode = EX_PROTOCOL
@@ -118,7 +118,7 @@ export class MalformedJdwp extends JfluidError {
   }
 }
 
-/** More events came than are held for those who ask later. The connection ends, for the JVM resumes its threads then. */
+/** Too many unread events. The connection ends, so that the JVM resumes its threads. */
 export class EventsNotTaken extends JfluidError {
   static sample = () => new EventsNotTaken(100_000, 4_200_000)
   readonly exitCode = EX_SOFTWARE

@@ -1,9 +1,9 @@
-// Events between the JVM that tells them and whoever wants them. Each set goes to one taker: the first `next` that
-// matches an event of it, else the listener, else it is held for the next `next` or the next listener. So nothing
-// is missed between a request and the call that waits for what was requested.
+// Queue of events from the JVM. Each event set has one consumer: the first waiting `next` that matches one of its
+// events, otherwise the listener, otherwise the set is held for a later `next` or listener. So no event is missed
+// between a request and the call that waits for its event.
 //
-// What is held is bounded. Beyond that the connection ends: to drop a set that has suspended threads would leave
-// them suspended for good, while a JVM that has lost its debugger resumes them.
+// The number of held sets is bounded. Above the limit the connection ends: dropping a set that has suspended threads would
+// leave them suspended, while a JVM without a debugger resumes them.
 
 import { alarm } from './alarm.ts'
 import type { EventKind } from './constants.ts'
@@ -12,21 +12,21 @@ import type { EventOf, EventSet, JdwpEvent, UnknownEvent } from './events.ts'
 
 export const MOST_HELD = 4096
 export const MOST_HELD_BYTES = 16 << 20
-/** For an event unless told otherwise. */
+/** Default timeout for an event. */
 export const EVENT_MS = 10_000
 
 export interface Wanted<K extends EventKind> {
-  /** Only what this request has brought: the number that EventRequest.Set gave. */
+  /** Only events of this request: the number returned by EventRequest.Set. */
   readonly request?: number
   readonly where?: (event: EventOf<K>) => boolean
-  /** Infinity: as long as it takes. */
+  /** Timeout, ms; Infinity for none. */
   readonly timeoutMs?: number
 }
 
 export interface Taken<K extends EventKind> {
-  /** The first of the set that was wanted. */
+  /** First matching event of the set. */
   readonly event: EventOf<K>
-  /** All of it: what else happened, and whom it has suspended. */
+  /** The whole set, with its other events and its suspend policy. */
   readonly set: EventSet
 }
 
@@ -37,7 +37,7 @@ interface Held {
   readonly bytes: number
 }
 
-/** @returns whether it took the set */
+/** @returns whether the set was consumed */
 type Waiter = (set: EventSet) => boolean
 
 export class EventQueue {
@@ -48,10 +48,10 @@ export class EventQueue {
   #ended: Error | null = null
 
   /**
-   * A set has come.
+   * Delivers or holds a set.
    *
-   * @param bytes  of its packet
-   * @throws EventsNotTaken, what the listener throws
+   * @param bytes  size of its packet
+   * @throws EventsNotTaken, and errors of the listener
    */
   push(set: EventSet, bytes: number): void {
     for (const waiter of this.#waiters.keys()) if (waiter(set)) return
@@ -66,7 +66,7 @@ export class EventQueue {
     }
   }
 
-  /** The connection has ended: whoever waits is told, and whoever asks for what is not held. */
+  /** Ends the queue: rejects waiting calls, and later calls for events that are not held. */
   end(reason: Error): void {
     this.#ended = reason
     for (const reject of this.#waiters.values()) reject(reason)
@@ -74,10 +74,10 @@ export class EventQueue {
   }
 
   /**
-   * The next event of a kind: one that is held, else one that comes. Its whole set counts as taken.
+   * Returns the next event of a kind: a held one, otherwise a future one. Consumes its whole set.
    *
-   * @returns null if none came in time
-   * @throws why the connection has ended
+   * @returns null on a timeout
+   * @throws the error that ended the connection
    */
   next<K extends EventKind>(kind: K | readonly K[], wanted: Wanted<K> = {}): Promise<Taken<K> | null> {
     const kinds: ReadonlySet<string> = new Set([kind].flat())
@@ -103,7 +103,7 @@ export class EventQueue {
         try {
           event = set.events.find(isWanted)
         } catch (error) {
-          settle(() => reject(error)) // `where` is its caller's; the others go on
+          settle(() => reject(error)) // an error of the caller's `where` does not affect other waiters
         }
         if (event === undefined) return false
         const taken = { event, set }
@@ -121,11 +121,11 @@ export class EventQueue {
   }
 
   /**
-   * Has a function take every set that no `next` wants, those that are held first. A later listener takes its place.
+   * Sets the listener for every set that no `next` matches, held sets first. Replaces an earlier listener.
    *
-   * @param listener  is to return soon, for no reply is read meanwhile; if it throws, the connection ends with that
-   * @returns call it to listen no longer
-   * @throws what the listener throws of a set that was held: it listens no longer then, and the sets behind that are held on
+   * @param listener  must return quickly, since no reply is read until then; if it throws, the connection ends with that error
+   * @returns a function that removes the listener
+   * @throws an error of the listener for a held set: the listener is removed, and later held sets stay held
    */
   listen(listener: Listener): () => void {
     this.#listener = listener
@@ -146,7 +146,7 @@ export class EventQueue {
     return listenNoMore
   }
 
-  /** Sets that wait for somebody. */
+  /** Held sets. */
   get held(): number {
     return this.#held.length
   }

@@ -1,7 +1,7 @@
-// What a JVM tells by itself (Event.Composite): events that happened at the same moment, in one set with one policy.
+// Events sent by the JVM (Event.Composite): simultaneous events, in one set with one suspend policy.
 //
-// The members are named as the specification names them, but for `request`: the number that
-// EventRequest.Set gave, 0 where nobody asked (VM_START, VM_DEATH).
+// Members have the names of the specification, except `request`: the number returned by
+// EventRequest.Set, 0 for automatic events (VM_START, VM_DEATH).
 
 import type { TypeTag } from './constants.ts'
 import { EVENT_KINDS, type EventKind, namesOf, SUSPEND_POLICIES, type SuspendPolicy } from './constants.ts'
@@ -23,20 +23,20 @@ export interface AtLocation extends InThread {
 }
 
 export interface AtMonitor extends AtLocation {
-  /** Whose monitor it is. */
+  /** Object that owns the monitor. */
   readonly object: values.ObjectValue
 }
 
 export interface AtField extends AtLocation {
   readonly kindOfType: TypeTag
-  /** Which declares the field. */
+  /** Class that declares the field. */
   readonly type: TypeId
   readonly field: FieldId
-  /** null: a static field. */
+  /** Object of the field; null for a static field. */
   readonly object: values.TaggedObject | null
 }
 
-/** What an event of each kind tells. */
+/** Members of an event by kind. */
 export interface EventBodies {
   readonly VM_START: InThread
   readonly VM_DEATH: Requested
@@ -49,43 +49,43 @@ export interface EventBodies {
   readonly METHOD_EXIT_WITH_RETURN_VALUE: AtLocation & { readonly value: values.Value }
   readonly MONITOR_CONTENDED_ENTER: AtMonitor
   readonly MONITOR_CONTENDED_ENTERED: AtMonitor
-  /** `timeout` in ms as `Object.wait` was given it; 0: none. */
+  /** `timeout` is the argument of `Object.wait`, ms; 0 for none. */
   readonly MONITOR_WAIT: AtMonitor & { readonly timeout: bigint }
   readonly MONITOR_WAITED: AtMonitor & { readonly timedOut: boolean }
   readonly EXCEPTION: AtLocation & {
     readonly exception: values.ObjectValue
-    /** null: nothing catches it, as far as can be known when it is thrown. */
+    /** Location of the handler; null if none is known at the throw. */
     readonly catchLocation: values.Location | null
   }
   readonly CLASS_PREPARE: Requested & {
-    /** null: a thread of the debugger's own agent. Then all threads are suspended where only that one should be. */
+    /** null for a thread of the debugger agent. All threads are then suspended, not only that thread. */
     readonly thread: ThreadId | null
     readonly kindOfType: TypeTag
     readonly type: TypeId
     readonly signature: string
-    /** STATUS_ bits. */
+    /** Bits of STATUS_. */
     readonly status: number
   }
-  /** It has no id any more, and no thread. */
+  /** An unloaded class has no id and no thread. */
   readonly CLASS_UNLOAD: Requested & { readonly signature: string }
   readonly FIELD_ACCESS: AtField
   readonly FIELD_MODIFICATION: AtField & { readonly valueToBe: values.Value }
 }
 
-/** An event of one kind, or of one of several: `kind` tells them apart. */
+/** An event of one of these kinds, discriminated by `kind`. */
 export type EventOf<K extends EventKind> = K extends EventKind ? { readonly kind: K } & EventBodies[K] : never
 export type JdwpEvent = EventOf<EventKind>
 
-/** Of a kind that we do not know, so it cannot be told where it ends: it is the last of its set, whatever came behind it. */
+/** An event of an unknown kind. Its length is unknown, so it ends its set, and later events of the set are lost. */
 export interface UnknownEvent {
   readonly kind: 'UNKNOWN'
   readonly code: number
   readonly data: Buffer
 }
 
-/** Events of one moment: it is the set that suspends, and a resume is due for the set, not for each event of it. */
+/** Simultaneous events. The set suspends threads once, and needs one resume. */
 export interface EventSet {
-  /** Whom it has suspended. */
+  /** Which threads the set has suspended. */
   readonly suspendPolicy: SuspendPolicy
   readonly events: readonly (JdwpEvent | UnknownEvent)[]
 }
@@ -159,7 +159,7 @@ function readPlace(r: DataReader, request: number): AtLocation {
 }
 
 function readMonitor(r: DataReader, request: number): AtMonitor {
-  // The object stands before the location here, behind it in an EXCEPTION.
+  // The object precedes the location here, and follows it in an EXCEPTION.
   const [thread, object] = [r.object<ThreadId>(), values.readObject(r)]
   return { request, thread, object, location: values.readLocation(r) }
 }
@@ -172,7 +172,7 @@ function readField(r: DataReader, request: number): AtField {
   }
 }
 
-/** The thread that an event set has suspended by itself, where its policy is EVENT_THREAD. */
+/** Returns the thread that a set with policy EVENT_THREAD has suspended. */
 export function threadOf({ events }: EventSet): ThreadId | null {
   for (const event of events) if ('thread' in event && event.thread !== null) return event.thread
   return null

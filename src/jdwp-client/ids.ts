@@ -1,9 +1,9 @@
-// Names that the JVM gives to things. They are opaque, so here they are strings of hex digits: comparable,
-// printable, keys of a Map, and no BigInt. Their lengths come from VirtualMachine.IDSizes.
+// Ids assigned by the JVM. They are opaque, and so represented as strings of hex digits: comparable, printable, usable
+// as Map keys. Their lengths come from VirtualMachine.IDSizes.
 //
-// TypeScript tells them apart: the id of a thread is one of an object, not the other way round, and that of
-// a class (which names the type) is not that of its `java.lang.Class` object (ReferenceType.ClassObject).
-// The null object is `null`, wherever the specification lets one come or go.
+// Ids are distinct TypeScript types: a thread id is an object id, not the other way round, and the id of a class (a
+// reference type) is not the id of its `java.lang.Class` object (ReferenceType.ClassObject). The null object is `null`
+// wherever the specification allows it.
 
 declare const names: unique symbol
 type Id<Kinds extends string> = string & { readonly [names]: { readonly [Kind in Kinds]: true } }
@@ -17,19 +17,19 @@ export type ClassLoaderId = Id<'object' | 'classLoader'>
 export type ClassObjectId = Id<'object' | 'classObject'>
 export type ModuleId = Id<'object' | 'module'>
 
-/** A class, an interface or an array type. Valid until it is unloaded. */
+/** Id of a class, an interface or an array type. Valid until the type is unloaded. */
 export type TypeId = Id<'type'>
 export type ClassId = Id<'type' | 'class'>
 export type InterfaceId = Id<'type' | 'interface'>
 export type ArrayTypeId = Id<'type' | 'arrayType'>
 
-/** Belongs to one version of its class: after a redefinition ask for the methods again. */
+/** Id of a method in one version of its class. After a redefinition the methods must be requested again. */
 export type MethodId = Id<'method'>
 export type FieldId = Id<'field'>
-/** Valid while its thread stays suspended. */
+/** Id of a frame, valid while its thread stays suspended. */
 export type FrameId = Id<'frame'>
 
-/** Bytes of each kind of id, as this JVM makes them: 1 to 8. */
+/** Size of each kind of id in this JVM, bytes: 1 to 8. */
 export interface IdSizes {
   readonly field: number
   readonly method: number

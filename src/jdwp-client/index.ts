@@ -1,4 +1,4 @@
-// A client of the Java Debug Wire Protocol: what others use of it. README.md tells how.
+// Public API of the client of the Java Debug Wire Protocol, see README.md.
 
 export type { ArrayRegion } from './array-region.ts'
 export type { AskOptions } from './asker.ts'

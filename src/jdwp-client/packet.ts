@@ -1,4 +1,4 @@
-// JDWP packets: how they are framed. What lies in their data is `data.ts`. Everything is big-endian.
+// Framing of JDWP packets. `data.ts` reads their data. All numbers are big-endian.
 //
 //   offset  size  field
 //        0     4  length   of the whole packet, these four bytes included; at least 11
@@ -14,9 +14,9 @@ export const HANDSHAKE = 'JDWP-Handshake'
 export const HEADER_BYTES = 11
 export const FLAG_REPLY = 0x80
 
-/** No reply that one asks for is larger; a length beyond it means the peer speaks something else. */
+/** Maximum size of a reply. A greater length means that the peer has another protocol. */
 export const MAX_PACKET = 256 << 20
-/** Of what a JVM sends unasked: events, which are small. */
+/** Maximum size of a command of the JVM: events, which are small. */
 export const MAX_EVENTS = 1 << 20
 
 export interface CommandPacket {
@@ -30,7 +30,7 @@ export interface CommandPacket {
 interface ReplyPacket {
   readonly kind: 'reply'
   readonly id: number
-  /** 0: none. */
+  /** Error code; 0 for none. */
   readonly error: number
   readonly data: Buffer
 }
@@ -47,18 +47,18 @@ export function encodeCommand(id: number, set: number, command: number, data: Ui
   return packet
 }
 
-/** Cuts a byte stream into packets. Holds what one packet has so far, in at most twice the room, however small its pieces are. */
+/** Splits a byte stream into packets. An incomplete packet uses at most twice its size, for any size of its pieces. */
 export class PacketReader {
   readonly #maxPacket: number
   readonly #maxCommand: number
-  /** What has come and has not been given is `#from` to `#to`. Behind that is room; what is before is never written again. */
+  /** Unread data is from `#from` to `#to`, followed by free space. Earlier bytes are never overwritten. */
   #bytes: Buffer = Buffer.alloc(0)
   #from = 0
   #to = 0
 
   /**
-   * @param maxPacket   bytes, at most `MAX_PACKET`
-   * @param maxCommand  of packets that are no replies
+   * @param maxPacket   maximum size of a packet, bytes, at most `MAX_PACKET`
+   * @param maxCommand  maximum size of a command of the JVM
    */
   constructor(maxPacket = MAX_PACKET, maxCommand = maxPacket) {
     this.#maxPacket = Math.min(maxPacket, MAX_PACKET)
@@ -66,7 +66,7 @@ export class PacketReader {
   }
 
   /**
-   * @yields the packets completed by `chunk`, in order, each before the next is looked at
+   * @yields the packets completed by `chunk`, in order, each before the next is parsed
    * @throws MalformedJdwp
    */
   *push(chunk: Buffer): Generator<Packet> {
@@ -87,7 +87,7 @@ export class PacketReader {
   #append(chunk: Buffer): void {
     const held = this.#to - this.#from
     if (held === 0) {
-      // The usual case: whole packets in a chunk, and nothing to copy.
+      // Usual case: complete packets in a chunk, without a copy.
       this.#bytes = chunk
       this.#from = 0
       this.#to = chunk.length

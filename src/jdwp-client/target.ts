@@ -1,4 +1,4 @@
-// A JVM as its debugger agent shows it: the command sets of the specification by their names, and its events.
+// A JVM with a debugger agent: the command sets of the specification by name, and its events.
 
 import { alarm } from './alarm.ts'
 import { Asker, Asking } from './asker.ts'
@@ -25,11 +25,11 @@ import { StackFrame } from './sets/stack-frame.ts'
 import { ThreadGroupReference, ThreadReference } from './sets/threads.ts'
 import { VirtualMachine } from './sets/virtual-machine.ts'
 
-/** Packets of events before the sizes of ids are known, without which they cannot be read. There is one: VM_START. */
+/** Maximum number of event packets before the sizes of ids are known. Normally there is one: VM_START. */
 const MOST_EARLY = 16
-/** For the JVM to say that it lets go. */
+/** Timeout for the reply to Dispose. */
 const DISPOSE_MS = 5000
-/** And then to close the connection, which it does at once. */
+/** Timeout for the JVM to close the connection afterwards, which it does at once. */
 const CLOSE_MS = 2000
 
 export type TargetOptions = Omit<ConnectionOptions, 'onCommand' | 'onLost'>
@@ -62,7 +62,7 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
   }
 
   /**
-   * Connects to a JVM that waits for a debugger (`server=y`).
+   * Connects to a JVM that listens for a debugger (`server=y`).
    *
    * @throws NoDebuggerPort, MalformedJdwp, JdwpSilent, JdwpLost
    */
@@ -87,7 +87,7 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
     return JdwpTarget.#over((hooks) => port.accept({ ...options, ...hooks }))
   }
 
-  /** Over a stream that leads to a JVM some other way: through a proxy, or from a recording. */
+  /** Uses an existing stream to a JVM: through a proxy, or from a recording. */
   static over(
     stream: Parameters<typeof JdwpConnection.over>[0],
     options: TargetOptions = {},
@@ -109,7 +109,7 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
     try {
       const asker = await Asker.over(connection)
       take = (packet) => {
-        // A vendor's own commands (Android has some) are none of ours, and no reply is due to what the JVM sends.
+        // Commands of vendors (Android has some) are ignored. Commands of the JVM need no reply.
         if (packet.set !== EVENT_SET || packet.command !== COMPOSITE) return
         events.push(asker.read(packet.data, readEventSet), packet.data.length)
       }
@@ -121,7 +121,7 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
     }
   }
 
-  /** Takes back what an event set has suspended. */
+  /** Resumes the threads that an event set has suspended. */
   async resume(set: EventSet): Promise<Result<void>> {
     const thread = threadOf(set)
     if (set.suspendPolicy === 'NONE') return { ok: true, value: undefined }
@@ -130,8 +130,8 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
   }
 
   /**
-   * VirtualMachine.Dispose, and the end of the connection: a moment later all threads run, and the JVM takes the next debugger. A
-   * connection that is broken already has had the same effect.
+   * Sends VirtualMachine.Dispose and ends the connection. Shortly after, all threads run, and the JVM accepts another debugger. A
+   * broken connection has the same effect.
    */
   async dispose(): Promise<void> {
     try {

@@ -1,4 +1,4 @@
-// Java values as they travel: a tag (JDWP.Tag) and the value, or the value alone where both sides know its type.
+// Encoding of Java values: a tag (JDWP.Tag) and the value, or the value alone if both sides know its type.
 
 import { namesOf, TAGS, type Tag, TYPE_TAGS, type TypeTag } from './constants.ts'
 import { type DataReader, type DataWriter, isNull } from './data.ts'
@@ -34,21 +34,21 @@ export type PrimitiveValue =
   /** One UTF-16 unit. */
   | { readonly tag: 'CHAR'; readonly value: string }
 
-/** An object; the tag says what it can be asked as. */
+/** An object. Its tag determines the commands it supports. */
 export type TaggedObject = { [T in ObjectTag]: { readonly tag: T; readonly id: IdOfTag[T] } }[ObjectTag]
-/** An object or null. HotSpot tags null as OBJECT, or as the type that was declared. */
+/** An object or null. HotSpot gives null the tag OBJECT, or the tag of the declared type. */
 export type ObjectValue = {
   [T in ObjectTag]: { readonly tag: T; readonly id: IdOfTag[T] | null }
 }[ObjectTag]
 
 export type Value = PrimitiveValue | ObjectValue | { readonly tag: 'VOID' }
 
-/** A place in code. */
+/** A code location. */
 export interface Location {
   readonly kind: TypeTag
   readonly type: TypeId
   readonly method: MethodId
-  /** Of the instruction in its method, in bytes; -1 in a native method. */
+  /** Bytecode index of the instruction; -1 in a native method. */
   readonly bci: number
 }
 
@@ -58,7 +58,7 @@ const TYPE_TAG_NAMES = namesOf(TYPE_TAGS)
 interface Layout<T> {
   readonly bytes: number
   read(bytes: Buffer): T
-  /** @throws RangeError if it does not fit */
+  /** @throws RangeError if the value is out of range */
   write(bytes: Buffer, value: T): unknown
 }
 
@@ -68,7 +68,7 @@ type OfTag<T, V = PrimitiveValue> = V extends { tag: infer Tags; value: infer Of
     : never
   : never
 
-/** Of one value, and of the elements of an array. */
+/** Encoding of one value and of array elements. */
 export const PRIMITIVES: { readonly [T in PrimitiveValue['tag']]: Layout<OfTag<T>> } = {
   BYTE: { bytes: 1, read: (b) => b.readInt8(), write: (b, value) => b.writeInt8(value) },
   BOOLEAN: { bytes: 1, read: (b) => b[0] !== 0, write: (b, value) => b.writeUInt8(value ? 1 : 0) },
@@ -105,19 +105,19 @@ function named<Name>(names: ReadonlyMap<number, Name>, code: number, of: string)
   return tag
 }
 
-/** `value` of the specification: tag and value. */
+/** Reads `value` of the specification: tag and value. */
 export function readValue(r: DataReader): Value {
   return readUntagged(r, readTag(r))
 }
 
-/** `tagged-object` of the specification. */
+/** Reads `tagged-object` of the specification. */
 export function readObject(r: DataReader): ObjectValue {
   const value = readValue(r)
   if (!isObject(value)) throw new MalformedJdwp(`a value of tag ${value.tag} where an object is due`)
   return value
 }
 
-/** The same where null has nothing to tell. */
+/** Reads `tagged-object`, and returns null for the null object. */
 export function readObjectOrNull(r: DataReader): TaggedObject | null {
   const value = readObject(r)
   return value.id === null ? null : (value as TaggedObject)
@@ -134,16 +134,16 @@ function readUntagged(r: DataReader, tag: Tag): Value {
   return { tag, value: read(r.bytes(bytes)) } as PrimitiveValue
 }
 
-/** `value` of the specification. */
+/** Writes `value` of the specification. */
 export function writeValue(w: DataWriter, value: Value): void {
   w.u1(TAGS[value.tag])
   writeUntagged(w, value)
 }
 
 /**
- * `untagged-value`: the JVM knows the type, and takes the bytes for it whatever `value.tag` says.
+ * Writes `untagged-value`. The JVM knows the type and interprets the bytes accordingly, independent of `value.tag`.
  *
- * @throws RangeError if a number does not fit
+ * @throws RangeError if a number is out of range
  */
 export function writeUntagged(w: DataWriter, value: Value): void {
   if ('id' in value) w.object(value.id)
@@ -155,18 +155,18 @@ export function writeUntagged(w: DataWriter, value: Value): void {
   }
 }
 
-/** Which fields' values are asked for. */
+/** Writes the ids of the requested fields. */
 export function writeFields(w: DataWriter, fields: readonly FieldId[]): DataWriter {
   return w.list(fields, (field) => w.id('field', field))
 }
 
-/** `location` of the specification. */
+/** Reads `location` of the specification. */
 export function readLocation(r: DataReader): Location {
   const kind = readTypeTag(r)
   return { kind, type: r.id('referenceType'), method: r.id('method'), bci: r.index() }
 }
 
-/** A location that may be none: HotSpot writes 0 for its tag then, and for everything else. */
+/** Reads an optional location. HotSpot writes zeros for a missing one. */
 export function readLocationOrNull(r: DataReader): Location | null {
   const code = r.u1()
   const [type, method, bci] = [r.id('referenceType'), r.id('method'), r.index()]

@@ -1,8 +1,8 @@
-// What a JVM can do: a byte each, in this order. A command that needs what is not there is refused with NOT_IMPLEMENTED.
+// Capabilities of a JVM: one byte each, in this order. The JVM refuses a command without its capability with NOT_IMPLEMENTED.
 
 import type { DataReader } from '../data.ts'
 
-/** VirtualMachine.Capabilities, which CapabilitiesNew begins with. */
+/** VirtualMachine.Capabilities, which are the first ones of CapabilitiesNew. */
 const OLD = [
   'canWatchFieldModification',
   'canWatchFieldAccess',
@@ -13,11 +13,11 @@ const OLD = [
   'canGetMonitorInfo',
 ] as const
 
-/** VirtualMachine.CapabilitiesNew. Eleven more are reserved. */
+/** VirtualMachine.CapabilitiesNew. Eleven further bytes are reserved. */
 const ALL = [
   ...OLD,
   'canRedefineClasses',
-  /** Never, since JDK 15, and neither is the next. */
+  /** Always false since JDK 15, and so is the next one. */
   'canAddMethod',
   'canUnrestrictedlyRedefineClasses',
   'canPopFrames',

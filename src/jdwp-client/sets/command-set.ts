@@ -1,4 +1,4 @@
-// What the command sets are made of: commands as functions, and what many of them write and read.
+// Base of the command sets: commands as functions, and common readers and writers.
 
 import { Asking } from '../asker.ts'
 import type { CommandName } from '../commands.ts'
@@ -8,17 +8,17 @@ import type { ObjectId, TypeId } from '../ids.ts'
 
 export abstract class CommandSet extends Asking {
   /**
-   * A command as a function of its arguments.
+   * Returns a command as a function of its arguments.
    *
-   * @param write  the arguments
-   * @param read   the reply; all of it is to be read
+   * @param write  writes the arguments
+   * @param read   reads the reply completely
    */
   protected command<Arguments extends unknown[], T>(
     name: CommandName,
     write: (w: DataWriter, ...all: Arguments) => unknown,
     read: (r: DataReader) => T,
   ): (...all: Arguments) => Promise<Result<T>> {
-    // biome-ignore lint/plugin/no-spread: as many as a command has arguments
+    // biome-ignore lint/plugin/no-spread: as many as the arguments of a command
     return (...all) => this.asker.ask(name, (w) => write(w, ...all), read)
   }
 }
@@ -35,7 +35,7 @@ export const int = (r: DataReader): number => r.int()
 export const string = (r: DataReader): string => r.string()
 export const boolean = (r: DataReader): boolean => r.boolean()
 
-/** `object<ThreadId>` reads what the specification says is a thread. */
+/** Reads an object id: `object<ThreadId>` reads a thread by the specification. */
 export function object<T extends ObjectId>(r: DataReader): T {
   return r.object<T>()
 }

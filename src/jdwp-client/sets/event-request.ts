@@ -1,4 +1,4 @@
-// Command set 15, EventRequest: which events the JVM is to tell, and whom they suspend.
+// Command set 15, EventRequest: requests of events and their suspend policy.
 
 import { nothing } from '../asker.ts'
 import {
@@ -18,47 +18,47 @@ import { type Location, writeLocation } from '../values.ts'
 import { CommandSet, int } from './command-set.ts'
 
 /**
- * A restriction of a request. They are applied in their order: a `Count` before another counts what the other would
- * have left out. Patterns are a name, or a name with `*` at its beginning or end: `java.*`, `*.Foo`.
+ * A modifier of a request. Modifiers apply in order: a `Count` before another modifier also counts events that the other one
+ * excludes. A pattern is a name, or a name with `*` at its beginning or end: `java.*`, `*.Foo`.
  */
 export type Modifier =
-  /** Tells the nth event, once, and no other. */
+  /** Reports only the nth event, once. */
   | { readonly modifier: 'Count'; readonly count: number }
-  /** The specification's, for the future. HotSpot takes it, and it restricts nothing. */
+  /** Reserved by the specification. HotSpot accepts it without effect. */
   | { readonly modifier: 'Conditional'; readonly expression: number }
-  /** Not of CLASS_UNLOAD. */
+  /** Not for CLASS_UNLOAD. */
   | { readonly modifier: 'ThreadOnly'; readonly thread: ThreadId }
-  /** This type and its subtypes: the prepared one, that of the monitor's object, or that of the location. */
+  /** This type and its subtypes: the prepared type, the type of the monitor's object, or the type of the location. */
   | { readonly modifier: 'ClassOnly'; readonly type: TypeId }
   | { readonly modifier: 'ClassMatch'; readonly pattern: string }
   | { readonly modifier: 'ClassExclude'; readonly pattern: string }
-  /** Breakpoints (which need it), field watches, steps, exceptions. */
+  /** For breakpoints (required), field watches, steps and exceptions. */
   | { readonly modifier: 'LocationOnly'; readonly location: Location }
-  /** `type` and its subtypes; null: all exceptions. */
+  /** Exceptions of `type` and its subtypes; null for all exceptions. */
   | {
       readonly modifier: 'ExceptionOnly'
       readonly type: TypeId | null
       readonly caught: boolean
       readonly uncaught: boolean
     }
-  /** Field watches need it. */
+  /** Required for field watches. */
   | { readonly modifier: 'FieldOnly'; readonly type: TypeId; readonly field: FieldId }
-  /** Steps need it. One at a time in a thread. */
+  /** Required for steps. A thread can have one step request. */
   | {
       readonly modifier: 'Step'
       readonly thread: ThreadId
       readonly size: StepSize
       readonly depth: StepDepth
     }
-  /** Where `this` is the object; null: static methods. */
+  /** Events in which `this` is the object; null for static methods. */
   | { readonly modifier: 'InstanceOnly'; readonly object: ObjectId | null }
-  /** CLASS_PREPARE of a type with such a source (SourceDebugExtension or SourceFile). */
+  /** CLASS_PREPARE of a type with this source name (SourceDebugExtension or SourceFile). */
   | { readonly modifier: 'SourceNameMatch'; readonly pattern: string }
-  /** THREAD_START and THREAD_DEATH. JDK 19 and later. */
+  /** THREAD_START and THREAD_DEATH of platform threads only. JDK 19 and later. */
   | { readonly modifier: 'PlatformThreadsOnly' }
 
 export class EventRequest extends CommandSet {
-  /** Asks for events. The number of the request comes back: `request` of its events, and what `clear` wants. */
+  /** Requests events. Returns the number of the request, which its events have as `request` and `clear` takes. */
   readonly set = this.command(
     'EventRequest.Set',
     (w, kind: EventKind, suspendPolicy: SuspendPolicy, modifiers: readonly Modifier[] = []) => {
@@ -68,7 +68,7 @@ export class EventRequest extends CommandSet {
     int,
   )
 
-  /** Takes a request back; one that is not there is none. */
+  /** Cancels a request. No effect for an unknown request. */
   readonly clear = this.command(
     'EventRequest.Clear',
     (w, kind: EventKind, request: number) => w.u1(EVENT_KINDS[kind]).int(request),

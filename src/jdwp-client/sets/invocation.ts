@@ -1,8 +1,8 @@
-// Invoking a method in a thread of the JVM: what ClassType, InterfaceType and ObjectReference have in common.
+// Invocation of a method in a thread of the JVM, common to ClassType, InterfaceType and ObjectReference.
 //
-// The thread must have been suspended by an event; a thread that was suspended by command is refused. The reply comes when
-// the method has returned, which may be never; if it is not waited for any longer, the connection ends (JdwpSilent). While the method runs, all other threads run too. Afterwards all of them are
-// suspended, those too that were running before: VirtualMachine.Resume ends that. `singleThreaded` leaves them as they are.
+// The thread must be suspended by an event; a thread suspended by a command is refused. The reply arrives when
+// the method returns, which may be never; at the timeout the connection ends (JdwpSilent). While the method runs, all other threads run. Afterwards all threads are
+// suspended, including those that ran before, until VirtualMachine.Resume. With `singleThreaded` other threads are unchanged.
 
 import type { AskOptions } from '../asker.ts'
 import { INVOKE_NONVIRTUAL, INVOKE_SINGLE_THREADED } from '../constants.ts'
@@ -11,13 +11,13 @@ import type { MethodId, ThreadId } from '../ids.ts'
 import { readObjectOrNull, readValue, type TaggedObject, type Value, writeValue } from '../values.ts'
 
 export interface InvokeOptions extends AskOptions {
-  /** Other threads stay suspended: a lock that one of them holds is waited for without end. */
+  /** Other threads stay suspended. If the method needs a lock that one of them holds, it waits forever. */
   readonly singleThreaded?: boolean
-  /** The very method that was named, not one that overrides it. For instance methods. */
+  /** Invokes exactly the named method, not an override. For instance methods. */
   readonly nonvirtual?: boolean
 }
 
-/** How the method ended: if `exception` is null, by returning `value`. */
+/** Result of the method: `value` if `exception` is null. */
 export interface Invoked {
   readonly value: Value
   readonly exception: TaggedObject | null
@@ -26,7 +26,7 @@ export interface Invoked {
 export interface Invocation {
   readonly thread: ThreadId
   readonly method: MethodId
-  /** Primitive ones exactly as the method declares them. */
+  /** Arguments. Primitive values must have exactly the declared type. */
   readonly arguments?: readonly Value[]
 }
 

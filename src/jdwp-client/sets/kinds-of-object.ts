@@ -1,5 +1,5 @@
 // Command sets 10, 13, 14, 17 and 18: StringReference, ArrayReference, ClassLoaderReference, ClassObjectReference and
-// ModuleReference: what only one kind of object can be asked.
+// ModuleReference: commands for a single kind of object.
 
 import { type ArrayRegion, readRegion, writeRegion } from '../array-region.ts'
 import { nothing } from '../asker.ts'
@@ -14,14 +14,14 @@ export class StringReference extends CommandSet {
 export class ArrayReference extends CommandSet {
   readonly length = this.command('ArrayReference.Length', ofObject<ArrayId>, int)
 
-  /** All of them must be there: INVALID_LENGTH otherwise. */
+  /** Reads a region. The whole region must exist, otherwise INVALID_LENGTH. */
   readonly getValues = this.command(
     'ArrayReference.GetValues',
     (w, array: ArrayId, first: number, length: number) => w.object(array).int(first).int(length),
     readRegion,
   )
 
-  /** The region is to be of the array's own type: the JVM takes the bytes for that. */
+  /** Writes a region. Its element type must be that of the array: the JVM does not check it. */
   readonly setValues = this.command(
     'ArrayReference.SetValues',
     (w, array: ArrayId, first: number, region: ArrayRegion) =>
@@ -31,7 +31,7 @@ export class ArrayReference extends CommandSet {
 }
 
 export class ClassLoaderReference extends CommandSet {
-  /** Those that it has loaded, or has been asked for and had loaded by another. null: the boot loader. */
+  /** Types for which the loader is an initiating loader. null for the boot loader. */
   readonly visibleClasses = this.command(
     'ClassLoaderReference.VisibleClasses',
     ofObject<ClassLoaderId | null>,
@@ -40,7 +40,7 @@ export class ClassLoaderReference extends CommandSet {
 }
 
 export class ClassObjectReference extends CommandSet {
-  /** Whose `java.lang.Class` it is. */
+  /** Returns the type of a `java.lang.Class` object. */
   readonly reflectedType = this.command(
     'ClassObjectReference.ReflectedType',
     ofObject<ClassObjectId>,
@@ -49,10 +49,10 @@ export class ClassObjectReference extends CommandSet {
 }
 
 export class ModuleReference extends CommandSet {
-  /** Empty of an unnamed module. */
+  /** Returns the name; empty for an unnamed module. */
   readonly name = this.command('ModuleReference.Name', ofObject<ModuleId>, string)
 
-  /** null: the boot loader. */
+  /** Returns the loader; null for the boot loader. */
   readonly classLoader = this.command(
     'ModuleReference.ClassLoader',
     ofObject<ModuleId>,

@@ -1,4 +1,4 @@
-// Command sets 3 to 5, ClassType, ArrayType and InterfaceType: what only one kind of type has.
+// Command sets 3 to 5, ClassType, ArrayType and InterfaceType: commands for a single kind of type.
 
 import { type Asker, nothing } from '../asker.ts'
 import type { CommandName } from '../commands.ts'
@@ -15,7 +15,7 @@ import {
   writeArguments,
 } from './invocation.ts'
 
-/** A field and what is put into it. Primitive values exactly as the field declares them. */
+/** A field and its new value. A primitive value must have exactly the declared type. */
 export interface FieldValue {
   readonly field: FieldId
   readonly value: Value
@@ -25,30 +25,30 @@ export function writeFieldValues(w: DataWriter, values: readonly FieldValue[]): 
   w.list(values, ({ field, value }) => writeUntagged(w.id('field', field), value))
 }
 
-/** How a constructor ended: one of both is null. */
+/** Result of a constructor: either the object or the exception is null. */
 export interface Created {
   readonly object: TaggedObject | null
   readonly exception: TaggedObject | null
 }
 
 export class ClassType extends CommandSet {
-  /** null: of java.lang.Object. */
+  /** Returns the superclass; null for java.lang.Object. */
   readonly superclass = this.command('ClassType.Superclass', ofType<ClassId>, (r) => {
     const id = r.id('referenceType') as TypeId as ClassId
     return isNull(id) ? null : id
   })
 
-  /** Static fields; final ones cannot be set. */
+  /** Sets static fields, except final ones. */
   readonly setValues = this.command(
     'ClassType.SetValues',
     (w, type: ClassId, values: readonly FieldValue[]) => writeFieldValues(ofType(w, type), values),
     nothing,
   )
 
-  /** A static method, of the class or of one above it. */
+  /** Invokes a static method of the class or of a superclass. */
   readonly invokeMethod = invocationOf<ClassId, Invoked>(this.asker, 'ClassType.InvokeMethod', readInvoked)
 
-  /** A constructor of this class. Nothing refers to the object: see `objectReference.disableCollection`. */
+  /** Invokes a constructor of this class. The new object is unreferenced: see `objectReference.disableCollection`. */
   readonly newInstance = invocationOf<ClassId, Created>(this.asker, 'ClassType.NewInstance', (r) => ({
     object: readObjectOrNull(r),
     exception: readObjectOrNull(r),
@@ -64,7 +64,7 @@ export class ArrayType extends CommandSet {
 }
 
 export class InterfaceType extends CommandSet {
-  /** A static method of the interface. */
+  /** Invokes a static method of the interface. */
   readonly invokeMethod = invocationOf<InterfaceId, Invoked>(
     this.asker,
     'InterfaceType.InvokeMethod',

@@ -1,24 +1,24 @@
-// Command set 6, Method: what a class file says of one.
+// Command set 6, Method: data of the class file about a method.
 
 import type { DataReader, DataWriter } from '../data.ts'
 import type { MethodId, TypeId } from '../ids.ts'
 import { boolean, CommandSet } from './command-set.ts'
 import type { Generic } from './reference-type.ts'
 
-/** A row of a line table: the line's code begins at this bci. */
+/** A row of a line table: the code of the line begins at this bci. */
 export interface Line {
   readonly bci: number
   readonly line: number
 }
 
 export interface LineTable {
-  /** First and last bci; both -1 of a native method. */
+  /** First and last bci; both -1 for a native method. */
   readonly start: number
   readonly end: number
   readonly lines: readonly Line[]
 }
 
-/** A row of a variable table: the slot is this variable's from `bci` on, for `length` bytes of code. */
+/** A row of a variable table: the slot belongs to this variable from `bci` on, for `length` bytes of code. */
 export interface Variable {
   readonly bci: number
   readonly length: number
@@ -28,17 +28,17 @@ export interface Variable {
 }
 
 export interface VariableTable<V extends Variable = Variable> {
-  /** Slots of the arguments: two of a long or a double. */
+  /** Number of argument slots: two for a long or a double. */
   readonly argumentSlots: number
-  /** `this` among them. */
+  /** Variables, including `this`. */
   readonly variables: readonly V[]
 }
 
 export class Method extends CommandSet {
-  /** An error where there is none, as for a native method. */
+  /** Returns the line table, or an error if there is none, as for a native method. */
   readonly lineTable = this.command('Method.LineTable', ofMethod, readLineTable)
 
-  /** An error where there is none: it takes `javac -g`. */
+  /** Returns the variable table, or an error without debug info of `javac -g`. */
   readonly variableTable = this.command(
     'Method.VariableTable',
     ofMethod,
@@ -60,10 +60,10 @@ export class Method extends CommandSet {
     }),
   )
 
-  /** As in a class file; empty where there are none. Needs `canGetBytecodes`. */
+  /** Returns the bytecode; empty for a method without code. Needs `canGetBytecodes`. */
   readonly bytecodes = this.command('Method.Bytecodes', ofMethod, (r) => r.block())
 
-  /** Whether a redefinition has put another in its place. */
+  /** Returns whether a redefinition has replaced the method. */
   readonly isObsolete = this.command('Method.IsObsolete', ofMethod, boolean)
 }
 

@@ -1,4 +1,4 @@
-// Command set 9, ObjectReference: what every object can be asked.
+// Command set 9, ObjectReference: commands for all objects.
 
 import { type AskOptions, nothing } from '../asker.ts'
 import type { Result } from '../errors.ts'
@@ -16,19 +16,19 @@ import { type FieldValue, writeFieldValues } from './kinds-of-type.ts'
 import { readType } from './types.ts'
 
 export interface MonitorInfo {
-  /** null: nobody is in it. */
+  /** Thread that owns the monitor; null for none. */
   readonly owner: ThreadId | null
-  /** How often its owner has entered it. */
+  /** Number of times that the owner has entered the monitor. */
   readonly entryCount: number
-  /** Threads that want to enter it, or wait in `Object.wait`. */
+  /** Threads that wait to enter the monitor, or wait in `Object.wait`. */
   readonly waiters: readonly ThreadId[]
 }
 
 export class ObjectReference extends CommandSet {
-  /** Its class, or its array type. */
+  /** Returns the class or array type of the object. */
   readonly referenceType = this.command('ObjectReference.ReferenceType', ofObject<ObjectId>, readType)
 
-  /** Instance fields, in this order; private ones too. */
+  /** Returns values of instance fields in this order, including private ones. */
   readonly getValues = this.command(
     'ObjectReference.GetValues',
     (w, object: ObjectId, fields: readonly FieldId[]) => writeFields(w.object(object), fields),
@@ -41,7 +41,7 @@ export class ObjectReference extends CommandSet {
     nothing,
   )
 
-  /** All threads must be suspended. Needs `canGetMonitorInfo`. */
+  /** Returns the monitor's state. All threads must be suspended. Needs `canGetMonitorInfo`. */
   readonly monitorInfo = this.command(
     'ObjectReference.MonitorInfo',
     ofObject<ObjectId>,
@@ -51,7 +51,7 @@ export class ObjectReference extends CommandSet {
     }),
   )
 
-  /** @param type  whose method it is: the object's class, or one above it */
+  /** @param type  class that declares the method: the object's class or a superclass */
   invokeMethod(
     object: ObjectId,
     type: TypeId,
@@ -69,14 +69,14 @@ export class ObjectReference extends CommandSet {
     )
   }
 
-  /** It stays even if the program lets go of it, until `enableCollection` or the end of the connection. */
+  /** Keeps the object alive until `enableCollection` or the end of the connection, even if the program drops it. */
   readonly disableCollection = this.command('ObjectReference.DisableCollection', ofObject<ObjectId>, nothing)
 
   readonly enableCollection = this.command('ObjectReference.EnableCollection', ofObject<ObjectId>, nothing)
 
   readonly isCollected = this.command('ObjectReference.IsCollected', ofObject<ObjectId>, boolean)
 
-  /** Objects that refer to it, stacks and JNI left out: walks through the heap. @param most  0: all of them */
+  /** Returns objects that refer to this one, except from stacks and JNI. Walks the heap. @param most  maximum number; 0 for all */
   referringObjects(object: ObjectId, most: number, options?: AskOptions): Promise<Result<ObjectValue[]>> {
     return this.asker.ask(
       'ObjectReference.ReferringObjects',

@@ -1,4 +1,4 @@
-// Command set 2, ReferenceType: what is the same for classes, interfaces and array types.
+// Command set 2, ReferenceType: commands common to classes, interfaces and array types.
 
 import type { AskOptions } from '../asker.ts'
 import type { DataReader } from '../data.ts'
@@ -19,23 +19,23 @@ import { readType } from './types.ts'
 export interface Field {
   readonly id: FieldId
   readonly name: string
-  /** JNI signature of its type. */
+  /** JNI signature of the field's type. */
   readonly descriptor: string
-  /** Access flags of the class file; 0xf0000000: synthetic. */
+  /** Access flags of the class file; 0xf0000000 for synthetic. */
   readonly modifiers: number
 }
 
 export interface Method extends Omit<Field, 'id'> {
-  /** Valid until the class is redefined: ask anew afterwards. */
+  /** Id of the method, valid until the class is redefined. */
   readonly id: MethodId
 }
 
 export interface Generic {
-  /** As the class file's Signature attribute; empty where there is none. */
+  /** Content of the class file's Signature attribute; empty without one. */
   readonly genericSignature: string
 }
 
-/** A live constant pool, in the form of a class file. */
+/** The constant pool of a loaded class, in class file format. */
 export interface RawConstantPool {
   /** `constant_pool_count`: one more than the highest index. */
   readonly count: number
@@ -43,7 +43,7 @@ export interface RawConstantPool {
 }
 
 export class ReferenceType extends CommandSet {
-  /** JNI signature: `Lfix/Ticker;`. */
+  /** Returns the JNI signature: `Lfix/Ticker;`. */
   readonly signature = this.command('ReferenceType.Signature', ofType<TypeId>, string)
 
   readonly signatureWithGeneric = this.command(
@@ -52,17 +52,17 @@ export class ReferenceType extends CommandSet {
     (r): { readonly signature: string } & Generic => ({ signature: r.string(), ...readGeneric(r) }),
   )
 
-  /** null: the boot loader. */
+  /** Returns the loader; null for the boot loader. */
   readonly classLoader = this.command(
     'ReferenceType.ClassLoader',
     ofType<TypeId>,
     objectOrNull<ClassLoaderId>,
   )
 
-  /** Access flags of the class file; of arrays and primitive types anything. */
+  /** Returns the access flags of the class file; undefined values for arrays and primitive types. */
   readonly modifiers = this.command('ReferenceType.Modifiers', ofType<TypeId>, int)
 
-  /** Declared ones, in the order of the class file. */
+  /** Returns the declared fields in class file order. */
   readonly fields = this.command('ReferenceType.Fields', ofType<TypeId>, listOf(readField))
 
   readonly fieldsWithGeneric = this.command(
@@ -71,7 +71,7 @@ export class ReferenceType extends CommandSet {
     listOf((r): Field & Generic => ({ ...readNamed(r, 'field'), ...readGeneric(r), modifiers: r.int() })),
   )
 
-  /** Declared ones, constructors and initialisers among them. */
+  /** Returns the declared methods, including constructors and initialisers. */
   readonly methods = this.command('ReferenceType.Methods', ofType<TypeId>, listOf(readMethod))
 
   readonly methodsWithGeneric = this.command(
@@ -80,36 +80,36 @@ export class ReferenceType extends CommandSet {
     listOf((r): Method & Generic => ({ ...readNamed(r, 'method'), ...readGeneric(r), modifiers: r.int() })),
   )
 
-  /** Static fields, of the type or of one that it inherits from; private ones too. */
+  /** Returns values of static fields of the type or its supertypes, including private ones. */
   readonly getValues = this.command(
     'ReferenceType.GetValues',
     (w, type: TypeId, fields: readonly FieldId[]) => writeFields(ofType(w, type), fields),
     listOf(readValue),
   )
 
-  /** Without its directory. ABSENT_INFORMATION: the class file does not say. */
+  /** Returns the source file name without directory. ABSENT_INFORMATION if the class file has none. */
   readonly sourceFile = this.command('ReferenceType.SourceFile', ofType<TypeId>, string)
 
-  /** Of other source languages, JSR 45. ABSENT_INFORMATION: there is none. */
+  /** Returns the source debug extension (JSR 45). ABSENT_INFORMATION if there is none. */
   readonly sourceDebugExtension = this.command('ReferenceType.SourceDebugExtension', ofType<TypeId>, string)
 
-  /** Loaded ones that are nested directly. */
+  /** Returns loaded types that are nested directly in this one. */
   readonly nestedTypes = this.command('ReferenceType.NestedTypes', ofType<TypeId>, listOf(readType))
 
-  /** STATUS_ bits; of arrays anything. */
+  /** Returns bits of STATUS_; undefined for arrays. */
   readonly status = this.command('ReferenceType.Status', ofType<TypeId>, int)
 
-  /** Those that it names itself. */
+  /** Returns the interfaces that the type declares itself. */
   readonly interfaces = this.command(
     'ReferenceType.Interfaces',
     ofType<TypeId>,
     listOf((r) => r.id('referenceType') as TypeId as InterfaceId),
   )
 
-  /** Its `java.lang.Class`. */
+  /** Returns the `java.lang.Class` object of the type. */
   readonly classObject = this.command('ReferenceType.ClassObject', ofType<TypeId>, object<ClassObjectId>)
 
-  /** Reachable instances: walks through the heap. @param most  0: all of them */
+  /** Returns reachable instances. Walks the heap. @param most  maximum number; 0 for all */
   instances(type: TypeId, most: number, options?: AskOptions): Promise<Result<ObjectValue[]>> {
     return this.asker.ask(
       'ReferenceType.Instances',
@@ -125,7 +125,7 @@ export class ReferenceType extends CommandSet {
     (r): { readonly major: number; readonly minor: number } => ({ major: r.int(), minor: r.int() }),
   )
 
-  /** Of the class as it is now. */
+  /** Returns the constant pool of the current version of the class. */
   readonly constantPool = this.command(
     'ReferenceType.ConstantPool',
     ofType<TypeId>,

@@ -9,27 +9,27 @@ import * as values from '../values.ts'
 import { boolean, CommandSet, int, listOf, object, objectOrNull, ofObject, string } from './command-set.ts'
 
 export interface Frame {
-  /** Valid while the thread stays suspended. */
+  /** Id of the frame, valid while the thread stays suspended. */
   readonly id: FrameId
   readonly location: values.Location
 }
 
 export interface OwnedMonitor {
   readonly monitor: values.ObjectValue
-  /** Of the frame that has entered it, 0 at the top; -1: not known, as of JNI. */
+  /** Depth of the frame that has entered the monitor, 0 for the top; -1 if unknown, as for JNI. */
   readonly depth: number
 }
 
 export class ThreadReference extends CommandSet {
   readonly name = this.command('ThreadReference.Name', ofObject<ThreadId>, string)
 
-  /** Wherever it is, a lock in its hands or not. Counted: it takes as many resumes. */
+  /** Suspends the thread at any position, also while it holds locks. Suspensions are counted: each needs a resume. */
   readonly suspend = this.command('ThreadReference.Suspend', ofObject<ThreadId>, nothing)
 
-  /** Takes one suspension from it. Without effect if it has none. */
+  /** Removes one suspension of the thread. No effect without a suspension. */
   readonly resume = this.command('ThreadReference.Resume', ofObject<ThreadId>, nothing)
 
-  /** What it did when it ran last. NOT_STARTED is HotSpot's -1, which the specification does not name. */
+  /** State of the thread when it last ran. NOT_STARTED is HotSpot's -1, which the specification does not name. */
   readonly status = this.command('ThreadReference.Status', ofObject<ThreadId>, readStatus)
 
   readonly threadGroup = this.command(
@@ -38,27 +38,27 @@ export class ThreadReference extends CommandSet {
     object<ThreadGroupId>,
   )
 
-  /** The innermost first. The thread must be suspended. `length` -1: all that are left. */
+  /** Returns frames, innermost first. The thread must be suspended. `length` -1 for all remaining frames. */
   readonly frames = this.command('ThreadReference.Frames', ofFrames, listOf(readFrame))
 
-  /** The thread must be suspended. */
+  /** Returns the number of frames. The thread must be suspended. */
   readonly frameCount = this.command('ThreadReference.FrameCount', ofObject<ThreadId>, int)
 
-  /** The thread must be suspended. Needs `canGetOwnedMonitorInfo`. */
+  /** Returns monitors owned by the thread. The thread must be suspended. Needs `canGetOwnedMonitorInfo`. */
   readonly ownedMonitors = this.command(
     'ThreadReference.OwnedMonitors',
     ofObject<ThreadId>,
     listOf(values.readObject),
   )
 
-  /** What it waits to enter, or waits in. The thread must be suspended. Needs `canGetCurrentContendedMonitor`. */
+  /** Returns the monitor that the thread waits to enter, or waits in. The thread must be suspended. Needs `canGetCurrentContendedMonitor`. */
   readonly currentContendedMonitor = this.command(
     'ThreadReference.CurrentContendedMonitor',
     ofObject<ThreadId>,
     values.readObjectOrNull,
   )
 
-  /** Has it throw an instance of Throwable. HotSpot does not look: anything else crashes it (SIGSEGV on JDK 25). */
+  /** Makes the thread throw an instance of Throwable. HotSpot does not check the type: any other object crashes it (SIGSEGV on JDK 25). */
   readonly stop = this.command(
     'ThreadReference.Stop',
     (w, thread: ThreadId, throwable: ObjectId) => w.object(thread).object(throwable),
@@ -67,38 +67,38 @@ export class ThreadReference extends CommandSet {
 
   readonly interrupt = this.command('ThreadReference.Interrupt', ofObject<ThreadId>, nothing)
 
-  /** How many resumes it takes. */
+  /** Returns the number of suspensions. */
   readonly suspendCount = this.command('ThreadReference.SuspendCount', ofObject<ThreadId>, int)
 
-  /** The thread must be suspended. Needs `canGetMonitorFrameInfo`. */
+  /** Returns owned monitors with their depth. The thread must be suspended. Needs `canGetMonitorFrameInfo`. */
   readonly ownedMonitorsStackDepthInfo = this.command(
     'ThreadReference.OwnedMonitorsStackDepthInfo',
     ofObject<ThreadId>,
     listOf((r): OwnedMonitor => ({ monitor: values.readObject(r), depth: r.int() })),
   )
 
-  /** Its innermost method returns this when it goes on; no `finally` runs. Needs `canForceEarlyReturn`. */
+  /** Makes the innermost method return this value when the thread continues; no `finally` runs. Needs `canForceEarlyReturn`. */
   readonly forceEarlyReturn = this.command(
     'ThreadReference.ForceEarlyReturn',
     (w, thread: ThreadId, value: values.Value) => values.writeValue(w.object(thread), value),
     nothing,
   )
 
-  /** JDK 19 and later; NOT_IMPLEMENTED before. */
+  /** Returns whether the thread is virtual. JDK 19 and later; NOT_IMPLEMENTED before. */
   readonly isVirtual = this.command('ThreadReference.IsVirtual', ofObject<ThreadId>, boolean)
 }
 
 export class ThreadGroupReference extends CommandSet {
   readonly name = this.command('ThreadGroupReference.Name', ofObject<ThreadGroupId>, string)
 
-  /** null: it is at the top. */
+  /** Returns the parent group; null for a top-level group. */
   readonly parent = this.command(
     'ThreadGroupReference.Parent',
     ofObject<ThreadGroupId>,
     objectOrNull<ThreadGroupId>,
   )
 
-  /** Live platform threads and groups that are directly in it. */
+  /** Returns live platform threads and groups directly in the group. */
   readonly children = this.command('ThreadGroupReference.Children', ofObject<ThreadGroupId>, readChildren)
 }
 
@@ -118,7 +118,7 @@ function readChildren(r: DataReader): {
 }
 
 const STATUS_NAMES = namesOf(THREAD_STATUSES)
-/** threadControl.c, map2jdwpThreadStatus: neither alive nor ended. */
+/** Status of threadControl.c, map2jdwpThreadStatus, for a thread that is neither alive nor ended. */
 const NOT_STARTED = -1
 
 function readStatus(r: DataReader): {

@@ -1,4 +1,4 @@
-// How replies name a type: its kind and its id.
+// Types in replies: kind and id.
 
 import type { TypeTag } from '../constants.ts'
 import type { DataReader } from '../data.ts'
@@ -11,7 +11,7 @@ interface TypeIds {
   readonly ARRAY: ArrayTypeId
 }
 
-/** The kind says what the id can be asked as. */
+/** A type. Its kind determines the commands for the id. */
 export type Type = { [K in TypeTag]: { readonly kind: K; readonly id: TypeIds[K] } }[TypeTag]
 
 export function readType(r: DataReader): Type {

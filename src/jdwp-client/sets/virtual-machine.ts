@@ -10,28 +10,28 @@ import { type Generic, readGeneric } from './reference-type.ts'
 import { readType, type Type } from './types.ts'
 
 export interface Version {
-  /** Text that the JVM makes of the rest. */
+  /** Text composed by the JVM of the other members. */
   readonly description: string
-  /** Of JDWP: the feature version of the JDK since 9. */
+  /** Version of JDWP: since JDK 9 the JDK's feature version. */
   readonly major: number
   readonly minor: number
-  /** As the property `java.version`. */
+  /** Value of the property `java.version`. */
   readonly vmVersion: string
-  /** As the property `java.vm.name`. */
+  /** Value of the property `java.vm.name`. */
   readonly vmName: string
 }
 
 export type LoadedType = Type & {
   /** JNI signature: `Lfix/Ticker;`. */
   readonly signature: string
-  /** STATUS_ bits. */
+  /** Bits of STATUS_. */
   readonly status: number
 }
 
 export type GenericType = LoadedType & Generic
 
 export interface ClassPaths {
-  /** Paths below are relative to it. */
+  /** Directory to which the paths below are relative. */
   readonly baseDir: string
   readonly classpath: readonly string[]
   readonly bootclasspath: readonly string[]
@@ -40,7 +40,7 @@ export interface ClassPaths {
 export class VirtualMachine extends CommandSet {
   readonly version = this.command('VirtualMachine.Version', nothing, readVersion)
 
-  /** Every loaded type of this name, one for each loader that has it. Loads none. */
+  /** Returns every loaded type with this name, one per loader. Loads none. */
   classesBySignature(signature: string): Promise<Result<LoadedType[]>> {
     return this.asker.ask(
       'VirtualMachine.ClassesBySignature',
@@ -57,10 +57,10 @@ export class VirtualMachine extends CommandSet {
     listOf(readLoadedGeneric),
   )
 
-  /** Live ones. Virtual threads are not among them unless the JVM was started with `includevirtualthreads=y`. */
+  /** Returns live threads. Virtual threads are included only if the JVM was started with `includevirtualthreads=y`. */
   readonly allThreads = this.command('VirtualMachine.AllThreads', nothing, listOf(object<ThreadId>))
 
-  /** Those without a parent. */
+  /** Returns thread groups without a parent. */
   readonly topLevelThreadGroups = this.command(
     'VirtualMachine.TopLevelThreadGroups',
     nothing,
@@ -68,30 +68,30 @@ export class VirtualMachine extends CommandSet {
   )
 
   /**
-   * Event requests are cancelled, threads resumed as often as it takes, objects may be collected again. HotSpot answers first, then it
-   * closes the connection, for which `JdwpTarget.dispose` waits, and then it does all that and takes the next debugger (debugLoop.c).
+   * Cancels event requests, resumes all threads, and allows objects to be collected. HotSpot answers first, then
+   * closes the connection, for which `JdwpTarget.dispose` waits, and then does all that and accepts the next debugger (debugLoop.c).
    */
   dispose(options?: AskOptions): Promise<Result<void>> {
     return this.asker.ask('VirtualMachine.Dispose', nothing, nothing, options)
   }
 
-  /** Suspends all threads. Suspensions are counted: it takes as many resumes. */
+  /** Suspends all threads. Suspensions are counted: each needs a resume. */
   readonly suspend = this.command('VirtualMachine.Suspend', nothing, nothing)
 
-  /** Takes one suspension from each thread. */
+  /** Removes one suspension of each thread. */
   readonly resume = this.command('VirtualMachine.Resume', nothing, nothing)
 
-  /** Ends the JVM as C's `exit` does (`forceExit` of debugInit.c): neither `finally` nor shutdown hooks run. */
+  /** Ends the JVM like `exit` of C (`forceExit` of debugInit.c): neither `finally` blocks nor shutdown hooks run. */
   readonly exit = this.command('VirtualMachine.Exit', (w, exitCode: number) => w.int(exitCode), nothing)
 
-  /** A new String. Nothing refers to it: see `objectReference.disableCollection`. */
+  /** Creates a String. The object is unreferenced: see `objectReference.disableCollection`. */
   readonly createString = this.command(
     'VirtualMachine.CreateString',
     (w, text: string) => w.string(text),
     object<StringId>,
   )
 
-  /** The first seven of `capabilitiesNew`. */
+  /** Returns the first seven of `capabilitiesNew`. */
   readonly capabilities = this.command('VirtualMachine.Capabilities', nothing, readOldCapabilities)
 
   readonly capabilitiesNew = this.command('VirtualMachine.CapabilitiesNew', nothing, readCapabilities)
@@ -105,7 +105,7 @@ export class VirtualMachine extends CommandSet {
     }),
   )
 
-  /** The JVM may forget these ids, which it otherwise keeps until their objects are collected. `count`: how often the id has come in a packet. */
+  /** Lets the JVM drop these ids, which it otherwise keeps until their objects are collected. `count`: number of packets that contained the id. */
   readonly disposeObjects = this.command(
     'VirtualMachine.DisposeObjects',
     (w, requests: readonly { readonly object: ObjectId; readonly count: number }[]) =>
@@ -113,14 +113,14 @@ export class VirtualMachine extends CommandSet {
     nothing,
   )
 
-  /** The JVM keeps events to itself, and may stop its threads when they become many. */
+  /** Makes the JVM hold events. It may stop its threads when there are many. */
   readonly holdEvents = this.command('VirtualMachine.HoldEvents', nothing, nothing)
 
   readonly releaseEvents = this.command('VirtualMachine.ReleaseEvents', nothing, nothing)
 
   /**
-   * Gives classes other code, by whole class files. Activations go on in the old code, whose methods are obsolete then; breakpoints in
-   * these classes are cleared. Either all are redefined or none. Needs `canRedefineClasses`.
+   * Redefines classes by complete class files. Running activations continue in the old code, whose methods are obsolete; breakpoints in
+   * these classes are cleared. Redefines all classes or none. Needs `canRedefineClasses`.
    */
   readonly redefineClasses = this.command(
     'VirtualMachine.RedefineClasses',
@@ -129,14 +129,14 @@ export class VirtualMachine extends CommandSet {
     nothing,
   )
 
-  /** Empty: each type's own. Needs `canSetDefaultStratum`. */
+  /** Sets the default stratum; empty for that of each type. Needs `canSetDefaultStratum`. */
   readonly setDefaultStratum = this.command(
     'VirtualMachine.SetDefaultStratum',
     (w, stratum: string) => w.string(stratum),
     nothing,
   )
 
-  /** Reachable instances of each, in this order: walks through the heap. Needs `canGetInstanceInfo`. */
+  /** Returns the number of reachable instances of each type, in this order. Walks the heap. Needs `canGetInstanceInfo`. */
   instanceCounts(types: readonly TypeId[], options?: AskOptions): Promise<Result<number[]>> {
     return this.asker.ask(
       'VirtualMachine.InstanceCounts',
