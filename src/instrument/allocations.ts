@@ -1,4 +1,4 @@
-// Allocation sites of a method, and what is put behind each (--mode alloc).
+// Allocation sites of a method, and the probes after them (--mode alloc).
 //
 //     new C            ldc C; allocated                      the instance has no constructor yet and is not touched
 //     newarray t       dup; arraylength; push t; allocatedPrimitives
@@ -8,13 +8,13 @@
 //     a call           dup; allocatedObject                  of code that has no probes and makes what it returns
 //     o.clone()        cloning (before), dup; allocatedClone  unless an override of it has probes and tells by itself
 //
-// Behind, so that what has thrown has allocated nothing, and initialisers that `new` runs come first.
+// Probes follow the site, so that a site that throws records nothing, and class initialisers run by `new` come first.
 //
-// Calls: those that the JVM implements itself, or replaces by code of its own (intrinsics): clone() of arrays and of
-// Object, Array.newInstance, Arrays.copyOf of objects, boxing, Unsafe; those of reflection; lambdas that capture. What these
-// do inside is left alone then, or it would count twice. Where the JDK has no probes, also Arrays.copyOf of all kinds, and
-// the strings that invokedynamic concatenates, for `+` (JEP 280) and toString() of records. Where it has, those are told by
-// the JDK's code that makes them, but for the string itself where newer JDKs make it in a hidden class.
+// Calls with a probe: methods that the JVM implements itself, or replaces by its own code (intrinsics): clone() of arrays and of
+// Object, Array.newInstance, Arrays.copyOf of objects, boxing, Unsafe; methods of reflection; lambdas with captures. The code
+// inside these has no probes, otherwise it would count twice. If the JDK has no probes, also Arrays.copyOf of all kinds, and
+// strings concatenated by invokedynamic, for `+` (JEP 280) and toString() of records. If the JDK has probes, its code records
+// these allocations, except the string where newer JDKs create it in a hidden class.
 
 import type { BootstrapMethod, ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -27,12 +27,12 @@ import { call, pushId } from './probe.ts'
 import type { Inserted } from './relocation.ts'
 import type { AllocationRefs } from './runtime.ts'
 
-/** Bytes of the longest code behind a site. */
+/** Length of the longest code after a site, bytes. */
 export const LONGEST_ALLOCATION = 7
-/** Stack slots that it takes, above what the site leaves there. */
+/** Stack slots that the code needs, above the site's result. */
 export const ALLOCATION_SLOTS = 2
 
-/** A class constant can be loaded from here on (Java 5). Instances that older code makes are not seen, arrays are. */
+/** First class file version with class constants (Java 5). In older code instances are not recorded, arrays are. */
 const MAJOR_CLASS_CONSTANTS = 49
 
 const NONE: ReadonlySet<number> = new Set()
@@ -41,7 +41,7 @@ const OBJECT_CLONE = '()Ljava/lang/Object;'
 
 type Tell = keyof AllocationRefs
 
-/** By owner, name and descriptor: what makes what it returns, and has no probes of its own, or none for that. */
+/** Methods that allocate their result and have no probes for it, keyed by owner, name and descriptor. */
 const MAKERS: ReadonlyMap<string, Tell> = new Map<string, Tell>([
   ['java/lang/reflect/Array.newInstance(Ljava/lang/Class;I)Ljava/lang/Object;', 'allocatedObject'],
   ['java/lang/reflect/Array.newInstance(Ljava/lang/Class;[I)Ljava/lang/Object;', 'allocatedArraysOf'],
@@ -58,12 +58,12 @@ const MAKERS: ReadonlyMap<string, Tell> = new Map<string, Tell>([
     'allocatedObject',
   ],
   ['sun/misc/Unsafe.allocateInstance(Ljava/lang/Class;)Ljava/lang/Object;', 'allocatedObject'],
-  // An intrinsic that allocates what is returned, and whose bytecode has the other make it.
+  // An intrinsic that allocates its result, and whose bytecode calls the other method for it.
   ['java/lang/StringUTF16.toBytes([CII)[B', 'allocatedObject'],
   ['java/lang/StringUTF16.newBytesFor(I)[B', 'allocatedObject'],
 ])
 
-/** Up to JDK 21 reflection makes these classes, which make what Constructor.newInstance returns: that is told where it is called. */
+/** Up to JDK 21 reflection generates these classes, which allocate the result of Constructor.newInstance. It is recorded at the caller. */
 const GENERATED_CONSTRUCTOR = /^jdk\/internal\/reflect\/Generated(?:Serialization)?ConstructorAccessor\d*$/
 
 const BOXES: ReadonlySet<string> = new Set(
@@ -78,20 +78,20 @@ const BOXES: ReadonlySet<string> = new Set(
 )
 
 /**
- * Intrinsics that allocate by themselves and that the compilers only replace where they find that the object is not
- * needed. They have no probes otherwise. Boxes are told of where valueOf is called.
+ * Intrinsics that allocate, and that the compilers replace only if the object is not needed. Only this mode gives them
+ * probes. Boxes are recorded at the call of valueOf.
  */
 export const ALLOCATING_INTRINSICS: ReadonlySet<string> = new Set([
   'java/lang/Integer.toString(I)Ljava/lang/String;',
   'java/lang/StringBuilder.toString()Ljava/lang/String;',
   'java/lang/StringBuffer.toString()Ljava/lang/String;',
-  // Their bytecode keeps an array, which the code that replaces it does not need.
+  // Their bytecode keeps an array, which the compiled replacement does not need.
   ...['SHA', 'SHA2', 'SHA5'].map((it) => `sun/security/provider/${it}.implCompress0([BI)V`),
 ])
 
 /**
- * @param jdk      whether the JDK's own methods have probes
- * @param liveness whether what is allocated is looked after, so that probes need the object
+ * @param jdk      whether JDK methods have probes
+ * @param liveness whether liveness of objects is tracked, so that probes need the object
  */
 export function allocationProbes(
   classFile: ClassFile,
@@ -117,7 +117,7 @@ export function allocationProbes(
   return found ? added : undefined
 }
 
-/** What goes before the sites: a call of clone() may run an override that tells by itself. */
+/** Code before the sites: a call of clone() may run an override that records its object itself. */
 export function cloneProbes(
   { pool }: ClassFile,
   { bytecode }: Code,
@@ -192,7 +192,7 @@ function toldOfDynamic(classFile: ClassFile, index: number, jdk: boolean): Tell 
   if (bootstrap === undefined) return undefined
   switch (classFile.pool.methodHandle(bootstrap.methodRef).owner) {
     case 'java/lang/invoke/LambdaMetafactory':
-      // Without captures it is one object, made when the site is linked.
+      // A lambda without captures is a single object, created when the call site is linked.
       return descriptor.startsWith('()') ? undefined : 'allocatedObject'
     case 'java/lang/invoke/StringConcatFactory':
       return toldOfConcatenation(descriptor, recipeOf(classFile, bootstrap, descriptor), jdk)
@@ -203,7 +203,7 @@ function toldOfDynamic(classFile: ClassFile, index: number, jdk: boolean): Tell 
   }
 }
 
-/** Its toString() is a concatenation of what the components are; without any it is a constant. */
+/** toString() of a record concatenates its components; without components it is a constant. */
 function toldOfRecord(components: number, jdk: boolean): Tell | undefined {
   if (components === 0 || (jdk && components === 1)) return undefined
   return jdk ? 'allocatedConcatenation' : 'allocatedString'
@@ -211,16 +211,16 @@ function toldOfRecord(components: number, jdk: boolean): Tell | undefined {
 
 const ARGUMENT = '\u0001'
 
-/** What is joined, in which 1 stands for an argument and 2 for a constant; the rest is text. */
+/** Recipe of a concatenation: 1 stands for an argument, 2 for a constant, other characters for themselves. */
 function recipeOf({ pool }: ClassFile, { arguments: [recipe] }: BootstrapMethod, descriptor: string): string {
-  // makeConcat has none: all are arguments.
+  // makeConcat has no recipe: all parts are arguments.
   if (recipe === undefined) return ARGUMENT.repeat(parseMethodDescriptor(descriptor).parameters.length)
   return pool.tag(recipe) === CONSTANT_STRING ? pool.utf8(u2At(pool.bytes, pool.offsets[recipe]! + 1)) : ''
 }
 
 /**
- * Of one object with nothing beside it a new string shares its characters. Of one argument or two objects the string is made
- * by methods of the JDK's, of more things possibly by a hidden class.
+ * A concatenation of one object only shares its characters. With one argument or two objects JDK methods create the string,
+ * with more parts possibly a hidden class.
  */
 function toldOfConcatenation(descriptor: string, recipe: string, jdk: boolean): Tell | undefined {
   const { parameters } = parseMethodDescriptor(descriptor)

@@ -1,9 +1,9 @@
-// Basic blocks, for counting bytecodes: each block adds the number of its instructions when it begins (JP,
+// Basic blocks, for counting bytecodes: each block adds its number of instructions at its start (JP,
 // section 4).
 //
-// Which instructions end a block is the analysis. `default`: those that may send control elsewhere, so a block is
-// counted as a whole, also where something in it throws. `precise`: those that may throw as well. A user's own
-// analysis answers for each instruction; where control may go elsewhere a block ends whatever it says.
+// The analysis decides which instructions end a block. `default`: instructions that may transfer control, so a block is
+// counted completely, also if an instruction in it throws. `precise`: also instructions that may throw. A user's own
+// analysis is asked for each instruction; a block always ends where control may be transferred.
 
 import { type Code, instructionLength } from '../classfile/code.ts'
 import {
@@ -16,7 +16,7 @@ import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { isSubroutineCall, successors } from './flow.ts'
 
-/** An instruction as an analysis is asked of it. */
+/** An instruction, as passed to an analysis. */
 export interface Instruction {
   readonly opcode: number
   readonly bci: number
@@ -24,20 +24,20 @@ export interface Instruction {
   readonly pool: ConstantPool
 }
 
-/** Whether a block ends with this instruction, even if control goes on to the next. */
+/** Returns whether a block ends with this instruction, even if control continues at the next one. */
 export type BlockAnalysis = (instruction: Instruction) => boolean
 
-/** Only where control may go elsewhere than to the next instruction. A call comes back. */
+/** Ends blocks only where control may be transferred. A call returns to the next instruction. */
 export const defaultBlocks: BlockAnalysis = () => false
 
-/** Also where something may be thrown. */
+/** Ends blocks also where an exception may be thrown. */
 export const preciseBlocks: BlockAnalysis = mayThrow
 
 function changesFlow(opcode: number): boolean {
   return (op.isShortBranch(opcode) || op.endsFlow(opcode)) && !isSubroutineCall(opcode)
 }
 
-/** JVMS 6.5, "Run-time Exceptions" and "Linking Exceptions"; out of memory for a string constant is left aside. */
+/** JVMS 6.5, "Run-time Exceptions" and "Linking Exceptions". Ignores OutOfMemoryError for a string constant. */
 export function mayThrow({ opcode, bci, bytecode, pool }: Instruction): boolean {
   if (opcode === op.LDC || opcode === op.LDC_W) {
     const tag = pool.tag(opcode === op.LDC ? bytecode[bci + 1] : u2At(bytecode, bci + 1))
@@ -56,13 +56,13 @@ export function mayThrow({ opcode, bci, bytecode, pool }: Instruction): boolean 
 }
 
 export interface Blocks {
-  /** By bci: instructions of the block that begins there, 0 where none does. */
+  /** Per bci: number of instructions of the block that begins there, otherwise 0. */
   readonly sizes: Int32Array
-  /** By bci: a loop may begin there. */
+  /** Per bci: 1 if a loop may begin there. */
   readonly loops: Uint8Array
-  /** Whether the first instruction can be come back to. */
+  /** Whether control may return to the first instruction. */
   readonly entersAgain: boolean
-  /** How many there are. */
+  /** Number of blocks. */
   readonly count: number
 }
 
@@ -74,7 +74,7 @@ export function blocksOf(code: Code, pool: ConstantPool, endsBlock: BlockAnalysi
   let entersAgain = false
   for (const { handlerBci, endBci } of handlers) {
     leaders[handlerBci] = 1
-    if (handlerBci < endBci) loops[handlerBci] = 1 // it may guard itself, or what comes after it
+    if (handlerBci < endBci) loops[handlerBci] = 1 // a handler may guard itself, or code after it
     if (handlerBci === 0) entersAgain = true
   }
   for (let bci = 0; bci < bytecode.length; ) {
@@ -83,7 +83,7 @@ export function blocksOf(code: Code, pool: ConstantPool, endsBlock: BlockAnalysi
     const branches = op.isShortBranch(opcode) || op.endsFlow(opcode) || isSubroutineCall(opcode)
     if (branches) {
       for (const target of successors(bytecode, bci)) {
-        if (target < 0 || target >= bytecode.length) continue // malformed, and refused when branches are moved
+        if (target < 0 || target >= bytecode.length) continue // malformed; refused when branches are relocated
         if (target !== next) leaders[target] = 1
         if (target <= bci) loops[target] = 1
         if (target === 0) entersAgain = true

@@ -1,8 +1,8 @@
-// One class: which of its methods get which probes, and what the class needs for it.
+// Instruments one class: the methods that get probes, and the constants that the class needs.
 //
-// Takes class bytes as the JVM has them and gives the new bodies and the constants to append; the
-// agent splices them in (`classfile/splice.ts` shows how). A method that cannot be instrumented is an
-// answer with a reason, never an exception: class files are other people's.
+// Takes class bytes from the JVM and returns the new bodies and the constants to append; the
+// agent splices them in (see `classfile/splice.ts`). A method that cannot be instrumented is a
+// result with a reason, never an exception, since class files belong to other programs.
 
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_STATIC } from '../classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
@@ -33,24 +33,24 @@ import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry } from './wa
 
 /**
  * `method`: entry and exits are events while the thread is inside a root.
- * `root`: the same as `method`, and the thread is inside a root from here on.
- * `reflection`: for where the JDK calls methods that no call site names. Hands the receiver, or the first
- * argument of a static method, to the runtime; may be had together with one of the others.
- * `hand-over`: for methods of the JDK where work changes hands; the same.
- * `wait`: for methods of the JDK that do nothing but wait; the same.
- * `handle-member`: for methods of the JDK that give what a method handle calls (handle-members.ts); the same.
+ * `root`: like `method`; in addition, the thread is inside a root from its entry on.
+ * `reflection`: for JDK code that calls methods which no call site names. Passes the receiver, or the first
+ * argument of a static method, to the runtime. Can be combined with one of the others.
+ * `hand-over`: for JDK methods that submit or run tasks. Can be combined.
+ * `wait`: for JDK methods that only wait. Can be combined.
+ * `handle-member`: for JDK methods that resolve the callee of a method handle (handle-members.ts). Can be combined.
  */
 export type Probe = Timing | 'reflection' | 'hand-over' | 'wait' | 'handle-member'
 type Timing = 'method' | 'root'
 
 export interface MethodTask {
   readonly methodIndex: number
-  /** Below 2^22; only `method` and `root` have one. */
+  /** Method id, below 2^22. Only `method` and `root` have one. */
   readonly id: number
   readonly probe: Probe
-  /** What a `hand-over` tells the runtime. */
+  /** Data that a `hand-over` probe passes to the runtime. */
   readonly handOver?: HandOver
-  /** What a `wait` tells the runtime. */
+  /** Data that a `wait` probe passes to the runtime. */
   readonly wait?: WaitingMethod
 }
 
@@ -63,22 +63,22 @@ export interface SkippedMethod extends Pick<MethodTask, 'methodIndex' | 'id'> {
 }
 
 export interface InstrumentedClass {
-  /** Raw constant-pool entries to append: for one class always the same. */
+  /** Raw constant pool entries to append, always the same for one class. */
   readonly poolBytes: Uint8Array
-  /** Slots they take. */
+  /** Number of their slots. */
   readonly poolEntries: number
-  /** At most one for a method. */
+  /** At most one per method. */
   readonly bodies: readonly InstrumentedBody[]
   readonly skipped: readonly SkippedMethod[]
 }
 
 /**
- * What the probes of methods and roots tell.
+ * Events written by the probes of methods and roots.
  *
- * `time`: when they ran, and with `waits` where their threads waited; with `switched` methods are switched on and off. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
- * analysis. `samples`: where a thread is, whenever that is due. `allocations`: what it has allocated. `jdk`: classes of the JDK
- * have probes, too. `regions`: how long stretches of roots took; methods in which there are none stay as they are. With
- * `sites`, where each method was called from as well.
+ * `time`: times, with `waits` also waits of threads; with `switched` methods can be switched on and off. `calls`: calls only. `bytecodes`: numbers of executed bytecodes, by an analysis of
+ * basic blocks. `samples`: the stack, when a sample is due. `allocations`: allocated bytes. `jdk`: whether JDK classes
+ * have probes, too. `regions`: durations of regions of roots; methods without regions are unchanged. `sites`: also the call
+ * site of each call.
  */
 export type Recipe = { readonly sites?: SiteNumbers } & (
   | { readonly tells: 'time'; readonly waits?: WaitRecipe; readonly switched?: boolean }
@@ -91,9 +91,9 @@ export type Recipe = { readonly sites?: SiteNumbers } & (
 
 export interface RegionRecipe {
   readonly tells: 'regions'
-  /** What the target's runtime calls this session. */
+  /** Number of this session in the target's runtime. */
   readonly session: number
-  /** The regions of a method; none if it is none of theirs. */
+  /** Returns the regions of a method; empty for a method without regions. */
   regionsOf(classFile: ClassFile, method: MethodInfo, id: number): readonly CodeRegion[]
 }
 
@@ -139,7 +139,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   const { methods, name, pool } = classFile
   const wanted = {
     clock: CLOCKS[recipe.tells],
-    // Only what may make a small method large needs the classes of more exits.
+    // The classes for shared exits are needed only if probes may make a method too long.
     returned: returnedClasses(classFile, recipe.tells),
     handleMembers: name === HANDLE_MEMBER_CLASS,
   }
@@ -159,7 +159,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   })
 }
 
-/** What is to be done to one method. */
+/** Probes for one method. */
 interface Work extends Pick<MethodTask, 'methodIndex' | 'id'> {
   timing?: Timing
   reflection?: boolean
@@ -170,10 +170,10 @@ interface Work extends Pick<MethodTask, 'methodIndex' | 'id'> {
 
 const isTiming = (probe: Probe): probe is Timing => probe === 'method' || probe === 'root'
 
-/** One piece of work a method; a second timing of the same method is skipped. */
+/** Collects the probes per method. A second timing of the same method is ignored. */
 function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[] {
   const works = new Map<number, Work>()
-  // Timing first: its id is the body's.
+  // Timing first, since its id identifies the body.
   const ordered = [...tasks].sort((a, b) => Number(isTiming(b.probe)) - Number(isTiming(a.probe)))
   for (const { methodIndex, id, probe, handOver, wait } of ordered) {
     const work: Work = works.get(methodIndex) ?? { methodIndex, id }
@@ -211,12 +211,12 @@ function instrumentable({ methods }: ClassFile, work: Work): MethodInfo {
   return method
 }
 
-/** Whether local 0 holds an object when the method begins: the receiver, or a static method's first argument. */
+/** Returns whether local 0 holds an object at method entry: the receiver, or the first argument of a static method. */
 function tellsOfAnObject({ access, name, descriptor }: MethodInfo): boolean {
   return (access & ACC_STATIC) === 0 ? name !== '<init>' : /^\([L[]/.test(descriptor)
 }
 
-/** Which probes methods of a class get. */
+/** Selects the probes for methods of a class. */
 class Probing {
   constructor(
     private readonly classFile: ClassFile,
@@ -224,7 +224,7 @@ class Probing {
     private readonly refs: RuntimeBlock,
   ) {}
 
-  /** Undefined if there is nothing to be done. */
+  /** Undefined if the method needs no probes. */
   of(work: Work, method: MethodInfo): MethodProbes | undefined {
     const { recipe, refs } = this
     if (recipe.tells === 'regions' && work.timing !== undefined) {
@@ -238,7 +238,7 @@ class Probing {
     return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)
   }
 
-  /** Undefined for a method that has other probes. */
+  /** Undefined for a method with other probes. */
   #leaf(
     { id, timing, reflection, handOver, wait, handleMember }: Work,
     method: MethodInfo,
@@ -283,19 +283,19 @@ class Probing {
   }
 }
 
-/** Where a call's site is told, there is a word for it before the one that tells of the call. */
+/** With call sites, adds a word for the site before the entry event. */
 function hasLeaves(recipe: Recipe): recipe is Recipe & { readonly tells: 'calls' | 'bytecodes' } {
   return (recipe.tells === 'calls' || recipe.tells === 'bytecodes') && recipe.sites === undefined
 }
 
-/** What is thrown is no member: it goes on as it is. */
+/** Hides the returned member. Exceptions are passed on unchanged. */
 function withHandleMember(timed: MethodProbes, { handleMember }: RuntimeBlock): MethodProbes {
   if (handleMember === 0) throw new NotInstrumentable('its class gives nothing that a method handle calls')
   const { exit, thrown = exit } = timed
   return { ...timed, exit: [...exit, ...call(handleMember)], thrown }
 }
 
-/** The wait is all of the method but its own entry and exit. */
+/** The wait covers the whole method, inside its own entry and exit events. */
 function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: RuntimeBlock): MethodProbes {
   if (refs === null) throw new NotInstrumentable('waits are not told')
   const end = call(refs.waitEnds)
@@ -309,8 +309,8 @@ function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: Run
 }
 
 /**
- * A thread that takes up work is inside the graph before the method's own entry is counted and until after
- * its exit; one that hands work over does so from inside the method.
+ * A thread that starts a task is inside the root before the entry of the method is counted and until after
+ * its exit. A thread that submits a task does so inside the method.
  */
 function withHandOver(
   timed: MethodProbes,

@@ -1,8 +1,8 @@
-// The attributes of a Code attribute, moved along with the code they talk about.
+// Attributes of a Code attribute, adjusted to the relocated code.
 //
-// A table that a profiler's user would miss (lines, locals, type annotations) is moved; frames are
-// moved by `method.ts`, which adds to them; an attribute nobody specified is dropped, since whatever
-// bcis it holds would be wrong.
+// Tables that users need (lines, locals, type annotations) are relocated. `method.ts` relocates frames, to
+// which it adds its own. An unknown attribute is dropped, since its bcis would be
+// wrong.
 
 import { skipAnnotation } from '../classfile/annotations.ts'
 import type { AttributeRef } from '../classfile/class-file.ts'
@@ -21,7 +21,7 @@ const MOVES: ReadonlyMap<string, Move> = new Map([
   ['RuntimeInvisibleTypeAnnotations', moveTypeAnnotations],
 ])
 
-/** The attribute's new content; undefined if it cannot be moved. */
+/** Returns the new content of the attribute; undefined if it cannot be relocated. */
 export function moveAttribute(
   classBytes: Uint8Array,
   { name, offset, length }: AttributeRef,
@@ -49,7 +49,7 @@ function moveLineNumbers(content: Reader, moved: Relocation, out: Writer): void 
   }
 }
 
-/** start_pc, length, name, descriptor or signature, index: the two tables look the same. */
+/** Relocates start_pc, length, name, descriptor or signature, index: the layout of both tables is the same. */
 function moveLocalVariables(content: Reader, moved: Relocation, out: Writer): void {
   for (let left = copyCount(content, out); left > 0; left--) {
     moveRange(content, moved, out)
@@ -84,7 +84,7 @@ function moveTypeAnnotations(content: Reader, moved: Relocation, out: Writer): v
         out.u2(moved.local(content.u2()))
       }
     } else if (target === EXCEPTION_PARAMETER) {
-      out.u2(content.u2()) // row of the exception table; ours come after all others
+      out.u2(content.u2()) // row of the exception table; our rows come after all others
     } else if (target >= INSTANCEOF && target <= METHOD_REFERENCE_TYPE_ARGUMENT) {
       out.u2(moved.instruction(content.u2()))
       if (target >= CAST) out.u1(content.u1()) // type_argument_index

@@ -1,13 +1,13 @@
-// Where an instance that `new` makes has become one (--liveness): behind the constructor call that is for it, where its
-// reference is known to lie on the stack.
+// Finds where an instance created by `new` is initialised (--liveness): after its constructor call, where its
+// reference is known to be on the stack.
 //
 //     new C             d      d: slots on the stack before it
 //     dup               d + 1
 //     ...               d + 2  arguments; nothing of it touches what lies below
 //     C.<init>          with its object in slot d + 1: slot d is the instance then
 //
-// Compilers write it so. Whatever differs, such as an instance that is thrown away without a dup, is not found, and the
-// method is as it was; that holds without types, since a reference without constructor can only be moved around.
+// Compilers generate this pattern. Other code, such as an instance discarded without a dup, is not found, and the
+// method is unchanged. The check needs no types, since an uninitialised reference can only be moved.
 
 import type { ClassFile } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -17,10 +17,10 @@ import { u2At } from '../classfile/reader.ts'
 import { stackDepths, stackEffect, successors } from './flow.ts'
 import { NotInstrumentable } from './problem.ts'
 
-/** Slots from the top that dup, dup_x1 … swap move; a plain dup or dup2 leaves them where they are. */
+/** Number of top slots moved by dup, dup_x1 … swap; a plain dup or dup2 moves none. */
 const MOVED: readonly number[] = [0, 2, 3, 0, 3, 4, 2]
 
-/** Calls of constructors behind which the new instance lies on top of the stack, by bci. */
+/** Returns the bcis of constructor calls after which the new instance is on top of the stack. */
 export function constructorCalls(classFile: ClassFile, code: Code): Set<number> {
   const { bytecode } = code
   const found = new Set<number>()
@@ -40,14 +40,14 @@ export function constructorCalls(classFile: ClassFile, code: Code): Set<number> 
   for (const at of news) {
     const call = constructorOf(classFile, bytecode, at, depths)
     const isEntered = jumps.some(
-      ([from, to]) => to > at && to <= call && !(from > at && from < call), // from elsewhere
+      ([from, to]) => to > at && to <= call && !(from > at && from < call), // a jump from outside
     )
     if (call > 0 && !isEntered) found.add(call)
   }
   return found
 }
 
-/** The call for the instance of this `new`, -1 if it is not certain. */
+/** Returns the bci of the constructor call for the instance of this `new`; -1 if uncertain. */
 function constructorOf({ pool }: ClassFile, bytecode: Uint8Array, at: number, depths: Int32Array): number {
   const owner = pool.className(u2At(bytecode, at + 1))
   const base = depths[at]!
@@ -55,7 +55,7 @@ function constructorOf({ pool }: ClassFile, bytecode: Uint8Array, at: number, de
   for (let bci = at + 4; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     const depth = depths[bci]!
     const opcode = bytecode[bci]!
-    if (depth < base + 2) return -1 // or never reached
+    if (depth < base + 2) return -1 // or unreachable
     if (opcode === INVOKESPECIAL) {
       const callee = pool.memberRef(u2At(bytecode, bci + 1))
       const receiver = depth - argumentSlots(callee.descriptor) - 1

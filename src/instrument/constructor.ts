@@ -1,10 +1,10 @@
 // Constructors: which instructions run before `this` is initialised.
 //
-// A handler's frame must say whether `this` is initialised, so a constructor needs two handlers, and
-// the call of this(…) or super(…) itself can be in neither range. That call is not simply the first
+// A handler's frame must state whether `this` is initialised, so a constructor needs two handlers, and
+// the call of this(…) or super(…) itself is in neither range. That call is not always the first
 // `invokespecial <init>`: `super(new X())` has another before it, `super(a ? b : c)` branches, and
-// each arm may have a call of its own. So the code before it is interpreted, knowing of every slot
-// only whether it holds the uninitialised `this`.
+// each branch may have its own call. So the code before the call is interpreted with a single fact per
+// slot: whether it holds the uninitialised `this`.
 
 import { append } from '../base/arrays.ts'
 import type { ClassFile } from '../classfile/class-file.ts'
@@ -14,31 +14,31 @@ import { u2At } from '../classfile/reader.ts'
 import { handlersAt, isSubroutineCall, stackEffect, successors } from './flow.ts'
 import { NotInstrumentable } from './problem.ts'
 
-// What an instruction finds in `this`; the answer of `thisStates`, by bci.
-// 0 if it is never reached, or is the this()/super() call, or no handler frame would be true of it.
-/** `this` is not initialised, and local 0 holds it before and after the instruction. */
+// States of `this` before an instruction, the result of `thisStates`, by bci.
+// 0: unreachable, or the this()/super() call, or no handler frame would be correct.
+/** `this` is uninitialised, and local 0 holds it before and after the instruction. */
 export const THIS_UNINITIALIZED = 1
 /** `this` is initialised. */
 export const THIS_INITIALIZED = 2
 
-/** Slots bottom up: `T` holds the uninitialised `this`, `.` anything else. */
+/** Slots from the bottom: `T` holds the uninitialised `this`, `.` any other value. */
 interface State {
   readonly stack: string
-  /** Trailing `.` are left out. */
+  /** Without trailing `.`. */
   readonly locals: string
 }
 
-/** Nobody writes arguments nested this deep; a hostile class should not cost gigabytes. */
+/** Maximum nesting of arguments. Real code is less deep; a hostile class must not use gigabytes. */
 const MAX_STACK = 1024
 
-/** @throws NotInstrumentable if the this()/super() calls cannot be told from the rest */
+/** @throws NotInstrumentable if the this()/super() calls cannot be identified */
 export function thisStates(classFile: ClassFile, code: Code): Uint8Array {
   return new Constructor(classFile, code).states()
 }
 
 class Constructor {
   readonly #bytecode: Uint8Array
-  /** State before each instruction that is reached with `this` uninitialised. */
+  /** State before each instruction that is reachable with `this` uninitialised. */
   readonly #before = new Map<number, State>()
   /** bci of each this()/super() call. */
   readonly #calls = new Set<number>()
@@ -62,11 +62,11 @@ class Constructor {
     return states
   }
 
-  /** Runs until nothing changes; returns the bcis whose instruction has and leaves `this` in local 0. */
+  /** Iterates until nothing changes; returns the bcis of instructions before and after which `this` is in local 0. */
   #interpret(): Iterable<number> {
     const keepsThis = new Map<number, boolean>()
     this.#flow(0, { stack: '', locals: 'T' })
-    // States only lose a T, of which there are few, so this ends soon; a hostile class may have many.
+    // States only lose a T, so the loop ends soon in real code; a hostile class may have many.
     let steps = 50 * this.#bytecode.length
     for (let bci = this.#pending.pop(); bci !== undefined; bci = this.#pending.pop()) {
       if (--steps < 0) throw new NotInstrumentable('code before the super call is too involved')
@@ -89,7 +89,7 @@ class Constructor {
     return [...keepsThis].filter(([, keeps]) => keeps).map(([bci]) => bci)
   }
 
-  /** Control may come to `bci` with this state. */
+  /** Merges a state into the state before `bci`. */
   #flow(bci: number, state: State): void {
     const known = this.#before.get(bci)
     const merged = known === undefined ? state : merge(known, state)
@@ -98,7 +98,7 @@ class Constructor {
     this.#pending.push(bci)
   }
 
-  /** The state after the instruction, or undefined if it is a this()/super() call. */
+  /** Returns the state after the instruction, or undefined for a this()/super() call. */
   #execute(bci: number, { stack, locals }: State): State | undefined {
     const bytecode = this.#bytecode
     const { pool } = this.classFile
@@ -142,7 +142,7 @@ function store(stack: string, locals: string, local: number, reference: boolean,
   return { stack: rest, locals: stored.replace(/\.+$/, '') }
 }
 
-/** dup, dup_x1, …, swap: what is on top, slot by slot. */
+/** Applies dup, dup_x1, …, swap slot by slot. */
 function rearrange(stack: string, opcode: number): string {
   const take = opcode === op.SWAP ? 2 : opcode >= op.DUP2 ? 2 : 1
   const skip =
@@ -159,7 +159,7 @@ function pop(stack: string, slots: number): string {
   return stack.slice(0, stack.length - slots)
 }
 
-/** A slot still holds `this` only if it does on both ways. Returns `known` itself if nothing is new. */
+/** Merges two states: a slot holds `this` only if it does in both. Returns `known` itself if nothing changes. */
 function merge(known: State, other: State): State {
   if (known.stack.length !== other.stack.length) {
     throw new NotInstrumentable('malformed: two stack depths at one instruction')

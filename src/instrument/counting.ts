@@ -1,5 +1,5 @@
-// What makes a method count the bytecodes it executes (JP, section 4): a local variable of its own, to which every
-// basic block adds its size, and which the exit probe hands over.
+// Code that counts the bytecodes executed by a method (JP, section 4): a local variable, to which every
+// basic block adds its size, and which the exit probe passes on.
 //
 //     iconst_0; istore n                   with the entry probe
 //     …
@@ -11,7 +11,7 @@
 //     …
 //     iload n; push id; countExit          before each return, and in our handler
 //
-// A method of one block, counted when it begins, hands over a constant and needs no variable.
+// A method of one block, counted at its start, passes a constant and needs no variable.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -24,21 +24,21 @@ import { call, pushId } from './probe.ts'
 import type { Addition } from './relocation.ts'
 import type { RuntimeBlock } from './runtime.ts'
 
-/** Bytes of the longest code that pushes a count, that adds a block, and that hands over at a loop. */
+/** Length of the longest code that pushes a count, that adds a block, and that reports in a loop, bytes. */
 export const LONGEST_COUNT = 4
 export const LONGEST_ADDITION = 6
 export const LONGEST_HAND_OVER = 11
 const MAX_INCREMENT = 32767
 
-/** What a method needs in order to count. */
+/** Code for a method that counts. */
 export interface Counting extends Addition {
   /** Instructions before the entry probe. */
   readonly begin: readonly number[]
-  /** Pushes what has been counted. */
+  /** Code that pushes the count. */
   readonly push: readonly number[]
 }
 
-/** An activation counts nothing. */
+/** Code for a method that counts nothing. */
 export const NO_COUNT: Counting = {
   ...{ begin: [], push: [ICONST_0] },
   ...{ inserted: undefined, local: -1, localTypes: [INTEGER] },
@@ -75,7 +75,7 @@ export function countingOf(
   return { begin, inserted, push: accessCode(ILOAD, local), local, localTypes: [INTEGER] }
 }
 
-/** Calls of super() or this() that may throw, where no handler may be; perhaps those of other instances, too. */
+/** Returns the calls of super() or this(), which may throw without a handler; possibly also calls of other constructors. */
 function initialiserCalls(classFile: ClassFile, method: MethodInfo, bytecode: Uint8Array): number[] {
   if (method.name !== '<init>') return []
   const found: number[] = []
@@ -93,7 +93,7 @@ function add(local: number, size: number): number[] {
   return accessCode(IINC, local, size)
 }
 
-/** How a method's bytecodes are counted. */
+/** Returns the code that counts a method's bytecodes. */
 export type BlockCounting = 'default' | 'precise'
 
 export const ANALYSES: Readonly<Record<BlockCounting, BlockAnalysis>> = {

@@ -1,4 +1,4 @@
-// What one instruction does to control and to the depth of the stack.
+// Effects of one instruction on control flow and stack depth.
 
 import type { ClassFile } from '../classfile/class-file.ts'
 import { branchTargets, type Code, type Handler, instructionLength } from '../classfile/code.ts'
@@ -8,7 +8,7 @@ import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { NotInstrumentable } from './problem.ts'
 
-/** Slots that an instruction takes, and those that it then gives. dup… and swap count with what they add. */
+/** Returns the slots that an instruction pops and pushes. dup… and swap count only the slots they add. */
 export function stackEffect(
   pool: ConstantPool,
   bytecode: Uint8Array,
@@ -35,12 +35,12 @@ export function stackEffect(
   return { pops: op.POPS[opcode], pushes: op.PUSHES[opcode] }
 }
 
-/** jsr, jsr_w: `ret` brings control back to the next instruction, maybe. */
+/** jsr, jsr_w: `ret` may continue at the next instruction. */
 export function isSubroutineCall(opcode: number): boolean {
   return opcode === op.JSR || opcode === op.JSR_W
 }
 
-/** Where control may go from an instruction, exceptions and the way back from a subroutine aside. */
+/** Returns the possible successors of an instruction, without exceptions and returns from a subroutine. */
 export function successors(bytecode: Uint8Array, bci: number): number[] {
   const opcode = bytecode[bci]
   if (opcode === op.WIDE && bytecode[bci + 1] === op.RET) return []
@@ -49,15 +49,15 @@ export function successors(bytecode: Uint8Array, bci: number): number[] {
   return targets
 }
 
-/** The rows of an exception table that hold at `bci`, in their order. */
+/** Returns the rows of an exception table that cover `bci`, in order. */
 export function* handlersAt(handlers: readonly Handler[], bci: number): Iterable<Handler> {
   for (const handler of handlers) if (bci >= handler.startBci && bci < handler.endBci) yield handler
 }
 
-/** Depth of what is never reached, or only by the way back from a subroutine. */
+/** Depth of unreachable code, and of code reachable only from a subroutine. */
 export const UNKNOWN_DEPTH = -1
 
-/** Slots on the stack before each instruction, by bci. */
+/** Returns the stack depth before each instruction, by bci. */
 export function stackDepths(classFile: ClassFile, code: Code): Int32Array {
   const { bytecode, handlers } = code
   const depths = new Int32Array(bytecode.length).fill(UNKNOWN_DEPTH)
@@ -70,7 +70,7 @@ export function stackDepths(classFile: ClassFile, code: Code): Int32Array {
     pending.push(bci)
   }
   flow(0, 0)
-  for (const { handlerBci } of handlers) flow(handlerBci, 1) // reached or not
+  for (const { handlerBci } of handlers) flow(handlerBci, 1) // reachable or not
   for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
     const { pops, pushes } = stackEffect(classFile.pool, bytecode, bci)
     const depth = depths[bci] - pops + pushes

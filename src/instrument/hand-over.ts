@@ -1,14 +1,14 @@
-// Probes for methods of the JDK where work changes hands (--follow-threads).
+// Probes for JDK methods that submit and run tasks (--follow-threads).
 //
-// Unlike those of timed methods they carry no id: they hand the runtime the object that both sides of a
-// hand-over see. What each does is said at the runtime's method of that name (JFluid1.java).
+// Unlike those of timed methods they have no id: they pass the runtime the task object that both sides
+// see. The methods of the same names in JFluid1.java document each probe.
 
 import { ALOAD, DUP } from '../classfile/opcodes.ts'
 import { accessCode } from './new-local.ts'
 import { call } from './probe.ts'
 import type { HandOverRefs } from './runtime.ts'
 
-/** What the runtime is told at the start of a method, and of which local variables. */
+/** Data passed to the runtime at the start of a method, from these local variables. */
 export type HandOverEntry =
   | {
       readonly tell:
@@ -25,8 +25,8 @@ export type HandOverEntry =
   | { readonly tell: 'workerIsIdle' | 'threadEnds' }
 
 /**
- * A probe pair. `exit` is called at every way out, an exception included; `returned` is told what the
- * method returns.
+ * A pair of probes. `exit` is called at every exit, including exceptions; `returned` gets the method's
+ * result.
  */
 export interface HandOver {
   readonly entry: HandOverEntry
@@ -35,7 +35,7 @@ export interface HandOver {
 }
 
 /**
- * Classes that have such methods. They are always given the pool entries for them, so that a class has the
+ * Classes with such methods. They always get the pool entries for these probes, so that a class has the
  * same block in every session.
  */
 export const HAND_OVER_CLASSES: ReadonlySet<string> = new Set([
@@ -49,7 +49,7 @@ export const HAND_OVER_CLASSES: ReadonlySet<string> = new Set([
   'java/util/concurrent/DelayScheduler$ScheduledForkJoinTask',
 ])
 
-/** Stack slots that these probes use at most. */
+/** Maximum number of stack slots of these probes. */
 export const HAND_OVER_SLOTS = 2
 
 export function handOverEntry({ entry }: HandOver, refs: HandOverRefs): number[] {
@@ -57,12 +57,12 @@ export function handOverEntry({ entry }: HandOver, refs: HandOverRefs): number[]
   return [...locals.flatMap((local) => accessCode(ALOAD, local)), ...call(refs[entry.tell])]
 }
 
-/** Before every return, and before what is thrown goes on. */
+/** Code before every return, and before an exception is rethrown. */
 export function handOverExit({ exit }: HandOver, refs: HandOverRefs): number[] {
   return exit === undefined ? [] : call(refs[exit])
 }
 
-/** Before every return only, with the returned reference on the stack. */
+/** Code before every return only, with the returned reference on the stack. */
 export function handOverReturn({ returned }: HandOver, refs: HandOverRefs): number[] {
   return returned === undefined ? [] : [DUP, ...call(refs[returned])]
 }

@@ -1,10 +1,10 @@
-// Methods of the JDK that give what a method handle calls: what they return goes through the runtime, which hides it from C1.
+// JDK methods that resolve the callee of a method handle. Their result passes through the runtime, which hides it from C1.
 //
-// C1 inlines what a constant member names and records nothing, so that its code outlives a redefinition of the method, and
-// calls are missing (JFluid1.handleMember says more). Only a value that is returned is hidden: what is thrown is none.
+// C1 inlines the method of a constant member name without recording a dependency, so its code survives a redefinition of the method, and
+// calls are missing (see JFluid1.handleMember). Only the result is hidden; an exception is no member.
 
-/** The class that has them. It alone gets the pool entry. */
+/** Class of these methods. It alone gets the pool entry. */
 export const HANDLE_MEMBER_CLASS = 'java/lang/invoke/DirectMethodHandle'
 
-/** What they all return: the runtime's method takes and gives the same. */
+/** Return type of all of them: parameter and result of the runtime's method. */
 export const HANDLE_MEMBER_RESULT = 'Ljava/lang/Object;'

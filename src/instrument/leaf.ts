@@ -1,13 +1,13 @@
-// Methods whose call is told by one probe, where calls or bytecodes are counted: they call nothing, and the JVM runs nothing for
-// them. Between their start and their end no other method can begin, so one probe records the whole call: no probe at an
-// exit, no handler of ours.
+// Methods whose call is recorded by one probe, where calls or bytecodes are counted: they call no method, and make the JVM call
+// none. No other method can begin between their start and end, so one probe records the whole call, without an exit
+// probe and without a handler.
 //
 //     push executed; push id; countLeaf
 //     …                                    old code
 //
-// What the JVM may run for an instruction: a class initialiser, a class loader (which may have probes) where a class is named for the
-// first time, the constructor of an exception that it throws itself (a class of the JDK, whose methods have probes with `--jdk`; and
-// as a root, or where classes of the JDK are added by hand: it then stands below the caller of the method).
+// The JVM may run for an instruction: a class initialiser; a class loader (which may have probes) where a class is named for the
+// first time; the constructor of an exception that it throws (a JDK class, whose methods have probes with `--jdk`; if it is
+// a root, or if JDK classes are added by hand, it appears below the caller of the method).
 
 import { ACC_SYNCHRONIZED } from '../classfile/access.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
@@ -18,9 +18,9 @@ import { u2At } from '../classfile/reader.ts'
 import { type BlockAnalysis, blocksOf, mayThrow } from './blocks.ts'
 
 /**
- * @param counts  what ends a block; 'nothing' where no bytecodes are counted
- * @param jdk     classes of the JDK have probes, too
- * @returns how many bytecodes a call executes, 0 where they are not counted; undefined for a method that needs a probe at its end
+ * @param counts  analysis of basic blocks; 'nothing' if bytecodes are not counted
+ * @param jdk     whether JDK classes have probes, too
+ * @returns bytecodes executed by a call, 0 if not counted; undefined for a method that needs an exit probe
  */
 export function leafOf(
   classFile: ClassFile,
@@ -44,7 +44,7 @@ function runsNothing(classFile: ClassFile, { bytecode, handlers }: Code, jdk: bo
   return true
 }
 
-/** The JVM runs nothing that may have probes for this instruction. */
+/** Returns whether the JVM runs no code with probes for this instruction. */
 function isQuiet({ name, pool }: ClassFile, bytecode: Uint8Array, bci: number, jdk: boolean): boolean {
   const opcode = bytecode[bci]!
   switch (opcode) {
@@ -54,7 +54,7 @@ function isQuiet({ name, pool }: ClassFile, bytecode: Uint8Array, bci: number, j
       return tag === CONSTANT_LONG || tag === CONSTANT_DOUBLE
     }
     case op.GETFIELD:
-    case op.PUTFIELD: // of another class, that is looked up for the first time
+    case op.PUTFIELD: // of another class, which is resolved for the first time
       return !jdk && pool.memberRef(u2At(bytecode, bci + 1)).owner === name
     case op.INVOKESPECIAL: {
       const { owner, name: called } = pool.memberRef(u2At(bytecode, bci + 1))

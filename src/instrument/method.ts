@@ -1,5 +1,5 @@
-// One method: probes at its entry and at every way out, everything else moved aside (JFluid paper,
-// section 4.1, and figure 3 for what the probes do).
+// Instruments one method: probes at its entry and at every exit, and relocation of all other code (JFluid paper,
+// section 4.1, and figure 3 for the probes).
 //
 //     push id; invokestatic methodEntry
 //     …                                    old code; before each return:
@@ -13,16 +13,16 @@
 //     push id; invokestatic methodThrown   it goes through that
 //     athrow
 //
-// A value that a call hands through is not on the stack meanwhile: code of C1 keeps a place there for each that is to
-// outlive a call, and its frames are in steps of 16 bytes.
+// A return value passed through a call is not on the stack during the call: C1 reserves space in the frame for each value that is
+// live across a call, and its frames grow in steps of 16 bytes.
 //
-// A method that counts what it executes has more of them (counting.ts).
+// A method that counts bytecodes has further probes (counting.ts).
 //
-// A method that would outgrow a limit that way has no probes in its handlers; if that is not enough it is made
+// A method that would exceed a limit gets no probes in its handlers; if that is not sufficient, it becomes
 // compact (shared-exits.ts).
 //
-// The handler's ranges come last in the exception table, so the method's own handlers go first, and
-// leave out each exit probe with its return, so that an exit is never recorded twice.
+// The ranges of our handler come last in the exception table, so the method's own handlers have precedence. The
+// ranges exclude each exit probe with its return, so that an exit is never recorded twice.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { MAJOR_6 } from '../classfile/class-file.ts'
@@ -66,47 +66,47 @@ import { slotsOf, stackSlots } from './stack-slots.ts'
 import { monitorEntry, WAIT_SLOTS, type WaitRecipe, waitProbes } from './waits.ts'
 
 const MAX_U2 = 65535
-/** Variables that a frame can add without naming all (JVMS 4.7.4, append_frame). */
+/** Maximum number of variables that a frame can add without naming all (JVMS 4.7.4, append_frame). */
 const MOST_APPENDED = 3
 
 export interface MethodProbes extends Probes {
-  /** Stack slots that the probes use themselves. */
+  /** Stack slots used by the probes themselves. */
   readonly slots: number
   /**
-   * The exit probes take a count, pushed before them: of the blocks of this analysis, 0 for 'nothing'. Absent where
-   * they take none.
+   * Analysis of blocks for the count that the exit probes take, pushed before them; 0 is pushed for 'nothing'. Absent if
+   * they take no count.
    */
   readonly counts?: BlockAnalysis | 'nothing'
-  /** Instructions that may wait have probes, too. Not together with `counts`. */
+  /** Whether instructions that may wait have probes. Not together with `counts`. */
   readonly waits?: WaitRecipe
-  /** The method samples itself: its probes go around these. */
+  /** Whether the method samples itself: its probes surround the other ones. */
   readonly samples?: SampledMethod
-  /** Of regions that are timed; the other probes are then empty. */
+  /** Timed regions; the other probes are then empty. */
   readonly regions?: RegionTask
-  /** Tells of allocations; whether the JDK has probes, too. Absent where they are not of interest. */
+  /** Records allocations; whether the JDK has probes, too. Absent if allocations are not recorded. */
   readonly allocations?: { readonly refs: AllocationRefs; readonly jdk: boolean; readonly liveness?: boolean }
-  /** Calls tell where they come from, as those of this method. */
+  /** Records call sites, with the id of this method. */
   readonly sites?: { readonly numbers: SiteNumbers; readonly id: number }
 }
 
-/** Code thrown into from [start, end), new positions. */
+/** A range [start, end) of a handler, in new positions. */
 interface Range {
   readonly start: number
   readonly end: number
 }
 
-/** A handler of ours. */
+/** An added handler. */
 interface CatchAll {
   readonly position: number
   readonly ranges: readonly Range[]
-  /** Locals that its frame promises. */
+  /** Locals in its frame. */
   readonly locals: readonly VerificationType[]
 }
 
 /**
- * The new content of the method's Code attribute.
+ * Returns the new content of the method's Code attribute.
  *
- * @param probes  an empty exit probe means that leaving the method is not of interest; so does an empty
+ * @param probes  an empty exit probe means that exits are not recorded; likewise an empty
  *                `thrown` for leaving it by an exception
  * @throws ClassFormatProblem | NotInstrumentable
  */
@@ -123,10 +123,10 @@ class Rewriting {
   readonly #code: Code
   readonly #hasFrames: boolean
   readonly #frames: readonly Frame[]
-  /** With it, all of its probes. */
+  /** The sampling code, which includes all of its probes. */
   readonly #more: (Addition & { readonly probes: MethodProbes }) | undefined
   readonly #probes: MethodProbes
-  /** Before `athrow` in our handlers. */
+  /** Code before `athrow` in the added handlers. */
   readonly #thrown: readonly number[]
 
   constructor(
@@ -204,7 +204,7 @@ class Rewriting {
     return local < 0 ? undefined : { first: local, slots: slotsOf(localTypes) }
   }
 
-  /** With all probes if there is room for them, else without those that calls have. */
+  /** Adds all probes if they fit, otherwise without those of calls. */
   #place(): Layout & { readonly maxStack: number } {
     const { asked, classFile, method } = this
     const code = this.#code
@@ -237,7 +237,7 @@ class Rewriting {
     )
   }
 
-  /** What goes before calls, and where there is no room for that; undefined if nothing does. */
+  /** Returns the code before calls if it fits; undefined without any. */
   #sites(): { readonly told: Inserted; readonly untold?: Inserted } | undefined {
     const { classFile, refs } = this
     const { sites, samples } = this.asked
@@ -251,14 +251,14 @@ class Rewriting {
     const local = this.#more?.local ?? -1
     if (site === 0 || local < 0) return undefined
     const load = accessCode(ALOAD, local)
-    // Else what it calls would seem to be called from where others have called at this depth.
+    // Otherwise its callees would seem to be called from an earlier call at this depth.
     const none = siteProbes(new Map([[0, 0]]), load, site)
     return { told: siteProbes(numbers, load, site), untold: none }
   }
 
   /**
-   * With a probe in each handler and before each return if that stays within the limits, else without those in
-   * handlers, else with shared exits.
+   * Puts a probe in each handler and before each return if that stays within the limits; otherwise omits those in
+   * handlers; otherwise uses shared exits.
    */
   #layOut(put: Inserted | undefined, behind: Inserted | undefined): Layout {
     const code = this.#code
@@ -288,7 +288,7 @@ class Rewriting {
     return orIfTooLong(() => attempt(undefined, withResumes(resumes, resume!, put)), plain)
   }
 
-  /** What the stack holds at a return, and nothing else there; undefined if the pool cannot name it. */
+  /** Returns the stack at a return that holds only the result; undefined if the pool cannot name its class. */
   #returned(opcode: number): VerificationType[] | undefined {
     const known = RETURNED.get(opcode)
     if (known !== undefined) return known
@@ -296,7 +296,7 @@ class Rewriting {
     return index === undefined ? undefined : [verificationType(OBJECT, index)]
   }
 
-  /** Our handlers: one, or in a constructor up to two, whose frames differ in what `this` is. */
+  /** Creates the added handlers: one, or up to two in a constructor, whose frames differ in the type of `this`. */
   #catchAlls(moved: Relocation): CatchAll[] {
     const handlers: CatchAll[] = []
     const add = (locals: VerificationType[], covers: (bci: number) => boolean) => {
@@ -313,7 +313,7 @@ class Rewriting {
     return handlers
   }
 
-  /** Undefined without frames. */
+  /** Undefined for a class without frames. */
   #stackMap(moved: Relocation, handlers: readonly CatchAll[]): Uint8Array | undefined {
     const thrown = [verificationType(OBJECT, this.refs.throwable)]
     const frames: Frame[] = [
@@ -339,7 +339,7 @@ class Rewriting {
 interface Layout {
   readonly moved: Relocation
   readonly handlers: readonly CatchAll[]
-  /** Bytes of the new code. */
+  /** Length of the new code, bytes. */
   readonly length: number
 }
 
@@ -353,8 +353,8 @@ function orIfTooLong<T>(first: () => T, otherwise: (problem: TooLong) => T): T {
 }
 
 /**
- * The first of them is where the variable has just been given its value: what then is added to a frame is no more than it
- * was before.
+ * The first frame is where the variable has just been assigned: later frames then need no more additions than
+ * before.
  */
 function framesWith(
   { local, localTypes, localsSet = [] }: Addition,
@@ -366,7 +366,7 @@ function framesWith(
     withNewLocals(locals, local, types)
   const all = frames.map(({ bci, locals, stack }) => ({ bci, locals: withLocal(locals), stack }))
   if (all[0].bci !== begin) all.unshift({ bci: begin, locals: withLocal(initial), stack: [] })
-  // A frame can name three variables more than the one before: with many, some are put between.
+  // A frame can add three variables: with more, intermediate frames are inserted.
   const between: Frame[] = []
   for (let known = MOST_APPENDED; known < localTypes.length; known += MOST_APPENDED) {
     const locals = withLocal(initial, localTypes.slice(0, known))
@@ -397,14 +397,14 @@ function withCount(probes: MethodProbes, { begin, push }: Counting): MethodProbe
 }
 
 /**
- * HotSpot makes the instances of a class finalizable unless its finalize() is a lone `return`. With
- * probes in Object.finalize every object would be.
+ * HotSpot makes the instances of a class finalizable unless its finalize() is a single `return`. With
+ * probes in Object.finalize every object would be finalizable.
  */
 function isEmptyFinalizer({ name, descriptor }: MethodInfo, { bytecode }: Code): boolean {
   return name === 'finalize' && descriptor === '()V' && bytecode.length === 1 && bytecode[0] === RETURN
 }
 
-/** A handler is told of before the block that begins there is counted. */
+/** The resume probe of a handler precedes the count of its first block. */
 function withResumes(points: Uint8Array, probe: readonly number[], counted: Inserted | undefined): Inserted {
   const inserted: (readonly number[] | undefined)[] = counted?.slice() ?? new Array(points.length)
   for (let bci = 0; bci < points.length; bci++) {
@@ -413,7 +413,7 @@ function withResumes(points: Uint8Array, probe: readonly number[], counted: Inse
   return inserted
 }
 
-/** What the stack holds at a return that is none of an object. */
+/** Returns the stack at a return of a primitive value or void. */
 const RETURNED: ReadonlyMap<number, VerificationType[]> = new Map([
   [IRETURN, [INTEGER]],
   [LRETURN, [LONG]],
@@ -427,7 +427,7 @@ function atMost(limit: number, value: number, what: string): number {
   return value
 }
 
-/** The instructions that `covers` chooses, exit probes and the returns behind them excepted, as few ranges as can be. */
+/** Returns the minimum number of ranges of the instructions selected by `covers`, without exit probes and their returns. */
 function rangesWhere(bytecode: Uint8Array, moved: Relocation, covers: (bci: number) => boolean): Range[] {
   const ranges: Range[] = []
   let start = -1

@@ -1,7 +1,7 @@
-// Room for one more local variable, or some: behind the parameters, with all others moved up.
+// Adds local variables after the parameters; all other variables move up.
 //
-// Behind everything else it would be simpler, but not for frames. A frame says how it differs at the end from the
-// one before; a variable that is always last would make every frame a full one, and a full frame needs the classes of
+// Adding them at the end would be simpler, but not for frames: a frame states how it differs at the end from the
+// previous one. A variable that is always last would make every frame a full frame, which needs the classes of
 // all parameters in the constant pool.
 
 import { append } from '../base/arrays.ts'
@@ -15,20 +15,20 @@ import { NotInstrumentable } from './problem.ts'
 
 const MAX_LOCALS = 65535
 
-/** New variables that lie together. */
+/** New adjacent variables. */
 export interface NewLocals {
   readonly first: number
   readonly slots: number
 }
 
-/** The index of the new variable of so many slots. @throws NotInstrumentable */
+/** Returns the index of a new variable of this size in slots. @throws NotInstrumentable */
 export function newLocalOf(method: MethodInfo, code: Code, slots = 1): number {
   const { bytecode, maxLocals } = code
   if (maxLocals + slots > MAX_LOCALS) throw new NotInstrumentable('has no room for another local variable')
   const first = argumentSlots(method.descriptor) + ((method.access & ACC_STATIC) === 0 ? 1 : 0)
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     const access = accessAt(bytecode, bci)
-    // Some compilers use the slots of parameters again: this one would be torn apart.
+    // Some compilers reuse the slots of parameters: a value across this position would be split.
     if (access !== undefined && access.local === first - 1 && isWide(access.opcode)) return maxLocals
   }
   return first
@@ -38,7 +38,7 @@ function isWide(opcode: number): boolean {
   return opcode === op.LLOAD || opcode === op.DLOAD || opcode === op.LSTORE || opcode === op.DSTORE
 }
 
-/** The instruction at `bci` with the new variables in place, undefined if it is as it was. */
+/** Returns the instruction at `bci` adjusted to the new variables; undefined if unchanged. */
 export function movedAccess(
   bytecode: Uint8Array,
   bci: number,
@@ -49,7 +49,7 @@ export function movedAccess(
   return accessCode(access.opcode, access.local + slots, access.increment)
 }
 
-/** An instruction that uses a local variable, in its shortest form. */
+/** Encodes an instruction on a local variable in its shortest form. */
 export function accessCode(opcode: number, local: number, increment = 0): number[] {
   if (opcode === op.IINC) {
     if (local < 256 && increment === (increment << 24) >> 24) return [op.IINC, local, increment & 0xff]
@@ -64,7 +64,7 @@ export function accessCode(opcode: number, local: number, increment = 0): number
   ]
 }
 
-/** A frame's locals with the new variables, of these types. */
+/** Returns a frame's locals with the new variables of these types. */
 export function withNewLocals(
   locals: readonly VerificationType[],
   newLocal: number,

@@ -1,25 +1,25 @@
-// Handlers of a method's own: where a probe says that control is in the method again.
+// Resume probes in a method's own handlers, which report that control is in the method again.
 //
-// What ends by an exception says so in a handler of ours. Some cannot: no handler may cover the call of
-// super() or this(), and on a full stack there is no room for the probe. Whoever catches the exception knows
-// that they are over, so a probe goes where its handlers begin.
+// A method that ends by an exception reports it in an added handler. Some cannot: no handler may cover the call of
+// super() or this(), and a probe may overflow a full stack. A method that catches the exception knows
+// that its callees have ended, so its handlers begin with a probe.
 //
-// Not where it would make no difference: if nothing is called in what is guarded (but initialisers, which have
-// an exit of their own), or if the method ends soon and calls nothing, as where a monitor is left and the exception passed on. Nor where the probe could
-// be in its own way: on a full stack it throws itself, and if that led back to the same handler it would do so
-// for ever.
+// No probe where it has no effect: if the guarded code makes no call (except initialisers, which have
+// their own exit), or if the method ends soon without a call, as when it exits a monitor and rethrows. No probe where it could
+// call itself again: on a full stack the probe throws, and if that leads back to the same handler it would repeat
+// forever.
 
 import { type Code, type Handler, instructionLength } from '../classfile/code.ts'
 import { isCall, MONITORENTER } from '../classfile/opcodes.ts'
 import { handlersAt, isSubroutineCall, successors } from './flow.ts'
 
 /**
- * Rows of the exception table looked at in one method: 50 ms or so. A hostile one could take for ever; from
- * there on its handlers have no probes.
+ * Maximum number of exception table rows analysed per method: about 50 ms. A hostile method could take forever; its further
+ * handlers have no probes.
  */
 const MAX_STEPS = 20_000_000
 
-/** By bci, 1 where a probe goes; undefined if there is none. */
+/** Returns 1 per bci where a probe is inserted; undefined if there is none. */
 export function resumePoints(code: Code): Uint8Array | undefined {
   if (code.handlers.length === 0) return undefined
   const points = new Uint8Array(code.bytecode.length)
@@ -36,7 +36,7 @@ export function resumePoints(code: Code): Uint8Array | undefined {
   return found ? points : undefined
 }
 
-/** By bci: the number of calls before it. */
+/** Returns the number of calls before each bci. */
 function callsBefore(bytecode: Uint8Array): Uint32Array {
   const before = new Uint32Array(bytecode.length + 1)
   let calls = 0
@@ -49,9 +49,9 @@ function callsBefore(bytecode: Uint8Array): Uint32Array {
   return before
 }
 
-/** What may come after a handler has begun. */
+/** Analysis of the code after the start of a handler. */
 class Ahead {
-  /** By bci: nothing that matters follows. */
+  /** Per bci: whether no call or loop follows. */
   readonly #calm: Uint8Array
   #steps = 0
 
@@ -69,13 +69,13 @@ class Ahead {
     return handlersAt(handlers, bci)
   }
 
-  /** Can the method call something from here on, or take its time, before it ends? */
+  /** Returns whether the method may make a call, or loop, from here to its end. */
   matters(from: number): boolean {
     const { bytecode } = this.code
     const seen = new Set<number>()
     const pending = [from]
     for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
-      if (bci < 0 || bci >= bytecode.length) continue // malformed, and refused when branches are moved
+      if (bci < 0 || bci >= bytecode.length) continue // malformed; refused when branches are relocated
       if (this.#calm[bci] === 1 || seen.has(bci)) continue
       seen.add(bci)
       if (isCall(bytecode[bci]) || bytecode[bci] === MONITORENTER) return true
@@ -83,7 +83,7 @@ class Ahead {
         if (next <= bci && !isSubroutineCall(bytecode[bci])) return true // a loop
         pending.push(next)
       }
-      // Where the subroutine comes back, if it does.
+      // The instruction to which a subroutine returns, if it does.
       if (isSubroutineCall(bytecode[bci])) pending.push(bci + instructionLength(bytecode, bci))
       for (const { handlerBci } of this.#at(bci)) pending.push(handlerBci)
       if (this.isTired) return false
@@ -92,7 +92,7 @@ class Ahead {
     return false
   }
 
-  /** Can what is thrown at the start of a handler come back to it, from the handlers alone? */
+  /** Returns whether an exception at the start of a handler can lead back to it through handlers only. */
   mayReturnTo(handler: number): boolean {
     const seen = new Set<number>()
     const pending = [handler]

@@ -1,43 +1,43 @@
-// The instructions that are put into a method.
+// Instructions of the probes.
 //
-// Ids are built from immediates, never from the pool, which only ever grows; the JIT folds them.
+// Ids are built from immediate operands, not from the pool, which only grows; the JIT compiler folds them.
 
 import { BIPUSH, I2C, ICONST_0, INVOKESTATIC, IOR, ISHL, SIPUSH } from '../classfile/opcodes.ts'
 
 /** Ids are 22 bits in an event. */
 export const MAX_ID = (1 << 22) - 1
 
-/** Bytes of the longest `idProbe`. */
+/** Length of the longest `idProbe`, bytes. */
 export const LONGEST_PROBE = 12
 
-/** A short way to push an id: at most 9 bytes. */
+/** Returns short code that pushes an id: at most 9 bytes. */
 export function pushId(id: number): number[] {
   if (id < 1 << 15) return pushSmall(id)
-  if (id < 1 << 16) return [SIPUSH, id >>> 8, id & 0xff, I2C] // sipush extends the sign, i2c cuts it off
-  // (high << shift) | low, where high has 15 bits and a shift by 5 takes one byte to push
+  if (id < 1 << 16) return [SIPUSH, id >>> 8, id & 0xff, I2C] // sipush sign-extends, i2c truncates
+  // (high << shift) | low, where high has 15 bits and the shift of 5 is a one-byte push
   const shift = id < 1 << 20 ? 5 : 7
   const low = id & ((1 << shift) - 1)
   return [...pushSmall(id >>> shift), ...pushSmall(shift), ISHL, ...pushSmall(low), IOR]
 }
 
-/** Below 2^15. */
+/** Returns code that pushes a number below 2^15. */
 function pushSmall(value: number): number[] {
   if (value <= 5) return [ICONST_0 + value]
   if (value < 1 << 7) return [BIPUSH, value]
   return [SIPUSH, value >>> 8, value & 0xff]
 }
 
-/** Stack slots that `pushId` needs at most while it builds the id. */
+/** Maximum number of stack slots that `pushId` needs. */
 export function idSlots(id: number): number {
   return id < 1 << 16 ? 1 : 2
 }
 
-/** Calls a static method of the runtime. */
+/** Returns a call of a static method of the runtime. */
 export function call(methodref: number): number[] {
   return [INVOKESTATIC, methodref >>> 8, methodref & 0xff]
 }
 
-/** Pushes the id and calls. */
+/** Returns code that pushes the id and makes the call. */
 export function idProbe(id: number, methodref: number): number[] {
   return [...pushId(id), ...call(methodref)]
 }

@@ -1,11 +1,11 @@
-// Why a method keeps its code.
+// Reasons why a method is not instrumented.
 
-/** The method is left alone, for a reason that is shown to the user. Never leaves `instrument/`. */
+/** The method gets no probes, for a reason shown to the user. Caught within `instrument/`. */
 export class NotInstrumentable extends Error {
   override readonly name: string = 'NotInstrumentable'
 }
 
-/** The method would be too long; in a more compact form it may not be. */
+/** The method would be too long; it may fit in compact form. */
 export class TooLong extends NotInstrumentable {
   override readonly name = 'TooLong'
 }

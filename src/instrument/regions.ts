@@ -1,4 +1,4 @@
-// What makes a method time regions of its own code (JFluid report, section 5): a method as a whole, or some lines of it.
+// Code that times regions (JFluid report, section 5): a whole method, or some of its lines.
 //
 //     lconst_0; [push session; regionEnter]; lstore n     the variable of the region: when it was entered, 0 if outside
 //     …
@@ -10,8 +10,8 @@
 //     …
 //     lload n; push id; regionExit                        before a return, and in our handler
 //
-// The probes make no difference to who is inside already, or outside: so one before an instruction does for all ways
-// there. Lines may be several pieces of code, as javac copies what is in a `finally`.
+// A probe has no effect if control is on that side already, so one probe before an instruction serves all paths to
+// it. Lines may be several ranges of code, since javac copies the code of a `finally`.
 
 import { append } from '../base/arrays.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
@@ -25,34 +25,34 @@ import { NotInstrumentable } from './problem.ts'
 import type { Addition, Probes } from './relocation.ts'
 import type { RuntimeBlock } from './runtime.ts'
 
-/** Both lines belong to it. */
+/** A range of lines, both inclusive. */
 export interface LineRange {
   readonly from: number
   readonly to: number
 }
 
 export interface CodeRegion {
-  /** Of the region: below 2^22, from 1. */
+  /** Id of the region: from 1, below 2^22. */
   readonly id: number
-  /** Null for the whole method. */
+  /** Lines of the region; null for the whole method. */
   readonly lines: LineRange | null
 }
 
-/** What is to be timed in a method. */
+/** Regions to time in a method. */
 export interface RegionTask {
   readonly regions: readonly CodeRegion[]
-  /** What the target's runtime calls this session. */
+  /** Number of this session in the target's runtime. */
   readonly session: number
 }
 
-/** Slots that these probes use at most, on what the method has on its stack. */
+/** Maximum number of slots of these probes, above the method's stack. */
 export const REGION_SLOTS = 4
 
 export function isWithin(line: number, { from, to }: LineRange): boolean {
   return line >= from && line <= to
 }
 
-/** @throws NotInstrumentable if there is no code on the lines of a region */
+/** @throws NotInstrumentable if the lines of a region contain no code */
 export function timingOf(
   classFile: ClassFile,
   method: MethodInfo,
@@ -87,14 +87,14 @@ export function timingOf(
     begin = [...begin, LCONST_0, ...(crossings.beginsInside ? enter : []), ...store]
     localsSet.push(begin.length)
     for (const bci of crossings.entered) insert(bci, [...load, ...enter, ...store])
-    // After that: a lone return is entered, and left.
+    // After the entry probe: a single return is both entered and left.
     for (const bci of crossings.left) insert(bci, [...load, ...idProbe(id, refs.regionLeave), ...store])
   })
   const localTypes = regions.map(() => LONG)
   return { probes: { entry: begin, exit: returns, thrown }, inserted, local, localTypes, localsSet }
 }
 
-/** By bci: 1 where an instruction of the region begins. @throws NotInstrumentable if there is none */
+/** Returns 1 per bci of an instruction in the region. @throws NotInstrumentable if there is none */
 function insideOf({ bytecode }: Code, lines: Int32Array | undefined, range: LineRange): Uint8Array {
   if (lines === undefined) throw new NotInstrumentable('was compiled without line numbers')
   const inside = new Uint8Array(bytecode.length)
@@ -110,22 +110,22 @@ function insideOf({ bytecode }: Code, lines: Int32Array | undefined, range: Line
 
 function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array) {
   const { length } = bytecode
-  /** By bci: whether control may come there from inside, or from outside. */
+  /** Per bci: whether control may come from inside, and from outside. */
   const fromInside = new Uint8Array(length)
   const fromOutside = new Uint8Array(length)
   const flow = (to: number, isInside: boolean) => {
-    if (to < 0 || to >= length) return // malformed, and refused when branches are moved
+    if (to < 0 || to >= length) return // malformed; refused when branches are relocated
     if (isInside) fromInside[to] = 1
     else fromOutside[to] = 1
   }
-  /** By bci: instructions before it that are inside, and all of them. */
+  /** Per bci: number of inside instructions before it, and of all instructions. */
   const insideBefore = new Int32Array(length + 1)
   const allBefore = new Int32Array(length + 1)
   for (let bci = 0; bci < length; ) {
     const isInside = inside[bci] === 1
     const next = bci + instructionLength(bytecode, bci)
     for (const to of successors(bytecode, bci)) flow(to, isInside)
-    // Where a subroutine comes back, it may come from either side.
+    // The return of a subroutine may come from either side.
     if (isSubroutineCall(bytecode[bci])) {
       flow(next, true)
       flow(next, false)
@@ -139,9 +139,9 @@ function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array) {
     if (covered > 0) flow(handlerBci, true)
     if (allBefore[endBci] - allBefore[startBci] > covered) flow(handlerBci, false)
   }
-  /** Instructions inside that control may come to from outside. */
+  /** Instructions inside that may be reached from outside. */
   const entered: number[] = []
-  /** Those outside that it may come to from inside, and returns inside. */
+  /** Instructions outside that may be reached from inside, and returns inside. */
   const left: number[] = []
   for (let bci = 0; bci < length; bci += instructionLength(bytecode, bci)) {
     if (inside[bci] === 1) {

@@ -1,4 +1,4 @@
-// Where every instruction of a method goes when probes are put in front of some, and the moved code.
+// Positions of a method's instructions after probes are inserted, and the relocated code.
 //
 //   old        new
 //   0: insn         entry probe
@@ -16,9 +16,9 @@
 //                   return
 //              length →                  handlers follow, written by `method.ts`
 //
-// Widening: a 16-bit branch that would outgrow its offset becomes a 32-bit one. goto and jsr have wide
-// forms; a conditional is inverted to skip a goto_w, and its fall-through then needs a frame. There
-// is one if the next instruction was a branch target already; else the method is left alone.
+// Widening: a 16-bit branch that exceeds its offset becomes a 32-bit branch. goto and jsr have wide
+// forms; a conditional branch is inverted to skip a goto_w, and its fall-through then needs a frame. It
+// has one if the next instruction was a branch target already; otherwise the method gets no probes.
 
 import { instructionLength, switchOperands } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
@@ -29,49 +29,49 @@ import { movedAccess, type NewLocals } from './new-local.ts'
 import { TooLong } from './problem.ts'
 import type { SharedExits } from './shared-exits.ts'
 
-/** if… over goto_w: 3 + 5. */
+/** Length of if… over goto_w: 3 + 5. */
 const WIDE_CONDITIONAL_BYTES = 8
-/** goto_w, jsr_w. */
+/** Length of goto_w and jsr_w. */
 const WIDE_JUMP_BYTES = 5
-/** goto. */
+/** Length of goto. */
 const JUMP_BYTES = 3
 
 export interface Probes {
-  /** Put before the first instruction. */
+  /** Code before the first instruction. */
   readonly entry: readonly number[]
-  /** Put before every return; what is returned stays on the stack. */
+  /** Code before every return; the result stays on the stack. */
   readonly exit: readonly number[]
-  /** What there is to do when something is thrown, and stays on the stack; `exit` if absent. */
+  /** Code for an exception, which stays on the stack; `exit` if absent. */
   readonly thrown?: readonly number[]
-  /** Put where handlers of the method begin. */
+  /** Code at the start of the method's handlers. */
   readonly resume?: readonly number[]
 }
 
-/** By old bci: what goes before the instruction there, for whoever branches to it, too. */
+/** Code inserted before the instruction at an old bci; branches to the instruction run it, too. */
 export type Inserted = readonly (readonly number[] | undefined)[]
 
-/** What a method gets besides probes that know nothing of its code. */
+/** Insertions that depend on the method's code. */
 export interface Addition {
   readonly inserted: Inserted | undefined
-  /** The new variables (new-local.ts), side by side; -1 if there is none. */
+  /** The new adjacent variables (new-local.ts); -1 if there is none. */
   readonly local: number
   readonly localTypes: readonly VerificationType[]
-  /** Of more than three: where in the entry probe each has its value. */
+  /** Positions in the entry probe where each of more than three variables is assigned. */
   readonly localsSet?: readonly number[]
 }
 
 export class Relocation {
-  /** By old bci: the new one, or -1 where no instruction starts. One more entry for the end. */
+  /** New position per old bci; -1 if no instruction starts there. One more entry for the end. */
   readonly #moved: Int32Array
-  /** By old bci: the branch there becomes a 32-bit one. */
+  /** Per old bci: whether the branch there becomes a 32-bit branch. */
   #wide: Uint8Array | undefined
 
   /**
-   * @param hasFrame  whether an old bci has a frame, or needs none; asked only of code above 32 KiB
-   * @param shared    returns that jump; without, each has its own probe
+   * @param hasFrame  whether an old bci has a frame or needs none; called only for code above 32 KiB
+   * @param shared    returns that jump to a shared exit; without it each return has its own probe
    * @param inserted  code without branches
-   * @param newLocals variables for which others make room
-   * @param behind    code behind instructions that neither branch, return nor switch
+   * @param newLocals variables that displace others
+   * @param behind    code after instructions that neither branch, return nor switch
    * @throws ClassFormatProblem | TooLong
    */
   constructor(
@@ -93,12 +93,12 @@ export class Relocation {
     return this.#moved[this.bytecode.length]
   }
 
-  /** Bytes of the moved code and the exits that follow it. */
+  /** Length of the relocated code and the shared exits, bytes. */
   get length(): number {
     return this.end + this.exits.length * this.#exitBytes
   }
 
-  /** The shared exits: return opcode and position, in order. */
+  /** Shared exits: return opcode and position, in order. */
   get exits(): { opcode: number; position: number }[] {
     const opcodes = this.shared?.opcodes ?? []
     return opcodes.map((opcode, i) => ({ opcode, position: this.end + i * this.#exitBytes }))
@@ -108,15 +108,15 @@ export class Relocation {
     return this.probes.exit.length + 1
   }
 
-  /** Does the return at this old bci jump, instead of having a probe before it? */
+  /** Returns whether the return at this old bci jumps to a shared exit. */
   jumps(bci: number): boolean {
     return this.shared?.jumps[bci] === 1
   }
 
   /**
-   * New position of the instruction at `bci`, what is inserted before it included, or of the end.
+   * Returns the new position of the instruction at `bci`, including the code inserted before it, or of the end.
    *
-   * @throws ClassFormatProblem if no instruction starts there
+   * @throws ClassFormatProblem if no instruction starts at `bci`
    */
   of(bci: number): number {
     const position = this.#moved[bci]
@@ -124,14 +124,14 @@ export class Relocation {
     return position
   }
 
-  /** Behind what is inserted: where a `new` is, or what an annotation speaks of. */
+  /** Returns the new position after the inserted code: of a `new`, or of an annotated instruction. */
   instruction(bci: number): number {
     return this.of(bci) + this.#insertedBytes(bci)
   }
 
   /**
-   * Where the code that a handler guards begins: with what has been put behind the instruction before. What a monitor
-   * was entered for guards it as well, or an error in our code would leave it locked.
+   * Returns the start of a handler's range, including code inserted after the previous instruction. The handler that exits a monitor
+   * must guard that code as well: an error in it would leave the monitor locked.
    */
   guarded(bci: number): number {
     const position = this.of(bci)
@@ -141,7 +141,7 @@ export class Relocation {
     return before < 0 ? position : position - (this.behind[before]?.length ?? 0)
   }
 
-  /** New index of a local variable. */
+  /** Returns the new index of a local variable. */
   local(index: number): number {
     const { newLocals } = this
     return newLocals !== undefined && index >= newLocals.first ? index + newLocals.slots : index
@@ -152,8 +152,8 @@ export class Relocation {
   }
 
   /**
-   * As `of` for debugging tables: bci 0 stays 0, so that probes have a line and parameters a name,
-   * and a bci inside an instruction counts as the next one.
+   * Like `of`, for debugging tables: bci 0 stays 0, so that probes have a line and parameters have a name,
+   * and a bci inside an instruction counts as the next instruction.
    */
   nearest(bci: number): number {
     if (bci === 0) return 0
@@ -190,7 +190,7 @@ export class Relocation {
     moved[bytecode.length] = position
   }
 
-  /** Marks the branches whose targets are out of reach in the present layout; false if there are none. */
+  /** Marks branches whose targets are out of range in this layout; returns false if there are none. */
   #widen(hasFrame: (bci: number) => boolean): boolean {
     const bytecode = this.bytecode
     this.#wide ??= new Uint8Array(bytecode.length)
@@ -211,7 +211,7 @@ export class Relocation {
     return found
   }
 
-  /** Writes the moved code to the start of `out`. */
+  /** Writes the relocated code to the start of `out`. */
   write(out: Uint8Array): void {
     const { bytecode, newLocals } = this
     const { entry, exit } = this.probes
@@ -297,7 +297,7 @@ export class Relocation {
     }
   }
 
-  /** New position of a branch target: an instruction, never the end. */
+  /** Returns the new position of a branch target: an instruction, never the end. */
   #target(bci: number, offset: number): number {
     if (bci + offset === this.bytecode.length) {
       throw new ClassFormatProblem(`the branch at bci ${bci} leaves the code`)
@@ -306,7 +306,7 @@ export class Relocation {
   }
 }
 
-/** The conditional that branches exactly when this one does not: they come in pairs. */
+/** Returns the opposite conditional branch: opcodes come in pairs. */
 function inverse(opcode: number): number {
   if (opcode === op.IFNULL) return op.IFNONNULL
   if (opcode === op.IFNONNULL) return op.IFNULL

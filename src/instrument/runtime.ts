@@ -1,8 +1,8 @@
-// What instrumented code calls: the runtime class in the target, its methods, and the constant-pool
-// entries that name them.
+// The runtime class in the target, its methods that instrumented code calls, and the constant pool
+// entries for them.
 //
-// A live pool only ever grows, so a class is always given the same block of entries, whatever is
-// instrumented in it with whatever ids; what the pool has already is used as it is. The first matching entry is taken,
+// The pool of a loaded class only grows, so a class always gets the same block of entries, for any
+// methods and ids. Entries that the pool already has are reused: the first matching one,
 // so the same class bytes always get the same block.
 
 import { addTo } from '../base/arrays.ts'
@@ -17,7 +17,7 @@ import { u2At } from '../classfile/reader.ts'
 import { encodeModifiedUtf8 } from '../classfile/utf8.ts'
 import { Writer } from '../classfile/writer.ts'
 
-/** Lives in java.base, defined by the boot loader, so that every class can call it. */
+/** Class of the probes, defined in java.base by the boot loader, so that every class can call it. */
 export const RUNTIME_CLASS = 'java/lang/JFluid1'
 
 const ID = '(I)V'
@@ -29,19 +29,19 @@ const OBJECTS = '(Ljava/lang/Object;Ljava/lang/Object;)V'
 const SAME_OBJECT = '(Ljava/lang/Object;)Ljava/lang/Object;'
 const NOTHING = '()V'
 
-/** A method of the runtime: its name, unless that is the key, and its descriptor. */
+/** A method of the runtime: its name, if it differs from the key, and its descriptor. */
 type Method = string | readonly [name: string, descriptor: string]
 type Methods<K extends string> = Readonly<Record<K, Method>>
-/** Pool indices that methods have. */
+/** Pool indices of methods. */
 type Refs<M> = { readonly [method in keyof M]: number }
 
 /**
- * What events are to tell: when they were, or what was executed since the last. They have probes of their own, of the
+ * Contents of events: times, or executed bytecodes since the last event. Each kind has its own probes with the
  * same meaning.
  */
 export type EventClock = keyof typeof EVENTS
 
-/** @param count  `I` where events take a count */
+/** @param count  `I` if events have a count */
 function events(names: string, count: '' | 'I') {
   const [entry, exit, thrown, resume, rootEntry, rootExit, rootThrown] = names.split(' ')
   const leaves = `(${count}I)V`
@@ -49,8 +49,8 @@ function events(names: string, count: '' | 'I') {
   return {
     begins: { methodEntry: [entry!, ID], methodExit: [exit!, leaves] },
     /**
-     * Exits of methods that return a value, which they hand through, by the type that these have in descriptors. Of a class,
-     * only those that its methods need.
+     * Exit probes that take and return the result, by the type in their descriptor. A class has only
+     * those that its methods need.
      */
     valueExit: (type: ValueType): Method => [exit!, `(${type}${count}I)${type}`],
     others: {
@@ -66,7 +66,7 @@ function events(names: string, count: '' | 'I') {
 const COUNTS = 'countEntry countExit countThrown countResume countRootEntry countRootExit countRootThrown'
 const EVENTS = {
   time: events('methodEntry methodExit methodThrown methodResume rootEntry rootExit rootThrown', ''),
-  /** As `time`, where methods are switched on and off while they have these probes. Roots are always on. */
+  /** Like `time`, for methods that can be switched on and off. Roots are always on. */
   switched: events(
     'switchedEntry switchedExit switchedThrown switchedResume rootEntry rootExit rootThrown',
     '',
@@ -76,10 +76,10 @@ const EVENTS = {
 } as const
 
 const EXECUTED = { countLoop: COUNT, countCall: COUNT } as const
-/** Records the whole call of a method that needs no probe at its end (leaf.ts). */
+/** Records a whole call of a method without an exit probe (leaf.ts). */
 const LEAF = { countLeaf: COUNT_AND_ID } as const
 
-/** Follow an allocation (allocations.ts). */
+/** Probes after an allocation (allocations.ts). */
 const ALLOCATIONS = {
   allocated: '(Ljava/lang/Class;)V',
   allocatedPrimitives: COUNT_AND_ID,
@@ -97,23 +97,23 @@ const ALLOCATIONS = {
 } as const
 export type AllocationRefs = Refs<typeof ALLOCATIONS>
 
-/** Of code that times regions. */
+/** Probes of regions. */
 const REGIONS = { regionEnter: '(JI)J', regionLeave: '(JI)J', regionExit: '(JI)V' } as const
 
 export const VALUE_TYPES = ['I', 'J', 'F', 'D', 'Ljava/lang/Object;'] as const
 export type ValueType = (typeof VALUE_TYPES)[number]
 
-/** Undefined for what no exit hands through: another class would have to be looked up for that. */
+/** Undefined for a type without an exit probe: it would need a look-up of another class. */
 export function valueType(descriptor: string): ValueType | undefined {
   const type = descriptor.slice(descriptor.lastIndexOf(')') + 1)
   if (/^[ZBCSI]$/.test(type)) return 'I'
   return VALUE_TYPES.find((it) => it === type)
 }
 
-/** Where call sites are told, but for mode `sample`. */
+/** Probes of call sites, except in mode `sample`. */
 const SITES = { callSite: ID, siteEntry: NOTHING } as const
 
-/** The probes of mode `sample`. */
+/** Probes of mode `sample`. */
 const SAMPLES_CLASS = 'java/lang/JFluid1Samples'
 const STACK_CLASS = `${SAMPLES_CLASS}$Stack`
 const STACK = `L${STACK_CLASS};`
@@ -134,13 +134,13 @@ const SAMPLES = {
 const SAMPLE_SITE = { site: `(${STACK}I)V` } as const
 
 export type SampleRefs = Refs<typeof SAMPLES> & {
-  /** The class of what is kept in the variable. */
+  /** Class of the value in the variable. */
   readonly stackClass: number
-  /** Tells a call site; 0 unless asked for. */
+  /** Probe of a call site; 0 unless requested. */
   readonly site: number
 }
 
-/** Where work changes hands. */
+/** Probes of tasks. */
 const HAND_OVERS = {
   submitted: OBJECT,
   submittedTo: OBJECTS,
@@ -156,7 +156,7 @@ const HAND_OVERS = {
 } as const
 export type HandOverRefs = Refs<typeof HAND_OVERS>
 
-/** Where threads wait. */
+/** Probes of waits. */
 const WAITS = {
   lockWanted: OBJECT,
   lockTaken: NOTHING,
@@ -168,7 +168,7 @@ const WAITS = {
   callWaited: NOTHING,
 } as const
 export type WaitRefs = Refs<typeof WAITS> & {
-  /** The class itself. */
+  /** The instrumented class itself. */
   readonly own: number
 }
 
@@ -181,60 +181,60 @@ const NO_EVENTS: EventRefs = {
   ...{ rootEntry: 0, rootExit: 0, rootThrown: 0 },
 }
 
-/** Pool indices that probes refer to. Those of events are 0 in a class with regions, which has no others. */
+/** Pool indices for the probes. Those of events are 0 in a class with regions, which has no other probes. */
 export interface RuntimeBlock extends EventRefs {
-  /** As `methodExit`, handing through the value that is returned, by `valueType`: those that the class needs. */
+  /** Exit probes with a result, by `valueType`: only those that the class needs. */
   readonly valueExits: ReadonlyMap<string, number>
-  /** These are 0 where events tell the time. */
+  /** Probes of counting; 0 if events have times. */
   readonly countLoop: number
   readonly countCall: number
   /** 0 unless calls or bytecodes are counted. */
   readonly countLeaf: number
   readonly reflectiveCall: number
-  /** Hides what a method handle calls from C1; 0 but for the class that gives it. */
+  /** Probe that hides the callee of a method handle from C1; 0 except in the class that resolves it. */
   readonly handleMember: number
-  /** Class java/lang/Throwable, for the frames of our handlers. */
+  /** Class java/lang/Throwable, for the frames of added handlers. */
   readonly throwable: number
-  /** The Utf8 that names the attribute. */
+  /** Utf8 with the attribute's name. */
   readonly stackMapTable: number
-  /** Classes for the frames of shared exits, by name: all that `returnedClasses` asked for. */
+  /** Classes for the frames of shared exits, by name: all of `returnedClasses`. */
   readonly returned: ReadonlyMap<string, number>
-  /** Null but for a class with regions. */
+  /** Null except for a class with regions. */
   readonly region: Refs<typeof REGIONS> | null
-  /** Null but for mode `sample`. */
+  /** Null except in mode `sample`. */
   readonly samples: SampleRefs | null
-  /** Null where allocations are not told. */
+  /** Null if allocations are not recorded. */
   readonly allocations: AllocationRefs | null
-  /** Null unless call sites are told, and by all modes but `sample`. */
+  /** Null unless call sites are recorded in a mode other than `sample`. */
   readonly sites: Refs<typeof SITES> | null
-  /** Null for classes where no work changes hands. */
+  /** Null for a class without methods that submit or run tasks. */
   readonly handOver: HandOverRefs | null
-  /** Null unless waits are told. */
+  /** Null unless waits are recorded. */
   readonly waits: WaitRefs | null
   /** Raw entries to append to the pool. */
   readonly poolBytes: Uint8Array
-  /** Slots they take. */
+  /** Number of their slots. */
   readonly poolEntries: number
 }
 
-/** What a class needs: of one class file and recipe always the same. */
+/** Requirements of a class: always the same for one class file and recipe. */
 export interface Wanted {
   readonly clock: EventClock | 'regions'
-  /** Names of classes that are returned. */
+  /** Names of returned classes. */
   readonly returned: readonly string[]
-  /** What methods of the class return, in order. */
+  /** Return types of the class's methods, in order. */
   readonly values?: readonly ValueType[]
-  /** Work changes hands in the class. */
+  /** Whether the class has methods that submit or run tasks. */
   readonly handsOver?: boolean
-  /** The class's own name, where waits are told. */
+  /** Name of the class, if waits are recorded. */
   readonly waitsOf?: string | undefined
-  /** Threads sample themselves. */
+  /** Whether threads sample themselves. */
   readonly samples?: boolean
-  /** Probes tell call sites. */
+  /** Whether probes record call sites. */
   readonly sites?: boolean
-  /** Some methods have one probe a call (leaf.ts). */
+  /** Whether some methods have one probe per call (leaf.ts). */
   readonly leaves?: boolean
-  /** The class gives what method handles call. */
+  /** Whether the class resolves callees of method handles. */
   readonly handleMembers?: boolean
 }
 
@@ -284,7 +284,7 @@ class Block {
   entries = 0
   readonly #texts: Map<string, number>
 
-  /** @param names  of classes, that not all blocks have */
+  /** @param names  names of classes that not all blocks have */
   constructor(
     private readonly pool: ConstantPool,
     names: readonly string[],
@@ -356,7 +356,7 @@ interface Text {
   readonly bytes: Uint8Array
 }
 
-/** A pool has thousands of texts, few of them as long as one of ours. */
+/** Compares by length first: a pool has thousands of texts, of which few have the length of one of ours. */
 type TextsByLength = ReadonlyMap<number, readonly Text[]>
 
 function byLength(texts: Iterable<string>): TextsByLength {
@@ -368,7 +368,7 @@ function byLength(texts: Iterable<string>): TextsByLength {
   return found
 }
 
-/** All that any block may have. */
+/** All texts that any block may have. */
 const FIXED_TEXTS = byLength(
   new Set([
     ...[RUNTIME_CLASS, SAMPLES_CLASS, STACK_CLASS, 'java/lang/Throwable', 'StackMapTable'],
@@ -383,7 +383,7 @@ const FIXED_TEXTS = byLength(
   ]),
 )
 
-/** The first index of each of our texts that the pool holds, compared as bytes: nothing is decoded. */
+/** Returns the first index of each of our texts in the pool. Compares bytes, without decoding. */
 function findTexts({ bytes, offsets, count }: ConstantPool, ours: TextsByLength): Map<string, number> {
   const found = new Map<string, number>()
   for (let index = 1; index < count; index++) {

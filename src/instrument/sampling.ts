@@ -1,7 +1,7 @@
-// What makes a thread sample itself.
+// Code with which a thread samples itself.
 //
-// As in Komorium, sections 4 and 5: a method gets the thread's stack when it begins, puts itself on it, and keeps it
-// in a local variable of its own. Every basic block takes its size off the count; some look whether it is over.
+// As in Komorium, sections 4 and 5: a method loads the thread's stack at its start, pushes itself, and keeps the stack
+// in a local variable. Every basic block subtracts its size from the counter; some blocks check whether it has reached zero.
 //
 //     push id; invokestatic methodEntry; astore n
 //     …
@@ -10,13 +10,13 @@
 //     …
 //     aload n; push id; invokestatic methodExit     before each return, and in our handler
 //
-// A method that calls nothing and has no loop is not put on the stack, and has no exit probe (5.1):
+// A method that calls no method and has no loop is not pushed, and has no exit probe (5.1):
 //
 //     push id; invokestatic leafEntry; astore n         quietEntry if it runs no initialiser either
 //   block:
 //     aload n; push size; push id; invokestatic leafCheck
 //
-// and one of a single block needs no variable: push size; push id; invokestatic leaf.
+// and a method of a single block needs no variable: push size; push id; invokestatic leaf.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -29,9 +29,9 @@ import { call, idProbe, pushId } from './probe.ts'
 import type { Addition, Inserted, Probes } from './relocation.ts'
 import type { SampleRefs } from './runtime.ts'
 
-/** Bytecodes that are executed between two looks at the count, at most: as in the paper's evaluation. */
+/** Maximum number of bytecodes between two checks of the counter, as in the paper's evaluation. */
 export const MAX_PATH = 50
-/** Stack slots that probes need. */
+/** Stack slots of the probes. */
 export const SAMPLE_SLOTS = 4
 
 export interface SampledMethod {
@@ -39,7 +39,7 @@ export interface SampledMethod {
   readonly isRoot: boolean
 }
 
-/** What a method needs in order to sample. */
+/** Code for a method that samples itself. */
 export type SampleProbes = Addition & Probes & Required<Pick<Probes, 'thrown'>>
 
 export function sampleProbes(
@@ -87,7 +87,7 @@ export function sampleProbes(
   }
 }
 
-/** Calls nothing by an instruction, and passes no instruction twice. */
+/** Returns whether the method calls no method and executes no instruction twice. */
 function isLeaf(bytecode: Uint8Array, { loops }: Blocks): boolean {
   if (loops.includes(1)) return false
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
@@ -96,7 +96,7 @@ function isLeaf(bytecode: Uint8Array, { loops }: Blocks): boolean {
   return true
 }
 
-/** No other method, and no initialiser of a class. */
+/** Returns whether the method can run no other method and no class initialiser. */
 function runsNothing(bytecode: Uint8Array): boolean {
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     const opcode = bytecode[bci]
@@ -114,30 +114,30 @@ function insertedAt(
 }
 
 export interface CheckedBlocks {
-  /** By bci: instructions of the block, or the piece of one, that begins there; 0 where none does. */
+  /** Per bci: number of instructions of the block, or part of a block, that begins there; otherwise 0. */
   readonly sizes: Int32Array
-  /** By bci: the count is looked at. */
+  /** Per bci: whether the counter is checked. */
   readonly checks: Uint8Array
   readonly count: number
 }
 
 /**
- * Where the count is looked at (5.2): in blocks that leave the method, that call, that begin a loop; and in as many others as
- * it takes for no path of more than MAX_PATH instructions to be without. Longer blocks are split.
+ * Chooses where the counter is checked (5.2): in blocks that leave the method, make a call, or begin a loop; and in as many
+ * others as needed so that no path of more than MAX_PATH instructions has no check. Longer blocks are split.
  */
 export function withChecks({ bytecode, handlers }: Code, { sizes: whole, loops }: Blocks): CheckedBlocks {
   const sizes = new Int32Array(bytecode.length)
   const checks = new Uint8Array(bytecode.length)
-  /** By bci of a piece: the most that has been executed since the count was looked at last. */
+  /** Per bci of a part: maximum number of bytecodes since the last check. */
   const since = new Int32Array(bytecode.length)
-  for (const { handlerBci } of handlers) checks[handlerBci] = 1 // from anywhere in its range
+  for (const { handlerBci } of handlers) checks[handlerBci] = 1 // reachable from anywhere in its range
   let count = 0
   let piece = 0
   let mustCheck = false
   const reach = (bci: number, executed: number) => {
     if (bci < bytecode.length) since[bci] = Math.max(since[bci], executed)
   }
-  /** All that lead to it but backward jumps, which lead to loops, have been seen. */
+  /** All predecessors except backward jumps, which lead to loops, have been visited. */
   const end = (targets: readonly number[]) => {
     if (mustCheck || loops[piece] === 1 || since[piece] + sizes[piece] > MAX_PATH) checks[piece] = 1
     const executed = (checks[piece] === 1 ? 0 : since[piece]) + sizes[piece]

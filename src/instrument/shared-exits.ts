@@ -1,4 +1,4 @@
-// The compact form of a method: returns that jump to one exit probe for all of their kind.
+// The compact form of a method: returns jump to one shared exit probe per return type.
 //
 //     …                                    old code; where it was xreturn:
 //     goto exit                            3 bytes instead of probe and xreturn
@@ -7,9 +7,9 @@
 //     push id; invokestatic methodExit
 //     xreturn
 //
-// The frame at `exit` says nothing of the locals, but it must say all of the stack: only a return with
-// exactly its value there may jump. What the stack holds is followed here as a number of slots. A
-// compact method runs one jump more, so this is for those that would pass a limit otherwise.
+// The frame at `exit` has no locals, but must describe the whole stack: only a return with
+// exactly its value on the stack may jump. The stack is tracked here as a number of slots. A
+// compact method executes one more jump, so this is only for methods that would exceed a limit.
 
 import { addTo } from '../base/arrays.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
@@ -25,21 +25,21 @@ import { HUGE_METHOD_BYTES } from './limits.ts'
 import { LONGEST_PROBE } from './probe.ts'
 
 export interface SharedExits {
-  /** Return opcodes that have an exit, in the order in which these follow the old code. */
+  /** Return opcodes with a shared exit, in the order in which these follow the old code. */
   readonly opcodes: readonly number[]
-  /** By old bci: the return there jumps. */
+  /** Per old bci: whether the return there jumps. */
   readonly jumps: Uint8Array
 }
 
-/** goto reaches 32 KiB, goto_w everywhere. */
+/** goto reaches 32 KiB, goto_w any distance. */
 const GOTO_BYTES = 3
 const GOTO_W_BYTES = 5
 /**
- * Which returns may jump, and gain by it.
+ * Chooses the returns that may jump and become shorter by it.
  *
- * @param exit      bytes of the exit probe
- * @param shareable  whether the frame of this return opcode can be written
- * @throws ClassFormatProblem | NotInstrumentable if the code is no code
+ * @param exit      length of the exit probe, bytes
+ * @param shareable  whether the frame for this return opcode can be encoded
+ * @throws ClassFormatProblem | NotInstrumentable for malformed code
  */
 export function sharedExits(
   classFile: ClassFile,
@@ -70,10 +70,10 @@ export function sharedExits(
 }
 
 /**
- * Classes that frames of shared exits may need, whatever the ids: of one class file always the same.
- * Most need none, for few methods come near a limit.
+ * Returns the classes that frames of shared exits may need, for any ids: always the same for one class file.
+ * Most classes need none, since few methods come near a limit.
  *
- * @param tells what probes tell: methods that count what they execute, and those with allocations, get longer
+ * @param tells contents of events: methods that count bytecodes or record allocations become longer
  */
 export function returnedClasses(classFile: ClassFile, tells: Recipe['tells'] = 'time'): string[] {
   const counts = tells === 'bytecodes' || tells === 'samples' || tells === 'regions'
@@ -83,7 +83,7 @@ export function returnedClasses(classFile: ClassFile, tells: Recipe['tells'] = '
   const longest =
     1 + LONGEST_PROBE + allocates + (counts ? LONGEST_COUNT + LONGEST_ADDITION + LONGEST_HAND_OVER : 0)
   for (const method of classFile.methods) {
-    // Length first: this looks at every method of a class, and few are long.
+    // Checks the length first: this runs for every method of a class, and few are long.
     if (method.code === undefined || method.code.length * longest <= HUGE_METHOD_BYTES) continue
     try {
       const name = returnedClass(method)
@@ -94,20 +94,20 @@ export function returnedClasses(classFile: ClassFile, tells: Recipe['tells'] = '
       )
         names.add(name)
     } catch (problem) {
-      if (!(problem instanceof ClassFormatProblem)) throw problem // else it is refused when its turn comes
+      if (!(problem instanceof ClassFormatProblem)) throw problem // otherwise the method is refused later
     }
   }
   return [...names]
 }
 
-/** As the pool names it: the descriptor of an array, else the class; undefined if it returns no reference. */
+/** Returns the pool's name of the result type: the descriptor of an array, or the class; undefined for a primitive type. */
 export function returnedClass({ descriptor }: MethodInfo): string | undefined {
   const { returnType } = parseMethodDescriptor(descriptor)
   if (returnType[0] === '[') return returnType
   return returnType[0] === 'L' ? returnType.slice(1, -1) : undefined
 }
 
-/** Could it need shared exits? Never a false no. */
+/** Returns whether the method could need shared exits. Never false for a method that does. */
 function mayOutgrow({ bytecode }: Code, counts: boolean, allocates: number): boolean {
   const { length } = bytecode
   const probe = LONGEST_PROBE + (counts ? LONGEST_COUNT : 0)

@@ -1,4 +1,4 @@
-// Where calls come from: each instruction of an instrumented method that calls has a number, which the caller tells
+// Call sites: each call instruction of an instrumented method has a number, which the caller reports
 // before the call.
 //
 //     push site; callSite
@@ -6,7 +6,7 @@
 //
 //     siteEntry; push id; methodEntry       start of a method: if nothing has happened since, that is where it was called
 //
-// Threads that sample themselves by bytecodes keep the number beside the id of what is called (sampling.ts).
+// Threads that sample themselves by bytecodes keep the number beside the callee's id (sampling.ts).
 
 import type { ClassFile } from '../classfile/class-file.ts'
 import { type Code, forEachInstruction, linesOf } from '../classfile/code.ts'
@@ -22,20 +22,20 @@ export interface CallSite {
   readonly line: number | undefined
 }
 
-/** Stack slots that the probes need at most. */
+/** Maximum number of stack slots of the probes. */
 export const SITE_SLOTS = 3
 
-/** Gives calls their numbers, from 1 on, the same ones when a method is rewritten again. */
+/** Assigns numbers to calls, from 1, the same ones when a method is rewritten again. */
 export class SiteNumbers {
   readonly #sites: CallSite[] = [{ bci: -1, line: undefined }]
-  /** By method id: the numbers of its calls, by bci. */
+  /** Numbers of calls by bci, per method id. */
   readonly #ofMethods = new Map<number, ReadonlyMap<number, number>>()
   readonly #most: number
   readonly #jdk: boolean
   #withoutNumber = 0
 
   /**
-   * @param jdk   the JDK's own methods have probes: no call leads nowhere
+   * @param jdk   whether JDK methods have probes, so that every call needs a number
    * @param most  the highest number
    */
   constructor(jdk = false, most = MAX_ID) {
@@ -43,7 +43,7 @@ export class SiteNumbers {
     this.#most = most
   }
 
-  /** By bci. 0, which is no place, where there are no numbers left. */
+  /** Returns the numbers by bci. 0, which means no site, if no numbers are left. */
   of(methodId: number, classFile: ClassFile, code: Code): ReadonlyMap<number, number> {
     const bcis = callsIn(classFile, code, this.#jdk)
     const lines = linesOf(classFile, code)
@@ -54,14 +54,14 @@ export class SiteNumbers {
     }
     const isRoom = this.#sites.length + bcis.length <= this.#most + 1
     if (!isRoom) this.#withoutNumber++
-    // Told as none, they are not taken for others.
+    // With number 0, calls are not attributed to an earlier site.
     const numbers = new Map(bcis.map((bci, i) => [bci, isRoom ? this.#sites.length + i : 0]))
     if (isRoom) for (const bci of bcis) this.#sites.push({ bci, line: lineAt(bci) })
     this.#ofMethods.set(methodId, numbers)
     return numbers
   }
 
-  /** A class that was redefined may have other lines at the same instructions. */
+  /** A redefined class may have other lines at the same instructions. */
   #isStill(number: number | undefined, line: number | undefined): boolean {
     return number !== undefined && (number === 0 || this.#sites[number]?.line === line)
   }
@@ -80,9 +80,9 @@ export class SiteNumbers {
 }
 
 /**
- * What goes before the calls of a method.
+ * Returns the code before the calls of a method.
  *
- * @param before  instructions that come before the number
+ * @param before  instructions that precede the number
  */
 export function siteProbes(
   numbers: ReadonlyMap<number, number>,
@@ -94,7 +94,7 @@ export function siteProbes(
   return inserted
 }
 
-/** Both, the first ones first. */
+/** Joins both, the first one first. */
 export function joined(first: Inserted | undefined, second: Inserted | undefined): Inserted | undefined {
   if (first === undefined || second === undefined) return first ?? second
   return Array.from({ length: Math.max(first.length, second.length) }, (_, bci) => {
@@ -103,7 +103,7 @@ export function joined(first: Inserted | undefined, second: Inserted | undefined
   })
 }
 
-/** The bcis of what may lead to a call of another method, in order. */
+/** Returns the bcis of instructions that may call another method, in order. */
 function callsIn({ pool }: ClassFile, { bytecode }: Code, jdk: boolean): number[] {
   const bcis: number[] = []
   forEachInstruction(bytecode, (bci, opcode) => {
@@ -117,10 +117,10 @@ function callsIn({ pool }: ClassFile, { bytecode }: Code, jdk: boolean): number[
 
 const QUIET =
   /^java\/lang\/(?:String|StringBuilder|StringBuffer|Math|StrictMath|Integer|Long|Short|Byte|Character|Boolean|Float|Double)$/
-/** Parameters that have no code of an application's. */
+/** Types of parameters without application code. */
 const QUIET_PARAMETERS = /^\((?:\[*[BCDFIJSZ]|Ljava\/lang\/String;)*\)/
 
-/** Common calls that lead nowhere: of arrays, of Object's constructor, of numbers and texts. */
+/** Frequent calls without callbacks: of arrays, of Object's constructor, of numbers and strings. */
 function endsInItself(opcode: number, owner: string, name: string, descriptor: string): boolean {
   if (owner[0] === '[') return true
   if (owner === 'java/lang/Object') return opcode === INVOKESPECIAL && name === '<init>'

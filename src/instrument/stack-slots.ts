@@ -1,7 +1,7 @@
-// How many slots the operand stack of a method needs with its probes.
+// Size of a method's operand stack with probes.
 //
-// No more than it takes: C1 keeps a word for each in every frame of the method, used or not, so that one more for
-// nothing would be 8 bytes of each call of a recursion.
+// Computed exactly: C1 reserves a word for each slot in every frame of the method, used or not, so one unnecessary
+// slot costs 8 bytes per call of a recursion.
 
 import { type ClassFile, MAJOR_6 } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -11,15 +11,15 @@ import { stackDepths, stackEffect, UNKNOWN_DEPTH } from './flow.ts'
 import { NotInstrumentable } from './problem.ts'
 import type { Inserted } from './relocation.ts'
 
-/** What a handler has on the stack when it begins, ours or the method's own. */
+/** Stack slots at the start of a handler, added or the method's own. */
 const THROWN_SLOTS = 1
 
 /**
- * @param frames of the code
- * @param put    code before instructions, but for what is at the start of handlers
- * @param behind code behind instructions
- * @param slots  that any of the probes takes, on top of what is on the stack where it is
- * @param hasHandlers of its own, or of ours
+ * @param frames frames of the code
+ * @param put    code before instructions, except at the start of handlers
+ * @param behind code after instructions
+ * @param slots  maximum number of slots of a probe, above the stack at its position
+ * @param hasHandlers whether the method has handlers, its own or added ones
  */
 export function stackSlots(
   classFile: ClassFile,
@@ -44,8 +44,8 @@ export function slotsOf(types: readonly VerificationType[]): number {
 }
 
 /**
- * The most that is on the stack at a return. Only the code between that and the frame before it is looked at: without a frame,
- * control comes from the instruction before.
+ * Returns the maximum stack depth at a return. Analyses only the code between the return and the previous frame: without a frame in between,
+ * control comes from the previous instruction.
  */
 function depthAtReturns({ pool, major }: ClassFile, { bytecode }: Code, frames: readonly Frame[]): number {
   if (major < MAJOR_6) return UNKNOWN_DEPTH
@@ -70,7 +70,7 @@ function depthAtReturns({ pool, major }: ClassFile, { bytecode }: Code, frames: 
   return most
 }
 
-/** The most that is on the stack at a return, or where code is put before an instruction. */
+/** Returns the maximum stack depth at a return, or where code is inserted before an instruction. */
 function depthAtProbes(classFile: ClassFile, code: Code, put: Inserted): number {
   const { bytecode } = code
   let depths: Int32Array
@@ -78,7 +78,7 @@ function depthAtProbes(classFile: ClassFile, code: Code, put: Inserted): number 
     depths = stackDepths(classFile, code)
   } catch (problem) {
     if (!(problem instanceof NotInstrumentable)) throw problem
-    return UNKNOWN_DEPTH // what is wrong with it is the JVM's to say
+    return UNKNOWN_DEPTH // the JVM reports the error
   }
   let most = 0
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {

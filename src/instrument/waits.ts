@@ -1,18 +1,18 @@
-// Probes where a thread may wait, so that waiting can be told from running.
+// Probes where a thread may wait, which separate waiting from running.
 //
 //     dup; lockWanted                      a look at the object's header
 //     monitorenter                         with nothing of ours on the stack, see lockWanted in JFluid1.java
 //     lockTaken                            if somebody else had it: how long that took
 //
-// A synchronized method has its monitor before its first instruction. So calls are announced, and the method says when it
-// has it:
+// A synchronized method owns its monitor before its first instruction. So calls are announced, and the method reports when it
+// owns the monitor:
 //
 //     hash; calling
 //     invoke…
 //
 //     this or its class; hash; monitorHeld with the entry probe
 //
-// What waits by a method of the JDK has its probes in that method (session/wait-points.ts). Where that is native, they are
+// A JDK method that waits has its probes inside (session/wait-points.ts). If it is native, the probes are
 // around its calls:
 //
 //     (the receiver); kind; callWaits
@@ -28,24 +28,24 @@ import { call, pushId } from './probe.ts'
 import type { Inserted } from './relocation.ts'
 import type { WaitRefs } from './runtime.ts'
 
-/** What a thread waits for, as the runtime knows it (KIND_… of JFluid1Layout.java). */
+/** Kinds of waits, as in the runtime (KIND_… of JFluid1Layout.java). */
 export const WAIT_KINDS = { blocked: 0, waiting: 1, parked: 2, sleeping: 3 } as const
 
-/** A method of the JDK that does nothing but wait. */
+/** A JDK method that only waits. */
 export interface WaitingMethod {
   readonly kind: Exclude<keyof typeof WAIT_KINDS, 'blocked'>
-  /** Whether local 0 is what it waits for. */
+  /** Whether local 0 is the object waited for. */
   readonly on: boolean
 }
 
 export interface WaitRecipe {
-  /** Object.wait(long) and Thread.sleep(long) are native, as up to JDK 18. */
+  /** Whether Object.wait(long) and Thread.sleep(long) are native, as up to JDK 18. */
   readonly nativeWaits: boolean
-  /** The JDK's classes have probes, too. */
+  /** Whether JDK classes have probes, too. */
   readonly jdk: boolean
 }
 
-/** Stack slots that these probes use at most. */
+/** Maximum number of stack slots of these probes. */
 export const WAIT_SLOTS = 3
 
 export interface WaitProbes {
@@ -54,7 +54,7 @@ export interface WaitProbes {
 }
 
 /**
- * Of one method's instructions; undefined if there are none.
+ * Returns the probes for the instructions of a method; undefined if there are none.
  *
  * @param announces whether calls are announced
  */
@@ -83,14 +83,14 @@ export function waitProbes(
       inserted[bci] = [op.ACONST_NULL, op.ICONST_0 + WAIT_KINDS.sleeping, ...call(refs.callWaits)]
       behind[bci] = call(refs.callWaited)
     } else if (announces && (jdk || !JDK_CLASS.test(owner))) {
-      // Constructors wait for nobody, but what it costs to say so is taken out for each call alike.
+      // A constructor never waits for a monitor, but the cost of an announcement is subtracted for each call alike.
       inserted[bci] = [...pushId(nameHash(name, descriptor)), ...call(refs.calling)]
     }
   })
   return inserted.length === 0 ? undefined : { inserted, behind }
 }
 
-/** Arrays, too. Other classes of the JDK are few, and only cost a look at a clock. */
+/** Arrays and JDK classes. Calls of these are announced only if the JDK has probes; further JDK packages are few, and cost a clock read. */
 const JDK_CLASS = /^(?:\[|java\/|javax\/|jdk\/|sun\/)/
 
 function isNativeWait(opcode: number, name: string, descriptor: string): boolean {
@@ -105,7 +105,7 @@ function isNativeSleep(opcode: number, owner: string, name: string, descriptor: 
   )
 }
 
-/** What caller and callee know each other by: from 1 up, below 2^15. */
+/** Number by which caller and callee match: from 1, below 2^15. */
 function nameHash(name: string, descriptor: string): number {
   let hash = 0
   for (const text of [name, descriptor])
@@ -113,7 +113,7 @@ function nameHash(name: string, descriptor: string): number {
   return ((hash >>> 0) % 32767) + 1
 }
 
-/** With the entry probe of a method: nothing unless it is synchronized. */
+/** Code with the entry probe of a method; empty unless it is synchronized. */
 export function monitorEntry(
   { major }: ClassFile,
   { access, name, descriptor }: MethodInfo,
@@ -125,7 +125,7 @@ export function monitorEntry(
   return [...lock, ...pushId(nameHash(name, descriptor)), ...call(refs.monitorHeld)]
 }
 
-/** Before all else that the method does, but for its own entry. */
+/** Code at the start of the method, after its entry probe. */
 export function waitEntry({ kind, on }: WaitingMethod, refs: WaitRefs): number[] {
   return [on ? op.ALOAD_0 : op.ACONST_NULL, op.ICONST_0 + WAIT_KINDS[kind], ...call(refs.waitBegins)]
 }
