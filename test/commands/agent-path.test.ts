@@ -7,12 +7,12 @@ import { expect, it } from 'vitest'
 import { AgentPathUnusable, agentOption, doubtsAbout, waysToGive } from '../../src/commands/agent-path.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-it('a path that a JVM would cut is refused', () => {
+it('agent-path refuses a path that the JVM would split', () => {
   expect(agentOption('/opt/jfluid/jfluid-agent.jar')).toBe('-javaagent:/opt/jfluid/jfluid-agent.jar')
   expect(() => agentOption('/opt/version=2/jfluid-agent.jar')).toThrow(AgentPathUnusable)
 })
 
-it('a place that goes away, or that other users may not enter, is warned of', () => {
+it('agent-path warns about a temporary directory and about one that other users cannot enter', () => {
   const home = temporaryDirectory()
   const folder = join(home, 'lib')
   const jar = join(folder, 'jfluid-agent.jar')
@@ -31,14 +31,14 @@ it('a place that goes away, or that other users may not enter, is warned of', ()
   expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^other users cannot read ${jar}`)])
 })
 
-it('so is the cache of npx', () => {
+it('agent-path warns about the npx cache', () => {
   const folder = join(temporaryDirectory(), '_npx', '0a1b', 'dist')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'jfluid-agent.jar'), '')
   expect(doubtsAbout(join(folder, 'jfluid-agent.jar'), [])[0]).toContain('temporary directory')
 })
 
-it('a path is warned of that some JVMs cannot read, or that is no word as it is', () => {
+it('agent-path warns about a path that needs quoting or that some JVMs cannot read', () => {
   const jar = (folder: string): string => {
     const dir = join(temporaryDirectory(), folder)
     mkdirSync(dir, { recursive: true })
@@ -55,7 +55,7 @@ it('a path is warned of that some JVMs cannot read, or that is no word as it is'
   ])
 })
 
-it('the variable is one word for a shell, and its option one for the JVM', () => {
+it('the printed variable is one shell word and contains one JVM option', () => {
   const variable = (option: string): string => {
     const line = waysToGive(option).find((it) => it.includes('export'))!
     const script = `${line.replace(/^.*?(?=export)/, '')}; printf %s "$JAVA_TOOL_OPTIONS"`
@@ -67,7 +67,7 @@ it('the variable is one word for a shell, and its option one for the JVM', () =>
   expect(variable(`-javaagent:/5" x/a.jar`)).toBe(`-javaagent:/5'"'" x/a.jar"`)
 })
 
-it('a unit has it as systemd reads it', () => {
+it('the Environment line for a systemd unit is quoted as systemd expects', () => {
   const unit = (option: string) =>
     waysToGive(option)
       .find((it) => it.startsWith('in a unit'))

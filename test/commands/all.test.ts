@@ -37,7 +37,7 @@ const jvms = (count: number, mainClass: string): Jvm[] =>
     attachable: true as const,
   }))
 
-it('it takes all of that name, but not too many, and not none', async () => {
+it('--all matches 1 to 16 JVMs with that main class', async () => {
   expect(await allMeant('Shop', jvms(16, 'com.Shop'))).toHaveLength(16)
   await expect(allMeant('Shop', jvms(17, 'com.Shop'))).rejects.toThrow("'Shop' is the main class of 17 JVMs")
   await expect(allMeant('Other', jvms(1, 'com.Shop'))).rejects.toThrow(
@@ -45,11 +45,11 @@ it('it takes all of that name, but not too many, and not none', async () => {
   )
 })
 
-it('it takes a container as well, of which the name must be one', async () => {
+it('--all with container: requires a container name', async () => {
   await expect(allMeant('container:')).rejects.toThrow("'container:' is not the name of a container")
 })
 
-it('a container is not waited for: its main class can be', () => {
+it('--wait-for refuses a container name', () => {
   for (const waitFor of ['container:shop', 'k8s:shop/orders-0'])
     expect(() => checkWait(undefined, { waitFor })).toThrow('it names a container')
 })
@@ -57,6 +57,6 @@ it('a container is not waited for: its main class can be', () => {
 it.each([
   ['p.jfluid', 'p.47.jfluid'],
   ['a.b/p', 'a.b/p.47'],
-])('beside %s, the profile of one JVM is %s', (out, own) => {
+])('with --out %s the profile of one JVM goes to %s', (out, own) => {
   expect(ownPath(out, 47)).toBe(own)
 })

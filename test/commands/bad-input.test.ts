@@ -9,11 +9,11 @@ import { inProcess } from '../support/in-process.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { expectRefusal } from '../support/refusal.ts'
 
-describe('options', () => {
+describe('options with bad values', () => {
   const out = join(temporaryDirectory(), 'p.jfluid')
   const record = (...args: string[]) => inProcess('record', ...args, '--out', out)
 
-  it.each(['abc', '0', '-7', '1.5', '99999999999'])('pid %s is no number of a process', async (pid) => {
+  it.each(['abc', '0', '-7', '1.5', '99999999999'])('process id %s is refused', async (pid) => {
     expectRefusal(
       await inProcess('record', '--root', 'A.b', '--out', out, '--', pid),
       64,
@@ -22,7 +22,7 @@ describe('options', () => {
     )
   })
 
-  it('no root', async () => {
+  it('a command without a root method is refused', async () => {
     expectRefusal(await record('1'), 64, /no root method was given/, /--root com\.foo/)
   })
 
@@ -33,7 +33,7 @@ describe('options', () => {
     ['Foo.bar(int', /'\(' is not closed/],
     ['Foo.bar()Q', /'Q' is not a return descriptor/],
     ['Foo b.a', /no blanks/],
-  ])('root %s', async (root, reason) => {
+  ])('root %s is refused', async (root, reason) => {
     expectRefusal(await record('1', '--root', root), 64, reason, /Write it as 'Class\.method'/)
   })
 
@@ -42,23 +42,23 @@ describe('options', () => {
     ['--exclude', 'com..x', /part of the name is empty/],
     ['--include', 'a b', /no blanks/],
     ['--exclude', 'com.[ab]', /characters that no class name has/],
-  ])('%s %s', async (option, pattern, reason) => {
+  ])('option %s %s is refused', async (option, pattern, reason) => {
     expectRefusal(await record('1', '--root', 'A.b', option, pattern), 64, reason, /com\.foo\.\*\*/)
   })
 
   it.each([
     ['--scheme', 'c', /It is auto, a, b or adaptive/],
     ['--sideways', 'x', /unknown option '--sideways'/],
-  ])('%s %s', async (option, value, reason) => {
+  ])('value %s %s is refused', async (option, value, reason) => {
     expectRefusal(await record('1', '--root', 'A.b', option, value), 64, reason, /--help/)
   })
 
-  it.each(['x', '10', '-1s', '0s'])('--duration %s', async (duration) => {
+  it.each(['x', '10', '-1s', '0s'])('--duration %s is refused', async (duration) => {
     const ran = await record('1', '--root', 'A.b', `--duration=${duration}`)
     expectRefusal(ran, 64, /is not a duration|longer than/, /500ms/)
   })
 
-  it('an unknown command, and a missing option', async () => {
+  it('an unknown command and a missing option are refused', async () => {
     expectRefusal(await inProcess('atach', '1'), 64, /unknown command 'atach'/, /attach|--help/)
     expectRefusal(
       await inProcess('record', '1', '--root', 'A.b'),
@@ -68,10 +68,10 @@ describe('options', () => {
     )
   })
 
-  it('leave no file', () => expect(existsSync(out)).toBe(false))
+  it('refused commands create no output file', () => expect(existsSync(out)).toBe(false))
 })
 
-describe('a file that is no profile', () => {
+describe('a file that is not a profile', () => {
   const dir = temporaryDirectory()
   const file = (name: string, bytes: string | Uint8Array): string => {
     const path = join(dir, name)
@@ -134,7 +134,7 @@ describe('a file that is no profile', () => {
       /has profile format 7/,
       /update/,
     ],
-  ] as const)('%s', async (_, path, code, message, hint) => {
+  ] as const)('%s is refused', async (_, path, code, message, hint) => {
     for (const command of commands(path())) {
       expectRefusal(await inProcess(...command), code, message, hint)
     }

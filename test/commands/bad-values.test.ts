@@ -57,7 +57,7 @@ const cases = rows.flatMap(({ name, options }) =>
     .map(({ long }) => ({ name, long })),
 )
 
-it('every option is here', () => {
+it('every option with a value has a bad value in the table', () => {
   expect(cases.map(({ long }) => long).filter((long) => !(long in BAD))).toEqual([])
 })
 
@@ -80,7 +80,7 @@ describe.each(rows.map(({ name }) => name).filter((name) => cases.some((it) => i
   'jfluid %s',
   (name) => {
     const own = cases.filter((it) => it.name === name && it.long in BAD)
-    it.each(own)('$long', async ({ long }) => {
+    it.each(own)('$long refuses each of its bad values', async ({ long }) => {
       const { values, with: needed = [] } = BAD[long]!
       // What `push` is told it is told of --to.
       const own = name === 'push' ? [] : needed

@@ -36,14 +36,14 @@ beforeAll(async () => {
 })
 
 describe('jfluid compare', () => {
-  it('prints a page', async () => {
+  it('compare prints a page with the changes', async () => {
     const { code, stdout, stderr } = await inProcess('compare', path('old'), path('new'))
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(stdout, /^per call +400\.0 µs before, 500\.0 µs after: \+25\.0 %$/m)
     assert.match(stdout, /\+100\.0 µs +300\.0 µs +400\.0 µs +\+33\.3 +2 +2 +com\.acme\.App\.work/)
   })
 
-  it('ends with 82 if a condition holds, and tells all of them', async () => {
+  it('compare exits with 82 if a --fail-if condition holds and prints all conditions', async () => {
     const held = await inProcess('compare', path('old'), path('new'), '--fail-if', 'App.work self > +40%')
     assert.equal(held.code, 0)
     assert.match(held.stdout, /^ok +App\.work self > \+40%: com\.acme\.App\.work 300\.0 µs, now 400\.0 µs:/m)
@@ -58,7 +58,7 @@ describe('jfluid compare', () => {
     )
   })
 
-  it('ends with 82 as well if nobody reads the page', async () => {
+  it('compare exits with 82 even if the reader of its output has exited', async () => {
     const p = startProcess('bash', [
       '-o',
       'pipefail',
@@ -72,7 +72,7 @@ describe('jfluid compare', () => {
     assert.equal((await p.exit).code, 82)
   })
 
-  it('a condition that cannot be read is shown with the place', async () => {
+  it('compare marks the position of a syntax error in --fail-if', async () => {
     const { code, stderr } = await inProcess(
       'compare',
       path('old'),
@@ -87,7 +87,7 @@ describe('jfluid compare', () => {
     )
   })
 
-  it('a method that is not there is an error', async () => {
+  it('compare refuses a --fail-if method that the profile does not contain', async () => {
     const { code, stderr } = await inProcess(
       'compare',
       path('old'),
@@ -99,7 +99,7 @@ describe('jfluid compare', () => {
     assert.match(stderr, /the profile contains no method 'Foo\.work'\n {2}Use .*: com\.acme\.App\.work\n/)
   })
 
-  it('refuses what has no number in common', async () => {
+  it('compare refuses two profiles that measure different costs', async () => {
     const { code, stderr } = await inProcess('compare', path('old'), path('bytecodes'))
     assert.equal(code, 65)
     assert.match(
@@ -111,7 +111,7 @@ describe('jfluid compare', () => {
   it.each([
     ['empty', /nothing to compare: .*empty\.jfluid contains no call of a root/],
     ['regions', /nothing to compare: .*regions\.jfluid contains times of regions, and no tree/],
-  ])('refuses one that is %s, on either side', async (name, message) => {
+  ])('compare refuses a profile that is %s, as either argument', async (name, message) => {
     for (const files of [
       [path('old'), path(name)],
       [path(name), path('old')],
@@ -122,19 +122,19 @@ describe('jfluid compare', () => {
     }
   })
 
-  it('a file that is not there is named', async () => {
+  it('compare names a file that does not exist', async () => {
     const { code, stderr } = await inProcess('compare', path('old'), path('none'))
     assert.equal(code, 66)
     assert.match(stderr, /cannot read .*none\.jfluid/)
   })
 
-  it('--top wants a whole number', async () => {
+  it('compare --top requires a whole number', async () => {
     const { code, stderr } = await inProcess('compare', path('old'), path('new'), '--top', 'many')
     assert.equal(code, 64)
     assert.match(stderr, /It is a whole number/)
   })
 
-  it('--json is one object', async () => {
+  it('compare --json prints one object', async () => {
     const { code, stdout } = await inProcess('compare', path('old'), path('new'), '--json')
     assert.equal(code, 0)
     const json = JSON.parse(stdout) as { format: string; growth: number; before: { rootCost: number } }

@@ -34,8 +34,8 @@ async function inForce(...args: string[]): Promise<string[][]> {
 
 const FILE = 'jfluid.config.json'
 
-describe('a file', () => {
-  it('gives each command what it has, and the command line wins', async () => {
+describe('jfluid.config.json', () => {
+  it('the file sets the options of each command, and the command line overrides them', async () => {
     given({
       ...{ mode: 'count', duration: '30s', 'max-contexts': 5000, include: ['a.**', 'b.**'] },
       json: true,
@@ -59,13 +59,13 @@ describe('a file', () => {
     ])
   })
 
-  it('is in force', async () => {
+  it('its options apply to each command that accepts them', async () => {
     given({ json: true, 'no-call-sites': true })
     expect(JSON.parse((await jfluid('ps')).stdout)).toBeInstanceOf(Array)
     expect(await inForce('compare')).toContainEqual(['--no-call-sites', 'true', FILE])
   })
 
-  it('is left out with --no-config, whatever it holds', async () => {
+  it('--no-config skips the file, even if it is invalid', async () => {
     given('no JSON')
     expect((await jfluid('ps', '--no-config')).code).toBe(0)
     expect((await jfluid('ps', '--no-config', '--show-config')).stdout).toBe(
@@ -73,7 +73,7 @@ describe('a file', () => {
     )
   })
 
-  it('is named with an error of the command line, which may be of what it says', async () => {
+  it('an error in an option names the file if the value came from the file', async () => {
     given({ duration: 'soon', top: 3 })
     const { code, stderr } = await jfluid('record', '1', '-r', 'A.b', '--out', 'p')
     expect([code, stderr]).toEqual([
@@ -109,14 +109,17 @@ describe('a file', () => {
     ['--sampler', { sampler: 'cpu' }, []],
     ['--include', { include: 'a.**' }, ['--mode', 'sample']],
     ['--slow', { slow: 'p99' }, ['--all', 'no.such.Main']],
-  ])('%s of it is left out, and told, where %j meets %j', async (option, options, args) => {
-    given(options)
-    expect(await leftOut('--root', 'A.b', ...args)).toEqual([
-      `options of ${FILE} that were ignored: ${option} (add --show-config to see why)`,
-    ])
-    const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
-    expect(stdout).toMatch(new RegExp(`^left out: ${option}: .+$`, 'm'))
-  })
+  ])(
+    'the file option %s is ignored with a note when %j is combined with %j',
+    async (option, options, args) => {
+      given(options)
+      expect(await leftOut('--root', 'A.b', ...args)).toEqual([
+        `options of ${FILE} that were ignored: ${option} (add --show-config to see why)`,
+      ])
+      const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
+      expect(stdout).toMatch(new RegExp(`^left out: ${option}: .+$`, 'm'))
+    },
+  )
 
   it.each([
     [{ label: ['a=b'] }, ['1']],
@@ -124,14 +127,14 @@ describe('a file', () => {
     [{ 'wait-for': 'Shop' }, ['1']],
     [{ 'wait-for': 'Shop' }, ['--all', 'Shop']],
     [{ all: 'Shop' }, ['--wait-for', 'no.such.Main', '--wait-timeout', '1ms']],
-  ])('%j is left out without a word beside %j: it says nothing there', async (options, args) => {
+  ])('the file options %j are ignored without a note when combined with %j', async (options, args) => {
     given(options)
     expect(await leftOut('--root', 'A.b', ...args)).toEqual([])
     const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
     expect(stdout.match(/^left out: /gm)).toHaveLength(Object.keys(options).length)
   })
 
-  it('does not have doctor load the agent, or report look for a call', async () => {
+  it('root in the file does not make doctor load the agent, and trace does not affect report', async () => {
     given({ root: 'A.b', trace: 3 })
     expect(await inForce('record')).toContainEqual(['--root', 'A.b', FILE])
     for (const name of ['doctor', 'report']) {
@@ -142,7 +145,7 @@ describe('a file', () => {
     }
   })
 
-  it('is not missed where there is none, and --show-config needs no argument', async () => {
+  it('every command works without the file, and --show-config needs no argument', async () => {
     for (const name of COMMANDS) {
       if (!optionsOf(name).some((it) => it.name === '--show-config')) continue
       const { code, stdout } = await jfluid(name, '--show-config')
@@ -155,7 +158,7 @@ describe('a file', () => {
   })
 })
 
-describe('refused is', () => {
+describe('a refused configuration file', () => {
   const refusal = async (options: object | string): Promise<[number | null, string]> => {
     given(options)
     const { code, stdout, stderr } = await jfluid('ps')
@@ -178,7 +181,7 @@ describe('refused is', () => {
     [{ bba: { toString: 1 } }, '"bba" runs code'],
     [{ 'look-ahead': 3 }, '"look-ahead" was removed: no other number was better'],
     [{ sampler: 'stacks' }, '"sampler": "stacks" was removed: thread dumps'],
-  ])('%j', async (options, message) => {
+  ])('the configuration %j is refused', async (options, message) => {
     const [code, stderr] = await refusal(options)
     expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(message)])
     expect(stderr).not.toContain('\u001b')
@@ -190,7 +193,7 @@ describe('refused is', () => {
     ['maxOverhead', 'max-overhead'],
     ['--mode', 'mode'],
     ['excludes', 'exclude'],
-  ])('%s, with the nearest name', async (key, close) => {
+  ])('unknown key %s is refused with the nearest valid key', async (key, close) => {
     const [, stderr] = await refusal({ [key]: 1 })
     expect(stderr).toContain(`  Write "${close}", if that is meant.\n`)
   })
@@ -202,7 +205,7 @@ describe('refused is', () => {
     ['region', [], 'It has at least one value.'],
     ['autosave', ['1s'], 'It is one value.'],
     ['trace', 0, 'It is how many calls of the root'],
-  ])('a value that %s does not have: %j', async (key, value, message) => {
+  ])('a value that %s does not accept is refused: %j', async (key, value, message) => {
     given({ [key]: value })
     const { code, stderr } = await jfluid('record', '--show-config')
     expect([code, stderr]).toEqual([
@@ -226,19 +229,19 @@ describe('refused is', () => {
   }
 
   it.each(Object.entries(RISKY))(
-    'what runs code, writes, sends, is a key or a consent: %s',
+    'a key that runs code, writes, sends, or holds a secret or a consent is refused: %s',
     async (key, value) => {
       const [code, stderr] = await refusal({ [key]: value })
       expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(`"${key}" `)])
     },
   )
 
-  it('an analysis of ours is none of these', async () => {
+  it('the built-in analyses of --bba and --mode are accepted', async () => {
     given({ bba: 'precise', mode: 'bytecodes' })
     expect(await inForce('record')).toContainEqual(['--bba', 'precise', FILE])
   })
 
-  it('every option that names a file, an address or code is among those', () => {
+  it('every option that names a file, an address or code is refused in the file', () => {
     const named = OPTIONS.filter(
       ({ name, commands }) => /<.*(?:file|url|jar|host).*>/.test(name) && !commands.includes('proxy'),
     )
@@ -246,7 +249,7 @@ describe('refused is', () => {
     for (const row of named) expect(Object.keys(RISKY)).toContain(longOf(row).slice(2))
   })
 
-  it('a file of another user, or a link of one', async () => {
+  it('a file owned by another user, or a link to such a file, is refused', async () => {
     const { geteuid } = process
     const own = geteuid!()
     const of = {
@@ -267,7 +270,7 @@ describe('refused is', () => {
     }
   })
 
-  it('a file that others can write, or that is none', async () => {
+  it('a file that other users can write, or a directory in its place, is refused', async () => {
     given({})
     for (const mode of [0o622, 0o606, 0o660]) {
       chmodSync(file(), mode)
@@ -300,14 +303,14 @@ describe('refused is', () => {
   })
 })
 
-it('a directory that is gone has none', async () => {
+it('commands work in a deleted current directory', async () => {
   const gone = join(directory, 'gone')
   mkdirSync(gone)
   const script = `cd ${gone} && rm -r ${gone} && exec ${process.execPath} ${cli} ps --json`
   expect(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' }))).toBeInstanceOf(Array)
 })
 
-it('a proxy reads none, nor do commands without options', async () => {
+it('a proxy and commands without options do not read the file', async () => {
   given('no JSON')
   expect(await jfluid('proxy')).toMatchObject({ code: EX_USAGE, stderr: expect.not.stringContaining(FILE) })
   expect((await jfluid('completion', 'bash')).code).toBe(0)

@@ -130,13 +130,16 @@ const NONE_OF_PODMAN = 'Error: inspecting object: no such container shop'
 describeOnlyIf(obstacle === '', `this system makes no container without root: ${obstacle}`)(
   'the processes of a container are found by its name',
   () => {
-    it.each(['docker', 'podman', 'nerdctl'])('as %s tells', async (name) => {
-      client(name, { 'container inspect shop': inspected(inside) })
-      const isInside = await insideContainer('container:shop')
-      expect([inside, other, process.pid].map(isInside)).toEqual([true, false, false])
-    })
+    it.each(['docker', 'podman', 'nerdctl'])(
+      '%s resolves a container name to its processes',
+      async (name) => {
+        client(name, { 'container inspect shop': inspected(inside) })
+        const isInside = await insideContainer('container:shop')
+        expect([inside, other, process.pid].map(isInside)).toEqual([true, false, false])
+      },
+    )
 
-    it('as the one tells that knows it, or has it running', async () => {
+    it('only the client that reports the container as running is used', async () => {
       client('podman', { 'container inspect shop': inspected(other) })
       client('crictl', {})
       for (const answer of [NONE_OF_DOCKER, inspected(0, 'exited'), inspected(2 ** 22 + 1)]) {
@@ -146,14 +149,14 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       }
     })
 
-    it('as all tell where several know one', async () => {
+    it('processes of all containers with that name are found if several clients know it', async () => {
       client('docker', { 'container inspect shop': inspected(inside) })
       client('podman', { 'container inspect shop': inspected(other) })
       const isInside = await insideContainer('container:shop')
       expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
     })
 
-    it('as the one tells that is meant, where it is called so', async () => {
+    it('a prefix such as podman: selects one client', async () => {
       client('docker', { 'container inspect shop': inspected(inside) })
       client('podman', { 'container inspect shop': inspected(other) })
       const isInside = await insideContainer('podman:shop')
@@ -161,14 +164,14 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       expect(asked('docker')).toEqual([])
     })
 
-    it('while another client hangs, which is ended', async () => {
+    it('a client that hangs is killed, and the answer of another client is used', async () => {
       client('docker', { 'container inspect shop': 600 })
       client('podman', { 'container inspect shop': inspected(other) })
       expect((await insideContainer('container:shop'))(other)).toBe(true)
       await hasEnded('docker')
     })
 
-    it('by a client that leaves a process behind which holds its output', async () => {
+    it('a client whose child process keeps its output open does not block the lookup', async () => {
       const file = join(bin, 'answer.json')
       writeFileSync(file, JSON.stringify(inspected(inside)))
       const script = `#!/bin/sh\n/bin/sleep 600 & echo $! > '${bin}/docker.pid'\nexec /bin/cat '${file}'\n`
@@ -178,7 +181,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       expect(isInside(inside)).toBe(true)
     })
 
-    it('as crictl tells; several pods may have one of that name', async () => {
+    it('crictl finds all containers with a name, even in several pods', async () => {
       client('crictl', {
         'ps --name ^app$ --output json': criList(ID, OTHER_ID),
         [`inspect --output json ${ID}`]: criInspected(inside),
@@ -188,13 +191,13 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
     })
 
-    it('by an id as well', async () => {
+    it('a container is found by its id prefix', async () => {
       const short = ID.slice(0, 12)
       client('crictl', { [`inspect --output json ${short}`]: criInspected(inside) })
       expect((await insideContainer(`container:${short}`))(inside)).toBe(true)
     })
 
-    it('or by its pod, if that is on this machine', async () => {
+    it('k8s: finds the containers of a pod that runs on this machine', async () => {
       client('kubectl', { [GET_POD]: pod({ nodeName: hostname() }) })
       client('crictl', {
         [`inspect --output json ${ID}`]: criInspected(inside),
@@ -206,7 +209,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       expect([inside, other].map(one)).toEqual([false, true])
     })
 
-    it('also where the node is known by another name', async () => {
+    it('k8s: recognizes this machine by its IP address if the node name differs', async () => {
       client('kubectl', { [GET_POD]: pod({ nodeName: 'node-of-another-name', hostIP: '127.0.0.1' }) })
       client('nerdctl', { [`--namespace k8s.io container inspect ${ID}`]: inspected(inside) })
       expect((await insideContainer('k8s:shop/shop-0/app'))(inside)).toBe(true)
@@ -250,8 +253,8 @@ async function refusal(text: string, clients?: Clients) {
     )
 }
 
-describe('it is said why a container cannot be found', () => {
-  it('no client is there', async () => {
+describe('a container lookup that fails', () => {
+  it('the error states that no container client is installed', async () => {
     expect(await refusal('container:shop')).toMatchObject({
       exit: STATUS.notAJvm,
       says: expect.stringMatching(
@@ -263,7 +266,7 @@ describe('it is said why a container cannot be found', () => {
     })
   })
 
-  it('none knows it, in the words of each', async () => {
+  it('the error quotes each client if none knows the container', async () => {
     client('docker', { 'container inspect shop': NONE_OF_DOCKER })
     client('podman', { 'container inspect shop': NONE_OF_PODMAN })
     client('crictl', { 'ps --name ^shop$ --output json': criList() })
@@ -275,7 +278,7 @@ describe('it is said why a container cannot be found', () => {
     })
   })
 
-  it.each(['exited', 'paused', 'created'])('it is %s', async (state) => {
+  it.each(['exited', 'paused', 'created'])('the error reports a container in state %s', async (state) => {
     client('docker', { 'container inspect shop': inspected(0, state) })
     expect(await refusal('container:shop')).toMatchObject({
       exit: STATUS.notNow,
@@ -283,7 +286,7 @@ describe('it is said why a container cannot be found', () => {
     })
   })
 
-  it('its process is not one of a container here: the engine is on another machine', async () => {
+  it('the error suspects a remote engine if the process id does not exist in a container here', async () => {
     for (const pid of [process.pid, 2 ** 22 + 1]) {
       client('docker', { 'container inspect shop': inspected(pid) })
       expect(await refusal('container:shop')).toMatchObject({
@@ -295,7 +298,7 @@ describe('it is said why a container cannot be found', () => {
     }
   })
 
-  it('a client hangs, which is ended, and no other knows it', async () => {
+  it('the error names a client that hung and was killed', async () => {
     client('docker', { 'container inspect shop': 600 })
     client('podman', { 'container inspect shop': NONE_OF_PODMAN })
     expect(await refusal('container:shop', new Clients(500))).toMatchObject({
@@ -306,7 +309,7 @@ describe('it is said why a container cannot be found', () => {
     await hasEnded('docker')
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('%s while a client is asked ends that as well', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('%s during a container lookup kills the client', async (signal) => {
     client('docker', { 'container inspect shop': 600 })
     const jfluid = startProcess(process.execPath, [cli, 'doctor', 'container:shop'], { env: { PATH: bin } })
     await expect.poll(() => asked('docker'), { timeout: 30_000 }).toHaveLength(1)
@@ -315,7 +318,7 @@ describe('it is said why a container cannot be found', () => {
     await hasEnded('docker')
   })
 
-  it('a client that may be changed by others than root is not run as root', async () => {
+  it('a client that users other than root can modify is not run as root', async () => {
     client('docker', { 'container inspect shop': inspected(inside) })
     const of = (isRoot: boolean) => clientPath('docker', bin, isRoot)
     expect(of(false)).toBe(join(bin, 'docker'))
@@ -332,7 +335,7 @@ describe('it is said why a container cannot be found', () => {
     expect(of(false)).toBe(join(bin, 'docker'))
   })
 
-  it('nothing is run that the PATH has relative to where one is', () => {
+  it('relative PATH entries are never used to find a client', () => {
     client('docker', {})
     const cwd = process.cwd()
     process.chdir(bin)
@@ -343,7 +346,7 @@ describe('it is said why a container cannot be found', () => {
     }
   })
 
-  it('of what kubectl says, the sentence for people', async () => {
+  it('the error quotes only the final readable sentence of kubectl', async () => {
     const log = 'E1124 04:33:03.102405 20525 memcache.go:265] "Unhandled Error" err="no group list"'
     client('kubectl', { [GET_POD]: `${`${log}\n`.repeat(9)}The connection to the server was refused` })
     expect(await refusal('k8s:shop/shop-0')).toMatchObject({
@@ -355,7 +358,7 @@ describe('it is said why a container cannot be found', () => {
     ['no JSON', 'not found', 'cannot read the output of docker container inspect: Unexpected'],
     ['another JSON', '[{"Id": 7}]', 'it has no id, state or process'],
     ['a process that is none', JSON.stringify(inspected(1.5)), 'it has no id, state or process'],
-  ])('a client answers with %s', async (_, text, expected) => {
+  ])('the error describes a client that answers with %s', async (_, text, expected) => {
     writeFileSync(join(bin, 'docker'), `#!/bin/sh\nprintf '%s' '${text}'\n`, { mode: 0o755 })
     expect(await refusal('container:shop')).toMatchObject({
       exit: STATUS.notAJvm,
@@ -363,7 +366,7 @@ describe('it is said why a container cannot be found', () => {
     })
   })
 
-  it('the pod is on another node, which is named with the command for it', async () => {
+  it('the error names the node of a pod that runs on another node, with the command to run there', async () => {
     client('kubectl', { [GET_POD]: pod({}) })
     client('crictl', {})
     expect(await refusal('k8s:shop/shop-0')).toEqual({
@@ -373,7 +376,7 @@ describe('it is said why a container cannot be found', () => {
     expect(asked('crictl')).toEqual([])
   })
 
-  it('there is no such pod, or no such container in it, or it does not run yet', async () => {
+  it('the error tells apart a missing pod, a missing container and a container that is not running', async () => {
     const none = 'Error from server (NotFound): pods "shop-0" not found'
     client('kubectl', { [GET_POD]: none })
     const cases: [string, object, RegExp][] = [
@@ -414,7 +417,7 @@ it.each([
     'k8s:a/b/c/d',
     'k8s:A/b',
   ],
-])('%s names no container, and no client is asked', async (text) => {
+])('%s is not a valid container name and starts no client', async (text) => {
   for (const name of ['docker', 'kubectl']) client(name, {})
   expect(await refusal(text)).toMatchObject({ exit: STATUS.usage })
   expect([...asked('docker'), ...asked('kubectl')]).toEqual([])

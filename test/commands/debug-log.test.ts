@@ -14,7 +14,7 @@ async function ps(env: Record<string, string>, ...args: string[]) {
 }
 
 describe('JFLUID_DEBUG', () => {
-  it('has the log begun in the current folder, and says where it is', async () => {
+  it('JFLUID_DEBUG creates the log in the current folder and prints its name', async () => {
     const { cwd, pid, code, stderr, files } = await ps({ JFLUID_DEBUG: 'attach,end' }, 'ps')
     const name = `jfluid-debug-${pid}.log`
     expect([code, stderr, files]).toEqual([0, `jfluid: debug log in ${name}\n`, [name]])
@@ -25,7 +25,7 @@ describe('JFLUID_DEBUG', () => {
     expect(rest).toEqual([''])
   })
 
-  it('with an unknown topic ends with 64 and says which there are, before anything is done', async () => {
+  it('an unknown topic in JFLUID_DEBUG exits with 64 and lists the valid topics', async () => {
     expect(await ps({ JFLUID_DEBUG: 'wire,reveall' }, 'ps')).toMatchObject({
       code: 64,
       stdout: '',
@@ -36,18 +36,18 @@ describe('JFLUID_DEBUG', () => {
     })
   })
 
-  it('ends with 73 where the log cannot be created, before anything is done', async () => {
+  it('a debug log that cannot be created exits with 73 before the command runs', async () => {
     const env = { JFLUID_DEBUG: 'all', JFLUID_DEBUG_DIR: '/proc' }
     const { pid, ...rest } = await ps(env, 'ps')
     expect(rest).toMatchObject({ code: 73, stdout: '', files: [] })
     expect(rest.stderr).toContain(`the debug log /proc/jfluid-debug-${pid}.log cannot be created (ENOENT)`)
   })
 
-  it('leaves no log behind where a shell only asks what could come next', async () => {
+  it('shell completion creates no debug log', async () => {
     expect(await ps({ JFLUID_DEBUG: 'all' }, '__complete', 'rec')).toMatchObject({ code: 0, files: [] })
   })
 
-  it('has why a command failed in the log, and none of the arguments of a program', async () => {
+  it('the debug log states why a command failed and omits program arguments', async () => {
     const program = ['no-such-program', '-Dmy.key=hunter2', 'hunter2']
     const { cwd, pid, code, files } = await ps(
       { JFLUID_DEBUG: 'all' },

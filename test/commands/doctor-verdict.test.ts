@@ -22,6 +22,6 @@ it.each<[Finding[], number, boolean, string]>([
     true,
     'do not attach: 1 problem; the root was not checked; jfluid attach would end with exit code 77',
   ],
-])('%j', (findings, status, isUnasked, said) => {
+])('doctor ends with the verdict for %j', (findings, status, isUnasked, said) => {
   expect(verdict('7', findings, status, isUnasked)).toBe(`\n${said}\n`)
 })

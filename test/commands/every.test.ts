@@ -11,7 +11,7 @@ describe('intervals of samples', () => {
     ['250us', 250_000, 'ns'],
     ['100µs', 100_000, 'ns'],
     ['10s', 10_000_000_000, 'ns'],
-  ])('%s is every %d %s', (text, every, unit) => {
+  ])('%s means every %d %s', (text, every, unit) => {
     expect(parseEvery(text)).toEqual({ every, unit })
   })
 

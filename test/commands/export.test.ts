@@ -12,7 +12,7 @@ import { cli } from '../support/jfluid.ts'
 /** From so many on they are shown at once. */
 const CONTEXTS = 100_000
 
-it('a terminal shows at once that much is written, and nothing of that is left', async () => {
+it('a terminal shows the progress of an export and clears it at the end', async () => {
   const cwd = temporaryDirectory()
   const file = join(cwd, 'large.jfluid')
   const column = (of: (i: number) => number) => Array.from({ length: CONTEXTS }, (_, i) => of(i))

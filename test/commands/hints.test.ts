@@ -13,7 +13,7 @@ import { CannotWriteProfile } from '../../src/profile/errors.ts'
 import { OldRootsAgain } from '../../src/session/changed-roots.ts'
 
 it.each(['p.jfluid', '/a/b c.jfluid', "it's.jfluid", '$HOME/*.jfluid', 'a;b', ''])(
-  '%s is one word',
+  'shell quoting turns %s into one word',
   (text) => {
     const printed = execFileSync('sh', ['-c', `printf '%s\\n' ${shellWord(text)}`], { encoding: 'utf8' })
     expect(printed).toBe(`${text}\n`)
@@ -48,7 +48,7 @@ function told(pattern: RegExp): string[] {
   ])
 }
 
-it('no command with a file is told without', () => {
+it('every hint that prints a command with a file quotes the file name', () => {
   const commands = told(/jfluid (?:report|open|export|compare) (\$\{\w+)/g)
   expect(new Set(commands)).toEqual(new Set(['$' + '{shellWord']))
 })
@@ -58,11 +58,11 @@ const TO_BE_TYPED = /jfluid ((?:[\w./-]+ |<[^<>]+> )*<[^<>]+>(?: [\w./-]+| <[^<>
 
 const typed = told(TO_BE_TYPED)
 
-it('commands to be typed are found', () => {
+it('the search finds commands in hint texts', () => {
   expect(typed).toContain('push <file> --to <url>')
 })
 
-it.each(typed)('jfluid %s is a command that there is', async (line) => {
+it.each(typed)('the hinted command jfluid %s exists', async (line) => {
   const program = commandLine('1.2.3')
   for (const command of program.commands) {
     command.action(() => {}).exitOverride()

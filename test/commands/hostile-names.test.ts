@@ -59,37 +59,40 @@ function harmless(text: string): void {
   assert.doesNotMatch(text, ORDERS)
 }
 
-describe('names that hold orders for a terminal reach none', () => {
+describe('names with terminal escape sequences', () => {
   it.each([
     ['report', {}],
     ['report --threads', { threads: true, minPercent: -1 }],
     ['report --trace', { trace: 1 }],
     ['report --back-traces', { backTraces: [{ text: EVIL, methods: [2] }], threads: true }],
-  ])('by %s', (_, options) => {
+  ])('escape sequences are removed by %s', (_, options) => {
     harmless(reportText(hostile(), { width: 200, ...options }))
   })
 
-  it('by the report of regions', () => {
+  it('escape sequences are removed by the report of regions', () => {
     harmless(reportText(hostile({ regions: [{ ...REGION, region: EVIL }] }), { width: 200 }))
   })
 
-  it('by compare', () => {
+  it('escape sequences are removed by compare', () => {
     const [before, after] = [hostile(), hostile({ methodNames: hostile().methodNames.toReversed() })]
     const changes = changesOf(before, after)
     const of = (profile: Profile) => ({ path: EVIL, profile })
     harmless([...changesPieces(of(before), of(after), changes, [], {})].join(''))
   })
 
-  it.each(['markdown', 'collapsed', 'callgrind'])('by export --format %s', async (format) => {
-    harmless((await exported(hostile(), format)).replaceAll('\t', ' '))
-  })
+  it.each(['markdown', 'collapsed', 'callgrind'])(
+    'escape sequences are removed by export --format %s',
+    async (format) => {
+      harmless((await exported(hostile(), format)).replaceAll('\t', ' '))
+    },
+  )
 
-  it('by export --format csv, which has tabs and line ends in its cells', async () => {
+  it('escape sequences are removed by export --format csv, which keeps tabs and line ends in cells', async () => {
     harmless((await exported(hostile(), 'csv')).replaceAll('\r\n', '\n').replaceAll('\t', ' '))
   })
 
   it.each(['json', 'speedscope', 'firefox', 'trace-events'])(
-    'by export --format %s, and what reads it has each name as it is',
+    'export --format %s escapes names so that a JSON parser restores them',
     async (format) => {
       const text = await exported(hostile(), format)
       harmless(text)
@@ -98,7 +101,7 @@ describe('names that hold orders for a terminal reach none', () => {
     },
   )
 
-  it('by JSON of any command', () => {
+  it('JSON output of every command escapes control characters', () => {
     const value = { [EVIL]: [EVIL, 1, null, true] }
     for (const indent of [undefined, 2]) {
       harmless(jsonText(value, indent))
@@ -114,7 +117,7 @@ describe('names that hold orders for a terminal reach none', () => {
     assert.deepEqual(others.sort(), ['export/errors.ts', 'profile/comparable.ts', 'profile/json-text.ts'])
   })
 
-  it('by ps, with columns below each other', () => {
+  it('ps removes escape sequences and aligns its columns', () => {
     const jvm = { pid: 1, uid: 1, vm: EVIL, command: EVIL, container: EVIL, attachable: EVIL } as const
     const table = jvmTable([
       { ...jvm, user: EVIL, version: EVIL, mainClass: EVIL },
@@ -124,7 +127,7 @@ describe('names that hold orders for a terminal reach none', () => {
     assert.equal(table.split('\n').length, 4)
   })
 
-  it('by roots', () => {
+  it('escape sequences are removed by jfluid roots', () => {
     const candidate = { root: EVIL, share: 0.5, samples: 5, seen: 5, threads: [EVIL], depth: 1 }
     const found = {
       ...{ pid: 1, sampling: { by: 'jfr' }, durationMs: 1000, warnings: [], hasEnded: false },
@@ -135,7 +138,7 @@ describe('names that hold orders for a terminal reach none', () => {
     harmless(rootsText(found, 10))
   })
 
-  it('by what is said of roots', () => {
+  it('escape sequences are removed from messages about roots', () => {
     const report = { text: EVIL, option: 'root', methods: 1, classes: ['a'], armed: false, problem: null }
     harmless(describeRoots([{ ...report, option: 'root', near: [EVIL], unusable: [EVIL] }]).join('\n'))
     harmless(
@@ -143,7 +146,7 @@ describe('names that hold orders for a terminal reach none', () => {
     )
   })
 
-  it('by progress, and by what commands say', () => {
+  it('escape sequences are removed from progress and command messages', () => {
     let text = ''
     const progress = createProgress({ isTTY: false, write: (piece) => (text += piece) })
     progress.phase(EVIL)
@@ -158,7 +161,7 @@ describe('names that hold orders for a terminal reach none', () => {
     assert.equal(said.split('\n').length, 2)
   })
 
-  it('by no command, as there is no other way to the standard error', () => {
+  it('all commands write to standard error through the functions that remove escape sequences', () => {
     const folder = join(import.meta.dirname, '../../src/commands')
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((it) =>
       it.endsWith('.ts'),

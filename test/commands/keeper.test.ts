@@ -7,8 +7,8 @@ import { SNAPSHOT } from '../../src/tui/keeper.ts'
 import { profileOf } from '../profile/trees.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-describe('what a live view has saved', () => {
-  it('is named so that a shell can be given the line', async () => {
+describe('saving a profile from a live view', () => {
+  it('the printed jfluid open command quotes the file name for a shell', async () => {
     const keeper = fileKeeper(profileOf('main 1x 5ns'), 'p.jfluid')
     const folder = temporaryDirectory()
     const [plain, spaced] = [join(folder, 'a.jfluid'), join(folder, "it's mine.jfluid")]

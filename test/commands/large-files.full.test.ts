@@ -18,7 +18,7 @@ describe.each([
   it.each([
     ['json', '"calls":999999,', 1],
     ['callgrind', '^fn=', 1001],
-  ] as const)('export as %s', async (format, line, least) => {
+  ] as const)('a million contexts can be exported as %s', async (format, line, least) => {
     const out = join(temporaryDirectory(), 'out')
     await runBounded(MILLION, 'export', file, '--format', format, '--out', out)
     // All of the file has gone through: the last context has its calls, and each method is there.
@@ -26,7 +26,7 @@ describe.each([
     expect(found.trim().split('\n').length).toBeGreaterThanOrEqual(least)
   })
 
-  it('report', () => reports(file, MILLION))
+  it('a million contexts can be reported', () => reports(file, MILLION))
 
   it('open shows the last of a million rows', () => openShowsTheLastRow(file, MILLION))
 })

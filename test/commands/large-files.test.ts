@@ -11,6 +11,6 @@ beforeAll(() => {
   file = writeLarge(3, SIZE)
 })
 
-it('report, of chains 100,000 long', () => reports(file, SIZE))
+it('a profile with call chains 100,000 deep can be reported', () => reports(file, SIZE))
 
 it('open shows the last of 300,000 rows', () => openShowsTheLastRow(file, SIZE))

@@ -5,7 +5,7 @@ import { closeLostTerminals } from '../../src/commands/lost-terminals.ts'
 const deviceOf = (file: number) => fstatSync(file).rdev
 const NOTHING = statSync('/dev/null').rdev
 
-it('what leads to /dev/null, as that of a service does, stays', () => {
+it('a descriptor open on /dev/null stays open on /dev/null', () => {
   const file = openSync('/dev/null', 'r')
   closeLostTerminals([file])
   const other = openSync('/dev/zero', 'r')
@@ -14,7 +14,7 @@ it('what leads to /dev/null, as that of a service does, stays', () => {
   closeSync(file)
 })
 
-it('the number of a device that is no terminal goes to no other file', () => {
+it('the descriptor number of a lost terminal is redirected to /dev/null and not reused', () => {
   const file = openSync('/dev/zero', 'r')
   closeLostTerminals([file])
   const other = openSync('/dev/zero', 'r')

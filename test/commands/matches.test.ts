@@ -5,7 +5,7 @@ import { it } from 'vitest'
 import { describeRoots } from '../../src/commands/matches.ts'
 import { cleanLines } from '../../src/profile/text.ts'
 
-it('names in lines on roots give the terminal no orders', () => {
+it('messages about roots replace escape sequences in names', () => {
   const root = { option: 'root' as const, text: 'A\x1b[2J.b', classes: [], methods: 0, problem: null }
   const [line] = describeRoots([{ ...root, armed: true, near: ['A\x1b]0;x\x07'], unusable: [] }])
   assert.equal(
@@ -14,6 +14,6 @@ it('names in lines on roots give the terminal no orders', () => {
   )
 })
 
-it('lines of an error stay lines', () => {
+it('error messages keep line breaks and replace escape sequences', () => {
   assert.equal(cleanLines('one\x1b[2J\ntwo\u009b'), 'one?[2J\ntwo?')
 })

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('a session that does not answer for a minute is asked once, and again after that', async () => {
+it('a session that does not answer for a minute has only one pending status request', async () => {
   let asked = 0
   let fail: () => void = () => {}
   const status = () => {

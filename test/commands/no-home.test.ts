@@ -25,15 +25,15 @@ function temporary(): string {
   return dir
 }
 
-it('has none', () => expect(homeDirectory()).toBeNull())
+it('homeDirectory returns null without HOME and a passwd entry', () => expect(homeDirectory()).toBeNull())
 
-it('keeps the profiles that are recorded', async () => {
+it('profiles are saved without a home directory', async () => {
   const path = join(temporary(), 'p.jfluid')
   const place = await ProfilePlace.at(path, {}, () => {})
   await place.keep(PROFILE)
   expect((await readProfile(path)).events).toEqual(PROFILE.events)
 })
 
-it('has files whose name begins with ~ where the session is', () => {
+it('a path that begins with ~ is not expanded without a home directory', () => {
   expect(fileKeeper(PROFILE, 'p.jfluid').exists('~/p.jfluid')).toBe(false)
 })

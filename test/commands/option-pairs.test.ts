@@ -131,7 +131,7 @@ describe.each(TAKEN)('--mode $mode $given', ({ mode, given = {}, all = ALL, opti
   const refused = (...names: readonly string[]) =>
     refusal(mode, ROOT, given, ...names.map((name) => OPTIONS[name]!))
 
-  it('takes its options, and any two of them but for some', async () => {
+  it('every option is accepted alone and in pairs, except for listed pairs', async () => {
     const taken: string[] = []
     for (const name of NAMES) if ((await refused(name)) === null) taken.push(name)
     expect(new Set(taken)).toEqual(new Set([...all, ...options]))
@@ -140,7 +140,7 @@ describe.each(TAKEN)('--mode $mode $given', ({ mode, given = {}, all = ALL, opti
     expect(new Set(found)).toEqual(new Set(apart))
   })
 
-  it('says of any other two what is at fault', async () => {
+  it('the error for each refused pair names the option at fault', async () => {
     for (const pair of pairs(NAMES)) {
       const message = await refused(...pair)
       if (message === null) continue
@@ -153,7 +153,7 @@ describe.each(TAKEN)('--mode $mode $given', ({ mode, given = {}, all = ALL, opti
   })
 })
 
-it('without a root, samples of the whole JVM take --every, --sampler and --debug-info and nothing else; all else wants a root', async () => {
+it('sampling without a root accepts only --every, --sampler and --debug-info; all other options need a root', async () => {
   for (const mode of MODES) {
     for (const name of NAMES) {
       const message = await refusal(mode, OPTIONS[name]!)

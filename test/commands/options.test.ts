@@ -16,7 +16,7 @@ describe('--max-overhead', () => {
     return command.parse(['--max-overhead', text], { from: 'user' }).opts<SessionFlags>().maxOverhead
   }
 
-  it('is a percentage', async () => {
+  it('--max-overhead accepts a positive percentage', async () => {
     assert.equal(parsed('5%'), 0.05)
     assert.equal(parsed('2.5'), 0.025)
     for (const text of ['0', '0%', '-5%', 'five', '', '1001%', '5%%']) assert.throws(() => parsed(text), text)
@@ -33,7 +33,7 @@ describe('--max-overhead', () => {
     [{ trace: 3 }, /cannot be combined with --trace: /],
     [{ scheme: 'a' }, /--scheme a, which times all methods/],
     [{ scheme: 'b' }, /--scheme b, which times all methods/],
-  ] as const)('does not go with %j', async (flags, message) => {
+  ] as const)('--max-overhead cannot be combined with %j', async (flags, message) => {
     const asked = commandOptions({ ...FLAGS, scheme: 'auto', ...flags, maxOverhead: 0.05 })
     const error = await asked.catch((it: unknown) => it)
     assert.ok(error instanceof JfluidError)
@@ -51,7 +51,7 @@ describe('--slow', () => {
     return command.parse(['--slow', text], { from: 'user' }).opts<SessionFlags>().slow
   }
 
-  it('is p99, or a time in ns', async () => {
+  it('--slow accepts p99 or a duration, converted to ns', async () => {
     assert.deepEqual(['p99', 'P99', '50ms', '1.5s', '250us', '7µs', '80ns', '2m'].map(parsed), [
       ...['p99', 'p99', 50e6, 1.5e9, 250e3, 7e3, 80, 120e9],
     ])
@@ -66,7 +66,7 @@ describe('--slow', () => {
     [{ mode: 'alloc' }, /--mode alloc does not record/],
     [{ mode: 'sample', every: '9bc' }, /--mode sample does not record/],
     [{ mode: 'bytecodes' }, /--mode bytecodes, which records no times/],
-  ] as const)('with a time does not go with %j', async (flags, message) => {
+  ] as const)('--slow with a duration cannot be combined with %j', async (flags, message) => {
     const error = await commandOptions({ ...FLAGS, ...flags, slow: 5e6 }).catch((it: unknown) => it)
     assert.ok(error instanceof JfluidError)
     assert.equal(error.exitCode, EX_USAGE)

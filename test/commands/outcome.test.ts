@@ -54,14 +54,14 @@ const session = ({
 const status = (facts: Facts, signal: NodeJS.Signals | null = null): number =>
   outcome(session(facts), signal, 'p.jfluid')?.exitCode ?? 0
 
-describe('a recording that is over ends with', () => {
+describe('the exit status of a recording', () => {
   const everything: Facts = { armed: true, idle: true }
 
-  it('0 when it is as it was asked for, or ended by Ctrl-C', () => {
+  it('is 0 for a complete recording and for one ended by Ctrl-C', () => {
     assert.deepEqual([status({}), status({}, 'SIGINT')], [0, 0])
   })
 
-  it('the first of: how it ended, a signal, a root that never came, a pattern without a class', () => {
+  it('follows this priority: ending, signal, root not found, pattern without a class', () => {
     assert.equal(status({ ...everything, ending: GONE }, 'SIGTERM'), 74)
     assert.equal(status({ ...everything, ending: silent() }, 'SIGTERM'), 75)
     assert.equal(status(everything, 'SIGTERM'), 143)
@@ -71,25 +71,25 @@ describe('a recording that is over ends with', () => {
     assert.equal(status({ idle: true }), 80)
   })
 
-  it('what is wrong with a root whose class came without a method that would do', () => {
+  it('reports a root whose class was loaded but has no usable method', () => {
     const problem = new AbstractOrNativeRoot('A.b', 'abstract', ['a.C.b'])
     assert.equal(outcome(session({ ...everything, problem }), null, null), problem)
     assert.equal(status({ ...everything, problem }), 79)
   })
 
-  it('69 when a root has no probes, though it is there', () => {
+  it('is 69 when an existing root could not be instrumented', () => {
     const problem = new RootRefused('A.b', new Map([['A.b()', 'its class was refused']]))
     assert.equal(status({ ...everything, problem }), 69)
   })
 
-  it('75 when a root has none because the JVM lacks threads or memory for the moment', () => {
+  it('is 75 when a root could not be instrumented because the JVM lacks threads or memory', () => {
     const why = 'its class was refused: there is no thread to ask its class loader'
     const problem = new RootRefused('A.b', new Map([['A.b()', why]]))
     assert.equal(status({ ...everything, problem }), 75)
     assert.match(problem.hint, /^Raise the limits of the JVM \(.*, or try again /)
   })
 
-  it('83 when no root was called, unless a class never came', () => {
+  it('is 83 when no root was called and all root classes were loaded', () => {
     assert.equal(status({ rootsNeverCalled: ['A.b'], idle: true }), 83)
     assert.equal(status({ ...everything, rootsNeverCalled: ['A.b'] }), 67)
     const problem = outcome(session({ rootsNeverCalled: ['A.b', 'A.c'] }), null, null)
@@ -100,7 +100,7 @@ describe('a recording that is over ends with', () => {
     assert.equal(missed?.hint, 'Record again: the root may have been called before it had probes.')
   })
 
-  it('84 when classes may not have their code back', () => {
+  it('is 84 when the original code of a class could not be restored', () => {
     const code = { checkedClasses: 3, checkedMethods: 9, originalClasses: 3, different: [], unchecked: '' }
     const facts = {
       ms: 1,
@@ -124,11 +124,11 @@ describe('a recording that is over ends with', () => {
     )
   })
 
-  it('the status of what broke the recorder', () => {
+  it('is the exit status of the error that stopped the recorder', () => {
     assert.equal(status({ ending: silent(70) }), 70)
   })
 
-  it('a sentence, and where the profile is', () => {
+  it('comes with a message and the path of the profile', () => {
     const problem = outcome(session({ ending: GONE }), null, 'p.jfluid')
     assert.equal(problem?.message, 'JVM 4711 ended during the recording')
     assert.equal(
@@ -138,15 +138,15 @@ describe('a recording that is over ends with', () => {
     assert.match(outcome(session({ ending: GONE }), null, null)?.hint ?? '', /^Use --out to keep/)
   })
 
-  it('what is close to the root', () => {
+  it('comes with a hint that lists names similar to the root', () => {
     const hint = (near: string[]) => outcome(session({ armed: true, near }), null, null)?.hint
     assert.equal(hint(['a.A.b', 'a.C.b']), "Try --root 'a.A.b'; also close: a.C.b")
     assert.match(hint([]) ?? '', /^Check the name/)
   })
 })
 
-describe('what is said of a target that had nothing to say at the end', () => {
-  it('is whether it ended, left us, or does not answer', () => {
+describe('the final message about a target without a profile', () => {
+  it('states whether the target has exited, ended the session or does not answer', () => {
     const said = (ending: Ending) => describeDetach({ pid: 4711, ending, detachFacts: null }, null)
     assert.equal(said(GONE), 'JVM 4711 has ended')
     assert.equal(said(silent()), 'the session with JVM 4711 had ended before')
@@ -154,14 +154,14 @@ describe('what is said of a target that had nothing to say at the end', () => {
   })
 })
 
-describe('samples that found nothing are told', () => {
+describe('sampling without a single sample', () => {
   const sampling = { every: 1e7, unit: 'ns', by: 'stacks', samples: 0 } as const
 
   it.each([
     [[], 0, 12, 'no thread was found running Java code in 12 thread dumps'],
     [['a.B.c'], 90, 1, 'no thread was found inside a.B.c in 1 thread dump'],
     [['a.B.c'], 0, undefined, 'no thread was found running Java code'],
-  ])('with roots %j and %i samples elsewhere', (roots, outside, dumps, message) => {
+  ])('is reported for roots %j and %i samples elsewhere', (roots, outside, dumps, message) => {
     const problem = new NothingSampled(42, {
       target: { jdk: '25.0.3' },
       roots,
@@ -179,7 +179,7 @@ describe('samples that found nothing are told', () => {
     ['23', 3, true],
     ['23', undefined, false],
     ['24.0.1', 3, false],
-  ])('of JDK %s with %s dumps: that virtual threads are in none, %s', (jdk, dumps, isTold) => {
+  ])('with JDK %s and %s dumps, the hint about virtual threads is shown: %s', (jdk, dumps, isTold) => {
     const problem = new NothingSampled(42, {
       target: { jdk },
       roots: ['a.B.c'],

@@ -47,12 +47,12 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(5) // the test's own ceiling ends it
 }
 
-describe('the place of a profile is looked at before anything is recorded', () => {
+describe('the output path is checked before recording starts', () => {
   it.each([
     ['a directory that is not there', 'none/p.jfluid', /no such file or directory/],
     ['a directory', '.', /it is a directory/],
     ['a name that is too long', `${'x'.repeat(256)}.jfluid`, /the name is too long/],
-  ])('%s is refused', async (_, name, message) => {
+  ])('output path %s is refused', async (_, name, message) => {
     await assert.rejects(ProfilePlace.at(join(directory, name), {}, tell), {
       name: 'CannotWriteProfile',
       exitCode: 73,
@@ -60,14 +60,14 @@ describe('the place of a profile is looked at before anything is recorded', () =
     })
   })
 
-  it('a directory that may not be written to is refused', async () => {
+  it('an output path in a read-only directory is refused', async () => {
     chmodSync(directory, 0o500)
     // Root may write everywhere but where there is nothing to write to.
     const place = isRoot ? '/sys' : directory
     await assert.rejects(ProfilePlace.at(join(place, 'p.jfluid'), {}, tell), /permission denied|read-only/)
   })
 
-  it('looking leaves nothing, and what is there stays', async () => {
+  it('the check creates no file and keeps an existing file', async () => {
     writeFileSync(join(directory, 'p.jfluid'), 'before')
     await ProfilePlace.at(join(directory, 'p.jfluid'), {}, tell)
     await ProfilePlace.at(join(directory, 'new.jfluid'), {}, tell)
@@ -75,7 +75,7 @@ describe('the place of a profile is looked at before anything is recorded', () =
     assert.equal(statSync(join(directory, 'p.jfluid')).size, 6)
   })
 
-  it('an interval that is none is refused, and one without a file', async () => {
+  it('an invalid --autosave interval, or --autosave without a file, is refused', async () => {
     await assert.rejects(ProfilePlace.at(join(directory, 'p'), { autosave: 'often' }, tell), {
       name: 'BadDuration',
       exitCode: 64,
@@ -94,8 +94,8 @@ describe('the place of a profile is looked at before anything is recorded', () =
   })
 })
 
-describe('while it is recorded', () => {
-  it('what there is so far is beside it, private, and says that it is cut short', async () => {
+describe('autosave during a recording', () => {
+  it('the autosave file is private, beside the profile, and marked as truncated', async () => {
     const path = join(directory, 'p.jfluid')
     const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
     place.guard(new FakeSession())
@@ -111,7 +111,7 @@ describe('while it is recorded', () => {
     assert.deepEqual(await readProfile(path), PROFILE)
   })
 
-  it('is saved no more once it is about to end', async () => {
+  it('autosave stops when the recording is about to end', async () => {
     const session = new FakeSession()
     const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
     place.guard(session)
@@ -122,7 +122,7 @@ describe('while it is recorded', () => {
     assert.equal(session.asked, asked)
   })
 
-  it('stays where the profile is empty, as counts were set to zero since', async () => {
+  it('the autosave file is kept if the final profile is empty after a reset', async () => {
     const path = join(directory, 'p.jfluid')
     const place = await ProfilePlace.at(path, { autosave: '5ms' }, tell)
     place.guard(new FakeSession())
@@ -134,7 +134,7 @@ describe('while it is recorded', () => {
     ])
   })
 
-  it('what another has left stays, and is told of', async () => {
+  it('the autosave file of another recording is kept, with a warning', async () => {
     const path = join(directory, 'p.jfluid')
     writeFileSync(`${path}.autosave`, 'of another')
     const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
@@ -149,7 +149,7 @@ describe('while it is recorded', () => {
     assert.equal(statSync(`${path}.autosave`).size, 10)
   })
 
-  it.each(['off', 'a device'])('nothing is saved: %s', async (why) => {
+  it.each(['off', 'a device'])('no autosave file is written: %s', async (why) => {
     const session = new FakeSession()
     const path = why === 'off' ? join(directory, 'p.jfluid') : '/dev/null'
     const place = await ProfilePlace.at(path, { autosave: why === 'off' ? 'off' : '1ms' }, tell)
@@ -160,7 +160,7 @@ describe('while it is recorded', () => {
     assert.deepEqual(readdirSync(directory), why === 'off' ? ['p.jfluid'] : [])
   })
 
-  it('nothing is saved while there is nothing', async () => {
+  it('no autosave file is written before the first event', async () => {
     const session = new FakeSession()
     session.profile = { ...PROFILE, events: { count: 0, waitMs: 0 } }
     const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
@@ -170,7 +170,7 @@ describe('while it is recorded', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  it('a place that has gone is told once, and saved to again when it is back', async () => {
+  it('an unavailable directory is reported once, and autosave resumes when it is back', async () => {
     const folder = join(directory, 'folder')
     mkdirSync(folder)
     const session = new FakeSession()
@@ -186,7 +186,7 @@ describe('while it is recorded', () => {
     assert.deepEqual(readdirSync(folder), ['p.jfluid'])
   })
 
-  it('a session that is ending does not stop it from ending', async () => {
+  it('an autosave that fails does not prevent the final save', async () => {
     const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
     let asked = 0
     place.guard({
@@ -201,8 +201,8 @@ describe('while it is recorded', () => {
   })
 })
 
-describe('a place that fails in the end', () => {
-  it('does not cost the profile: it is elsewhere, and nothing autosaved is left', async () => {
+describe('a profile that cannot be written to its path', () => {
+  it('is written to another directory, and its autosave file is deleted', async () => {
     const path = join(directory, 'p.jfluid')
     const other = join(directory, 'other')
     mkdirSync(other)
@@ -223,7 +223,7 @@ describe('a place that fails in the end', () => {
     assert.equal(existsSync(`${path}.autosave`), false)
   })
 
-  it('leaves what was autosaved where there is no room anywhere', async () => {
+  it('leaves its autosave file if no other directory is writable', async () => {
     const path = join(directory, 'p.jfluid')
     const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
     place.guard(new FakeSession())
@@ -238,7 +238,7 @@ describe('a place that fails in the end', () => {
     assert.equal((await readProfile(`${path}.autosave`)).events.count, 2000)
   })
 
-  it('says so where nothing is left', async () => {
+  it('is reported as not written if no autosave file exists', async () => {
     const place = await ProfilePlace.at('/dev/full', {}, tell)
     await assert.rejects(place.keep(PROFILE, ['/proc']), {
       name: 'CannotWriteProfile',
@@ -247,7 +247,7 @@ describe('a place that fails in the end', () => {
   })
 })
 
-it('a file that is missing while its autosave is there: the error names it', async () => {
+it('the error for a missing profile names its autosave file', async () => {
   const path = join(directory, 'p.jfluid')
   const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
   place.guard(new FakeSession())
@@ -259,8 +259,8 @@ it('a file that is missing while its autosave is there: the error names it', asy
   })
 })
 
-describe('a profile that no file was named for', () => {
-  it('goes into the directory it is meant for, or where there is room', async () => {
+describe('a profile without a given file name', () => {
+  it('is written to the default directory, or to another one if that fails', async () => {
     const path = await keepIn(directory, 'jfluid-1.jfluid', PROFILE)
     assert.equal(path, join(directory, 'jfluid-1.jfluid'))
     assert.equal((await readProfile(path)).events.count, PROFILE.events.count)

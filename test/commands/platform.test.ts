@@ -17,7 +17,7 @@ it.each([
   ['darwin', 'macOS'],
   ['win32', 'Windows'],
   ['freebsd', 'freebsd'],
-] as const)('on %s', async (value, name) => {
+] as const)('on %s, commands that need a local JVM report that Linux is required', async (value, name) => {
   onPlatform(value)
   for (const args of [['ps'], ['attach', '1', '--root', 'A.b'], ['doctor', '1'], ['proxy', '--stdio']]) {
     const { code, stdout, stderr } = await inProcess(...args)

@@ -38,7 +38,7 @@ async function fileOf(profile = PROFILE): Promise<string> {
 }
 
 describe('jfluid push', () => {
-  it('hands a file to a store, with the token of the environment', async () => {
+  it('push uploads a file with the token from the environment', async () => {
     const store = await startStore()
     const args = [
       'push',
@@ -62,14 +62,14 @@ describe('jfluid push', () => {
     ])
   })
 
-  it('says that OTLP is experimental', async () => {
+  it('push prints that OTLP is experimental', async () => {
     const store = await startStore()
     const { code, stderr } = await jfluid(['push', await fileOf(), '--to', `otlp+${store.url}`])
     expect([code, store.received[0]?.url.pathname]).toEqual([0, '/v1development/profiles'])
     expect(stderr).toMatch(/^pushing by OTLP is experimental: /)
   })
 
-  it('that is not allowed ends with 77, and says what to set; the token is in no message', async () => {
+  it('a push without permission exits with 77, names the variable to set and never prints the token', async () => {
     const store = await startStore((response) => response.writeHead(401).end())
     const args = ['push', await fileOf(), '--to', store.url]
     const without = await jfluid(args)
@@ -85,7 +85,7 @@ describe('jfluid push', () => {
     expect(wrong.stderr).not.toContain('ey-secret')
   })
 
-  it('of what a store has no use for sends nothing', async () => {
+  it('push sends nothing that the store cannot use', async () => {
     const store = await startStore()
     const told = async (args: readonly string[]) => {
       const { code, stderr } = await jfluid([...args, '--to', store.url])
@@ -98,7 +98,7 @@ describe('jfluid push', () => {
     expect(store.received).toHaveLength(0)
   })
 
-  it('is told by whom a token can be read', () => {
+  it('push warns when other parties can read the token', () => {
     const told = (url: string, env: Record<string, string>): string[] => {
       const lines: string[] = []
       const to = { store: parseStore(url), labels: parseLabels([]), credentials: credentials(env) }
@@ -116,7 +116,7 @@ describe('jfluid push', () => {
   })
 })
 
-describe('record refuses', () => {
+describe('record with bad destination options', () => {
   const refusal = (flags: DestinationFlags): string => {
     try {
       Destination.check(flags)
@@ -127,7 +127,7 @@ describe('record refuses', () => {
     }
   }
 
-  it('to lose what it records', () => {
+  it('record refuses to run without a file or a store', () => {
     expect(refusal({})).toBe('NowhereToPut 64')
     expect(refusal({ out: 'p' })).toBe('nothing')
     expect(refusal({ push: 'http://h' })).toBe('nothing')
@@ -138,13 +138,13 @@ describe('record refuses', () => {
   it.each([
     [{ out: 'p', label: ['a=b'] }, '--label needs --push'],
     [{ push: 'http://h', region: ['A.b:1-2'] }, '--push cannot be combined with --region'],
-  ])('%j: labels that nobody sees, and regions for a store', (flags, message) => {
+  ])('record refuses %j: labels without a store, and regions with a store', (flags, message) => {
     expect(() => checkOwnOptions('record', flags)).toThrow(message)
     expect(() => checkOwnOptions('record', { out: 'p', region: ['A.b:1-2'] })).not.toThrow()
   })
 })
 
-describe('a recording', () => {
+describe('a recording with --push', () => {
   const told: string[] = []
   const stop: StopSignal = {
     fired: new Promise(() => {}),
@@ -161,7 +161,7 @@ describe('a recording', () => {
   }
   const file = () => join(directory, 'out.jfluid')
 
-  it('goes into the file and to the store', async () => {
+  it('is written to the file and pushed to the store', async () => {
     const store = await startStore()
     const done = await put({ out: file(), push: store.url })
     expect(done).toMatchObject({ path: file(), store: `${store.url}/ingest`, problem: null })
@@ -171,7 +171,7 @@ describe('a recording', () => {
     expect(keptIn(done)).toBe(file())
   })
 
-  it('that the store does not take is in the file, and the error says where and what next', async () => {
+  it('is in the file if the store refuses it, and the error names the next command', async () => {
     const store = await startStore((response) => response.writeHead(403).end())
     const { problem, path } = await put({ out: file(), push: store.url })
     expect(path).toBe(file())
@@ -180,7 +180,7 @@ describe('a recording', () => {
     expect(problem!.hint).toContain(`Then: jfluid push ${file()} --to ${store.url}`)
   })
 
-  it('pushed by the command of that error is filed under the same', async () => {
+  it('keeps its labels when pushed by the command that the error prints', async () => {
     let code = 403
     const store = await startStore((response) => response.writeHead(code).end())
     const naming = { label: ['service_name=shop/checkout', 'env=prod', 'note=a b', 'pid='] }
@@ -195,7 +195,7 @@ describe('a recording', () => {
     expect(second).toBe(first)
   })
 
-  it('that a store has, and whose file cannot go, is no failure', async () => {
+  it('succeeds if the store accepts it and the temporary file cannot be deleted', async () => {
     const pid = 4_000_000_000 + process.pid // of its own: the file is in the directory of all tests
     const mine = () => readdirSync('.').filter((name) => name.startsWith(`jfluid-${pid}-`))
     const store = await startStore((response) => {
@@ -212,7 +212,7 @@ describe('a recording', () => {
     rmdirSync(path!)
   })
 
-  it('that no file can have goes to the store all the same', async () => {
+  it('is pushed to the store even if the file cannot be written', async () => {
     const store = await startStore()
     const { problem, path, store: has } = await put({ out: '/dev/full', push: store.url })
     expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
@@ -222,7 +222,7 @@ describe('a recording', () => {
     rmSync(dirname(path!), { recursive: true })
   })
 
-  it('that neither takes is where there is room, and both problems are told', async () => {
+  it('is written to another directory if file and store fail, and both errors are reported', async () => {
     const store = await startStore((response) => response.writeHead(403).end())
     const { problem, path } = await put({ out: '/dev/full', push: store.url })
     expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
@@ -231,7 +231,7 @@ describe('a recording', () => {
     rmSync(dirname(path!), { recursive: true })
   })
 
-  it('of nothing is not pushed; its warnings stay in the file', async () => {
+  it('is not pushed if it is empty, and its warnings stay in the file', async () => {
     const store = await startStore()
     const { lines, problem, path } = await put({ out: file(), push: store.url }, EMPTY)
     expect([problem, path, store.received.length]).toEqual([null, file(), 0])
@@ -239,7 +239,7 @@ describe('a recording', () => {
     expect((await readProfile(file())).warnings).toEqual(['no root was called'])
   })
 
-  it('leaves no directory of its own behind', () => {
+  it('leaves no directory behind', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import type { SessionFlags } from '../../src/options/table.ts'
 const plain: SessionFlags = { scheme: 'b', mode: 'exact' }
 
 describe('--region', () => {
-  it('takes the methods as roots that lead nowhere', async () => {
+  it('--region adds the methods as roots without callees', async () => {
     const options = await commandOptions({ ...plain, region: ['Foo.bar:3-4', 'Foo.baz'] })
     expect(options).toMatchObject({ scheme: 'b', mode: 'exact', jdk: false })
     expect(options.roots.map(({ text, option }) => [text, option])).toEqual([
@@ -33,7 +33,7 @@ describe('--region', () => {
     ['--profiler', { profiler: 'x.jar' }],
     ['--reproducible', { reproducible: true }],
     ['--follow-threads', { followThreads: true }],
-  ])('does not go with %s', async (option, flags) => {
+  ])('--region cannot be combined with %s', async (option, flags) => {
     const asked = commandOptions({ ...plain, region: ['Foo.bar'], ...flags })
     await expect(asked).rejects.toThrow(`--region cannot be combined with ${option}`)
   })

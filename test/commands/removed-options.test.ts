@@ -41,7 +41,7 @@ const refused = async (...words: string[]): Promise<unknown> =>
 
 describe.each(COMMANDS)('jfluid %s %s', (name, ...rest) => {
   const rows = removedFrom(COMMANDS_NAMED.find((it) => it === name)!)
-  it.each(rows)('$option $value', async (row) => {
+  it.each(rows)('$option $value is refused as removed', async (row) => {
     const { option, value } = row
     const ways =
       value === undefined
@@ -55,13 +55,13 @@ describe.each(COMMANDS)('jfluid %s %s', (name, ...rest) => {
   })
 })
 
-it('the user reads what was removed, why, and what to do', async () => {
+it('the error for a removed option states what was removed, why, and what to do', async () => {
   const { code, stdout, stderr } = await inProcess('attach', '1', '--error-bars')
   expect([code, stdout]).toEqual([EX_USAGE, ''])
   expect(stderr).toMatch(/^jfluid: --error-bars was removed: .+[^.]\n {2}Leave the option out: .+\.\n$/)
 })
 
-it('each says why, and what to do, in a sentence', () => {
+it('every removed option has a reason and an alternative', () => {
   for (const { option, why, instead } of REMOVED_OPTIONS) {
     expect(option).toMatch(/^--[a-z-]+$/)
     expect(why).toMatch(/^[a-z].*[^.]$/)
@@ -69,7 +69,7 @@ it('each says why, and what to do, in a sentence', () => {
   }
 })
 
-it('no help and no completion offers them', () => {
+it('help and completion omit removed options', () => {
   const program = commandLine('1.2.3')
   for (const command of shownCommands(program))
     expect(shownOptions(command).filter((it) => OPTIONS.includes(longOf(it)))).toEqual([])
@@ -78,14 +78,14 @@ it('no help and no completion offers them', () => {
       expect(command.helpInformation()).not.toMatch(new RegExp(`${option}(?![a-z-])`))
 })
 
-it('what the program under run is given is its own', () => {
+it('a removed option after -- is passed to the program', () => {
   const run = commandLine('1.2.3').commands.find((it) => it.name() === 'run')!
   const program = ['java', '-jar', 'app.jar', '--proof']
   expect(run.parseOptions(['--root', 'a.B.c', '--', ...program]).operands).toEqual(program)
   expect(() => run.parseOptions(['--proof', '--', ...program])).toThrow(OptionRemoved)
 })
 
-it('commands that never took one do not know it', async () => {
+it('a command that never had the removed option reports an unknown option', async () => {
   for (const name of ['ps', 'report', 'doctor']) {
     const { code, stderr } = await inProcess(name, '--proof')
     expect([code, stderr]).toEqual([EX_USAGE, expect.stringContaining("unknown option '--proof'")])
@@ -96,7 +96,7 @@ const SAMPLER: RemovedOption = {
   ...{ option: '--sampler', value: 'stacks', why: 'it is slow', instead: 'Take jfr.' },
 }
 
-it('one value may be removed of an option that stays', () => {
+it('one value of an existing option can be marked as removed', () => {
   const parse = (value: string) =>
     withRemovedOptions(new Command(), [SAMPLER])
       .addOption(new Option('--sampler <name>').choices(['jfr', 'cpu']))
@@ -110,14 +110,14 @@ it('one value may be removed of an option that stays', () => {
   expect(new OptionRemoved(SAMPLER).message).toBe('--sampler stacks was removed: it is slow')
 })
 
-it('programs that use the library are told the same', async () => {
+it('the library refuses removed options with the same message', async () => {
   const given = { root: 'a.B.c', ...JSON.parse('{"errorBars":true}') }
   await expect(attach(Number(NOBODY), given)).rejects.toThrow(/^--error-bars was removed/)
   expect(() => checkRemovedOptions({ sampler: 'jfr' }, [SAMPLER])).not.toThrow()
   expect(() => checkRemovedOptions({ sampler: 'stacks' }, [SAMPLER])).toThrow(OptionRemoved)
 })
 
-it('all else is taken as before', () => {
+it('other options are accepted as before', () => {
   const command = withOptions(new Command(), 'session').exitOverride()
   expect(command.parse(['--root', 'a.B.c'], { from: 'user' }).opts()).toEqual({
     ...{ root: ['a.B.c'], mode: 'exact', scheme: 'auto' },

@@ -16,7 +16,7 @@ const found = {
 const row = (columns?: number): string => text(found, 10, columns).split('\n')[3]!
 
 describe('a candidate for a root', () => {
-  it('has the names of as many threads as the terminal has room for', () => {
+  it('a root candidate lists as many thread names as fit in the terminal width', () => {
     const numbers = '    25.7       6     13        3  shop.OrderService.process'
     assert.equal(row(), `${numbers}  (shop-worker-1, shop-worker-2, …)`)
     assert.equal(row(100), row())

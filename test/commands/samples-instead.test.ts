@@ -8,7 +8,7 @@ const flags = (given: Partial<SessionFlags>): SessionFlags => ({
   ...given,
 })
 
-it('where a root is all that is asked for, stacks inside it will do', () => {
+it('sampling inside the root replaces counting if only a root is given', () => {
   expect(samplesInstead(flags({}))).toEqual(flags({ mode: 'sample' }))
 })
 
@@ -19,15 +19,15 @@ it.each<Partial<SessionFlags>>([
   { trace: 3 },
   { callSites: true },
   { root: ['A.b(int)'] }, // a dump of threads knows no parameters
-])('with %j they will not', (given) => {
+])('sampling does not replace counting with %j', (given) => {
   expect(samplesInstead(flags(given))).toBeNull()
 })
 
-it('of several JVMs they will not: each would be recorded in another way', () => {
+it('sampling does not replace counting for several JVMs', () => {
   expect(samplesInstead({ ...flags({}), all: 'Shop' })).toBeNull()
 })
 
-it('nothing else than a flush of a busy JVM leads to them', () => {
+it('only the code cache flush of a busy JVM triggers sampling as a replacement', () => {
   const busy = new BusyBeforeFlush(7, { used: 0.32, most: 2, idle: 1.58, ours: 0 }, 11_768, 17)
   expect(whySampled(busy, flags({}))?.why).toBe(
     'only sampling stacks, without counting calls: JVM 7 is too busy for its first redefinition, which discards all of its 11,768 compiled methods (JDK 17): the JVM uses 0.32 processors and can use 1.90, but would need about 2.24 to compile them again, so requests would wait for seconds (--yes attaches anyway)',

@@ -40,21 +40,21 @@ async function candidates(line: string): Promise<string[]> {
 }
 
 describe('completion', () => {
-  it('of commands', async () => {
+  it('completion offers commands', async () => {
     expect(await candidates('')).toEqual([...names, '--help', '--version'])
     expect(await candidates('rec')).toEqual(['record'])
     expect(await candidates('help rec')).toEqual(['record'])
     expect(await candidates('nothing ')).toEqual([])
   })
 
-  it('of process ids, where one belongs', async () => {
+  it('completion offers process ids where the command expects one', async () => {
     expect(await candidates('attach 4')).toEqual(['4711', '47'])
     expect(await candidates('attach --root A.b 4')).toEqual(['4711', '47'])
     expect(await candidates('attach 4711 ')).toEqual([])
     expect(await candidates('attach --root 4')).toEqual([])
   })
 
-  it('of options: those that have been given are not offered again, but for those that may be', async () => {
+  it('completion omits options that are already given, except repeatable ones', async () => {
     expect(await candidates('attach 4711 --ro')).toEqual(['--root'])
     expect(await candidates('attach 4711 --root A.b --ro')).toEqual(['--root'])
     expect(await candidates('attach 4711 --sch')).toEqual(['--scheme'])
@@ -62,7 +62,7 @@ describe('completion', () => {
     expect(await candidates('attach 4711 -r A.b --he')).toEqual(['--help'])
   })
 
-  it('of values', async () => {
+  it('completion offers option values', async () => {
     expect(await candidates('record 1 --mode co')).toEqual(['count'])
     expect(await candidates('record 1 --mode=co')).toEqual(['--mode=count'])
     expect(await candidates('record 1 --scheme ')).toEqual(['auto', 'a', 'b', 'adaptive'])
@@ -71,7 +71,7 @@ describe('completion', () => {
     expect(await candidates('completion ')).toEqual([...SHELLS])
   })
 
-  it('of files', async () => {
+  it('completion offers files with the right extension', async () => {
     expect(await candidates('report ')).toEqual(['files .jfluid'])
     expect(await candidates('record 1 --out ')).toEqual(['files all'])
     expect(await candidates('record 1 --profiler ')).toEqual(['files .jar'])
@@ -79,7 +79,7 @@ describe('completion', () => {
     expect(await candidates('run --root A.b -- ja')).toEqual(['files command'])
   })
 
-  it('offers values that the parser takes', async () => {
+  it('the parser accepts every value that completion offers', async () => {
     for (const shown of shownCommands(program)) {
       const name = shown.name()
       for (const row of shownOptions(shown)) {
@@ -95,7 +95,7 @@ describe('completion', () => {
   })
 })
 
-it('bash offers options, values and files', async () => {
+it('bash completes options, values and files', async () => {
   const { stdout: script } = await inProcess('completion', 'bash')
   expect(inBash(script, 'attach', '--ro')).toEqual(['--root'])
   expect(inBash(script, 'record', '1', '--mode', '=', 'b')).toEqual(['bytecodes'])
@@ -103,23 +103,23 @@ it('bash offers options, values and files', async () => {
   expect(inBash(script, 'record', '1', '--out', 'with')).toEqual(['with blank.jfluid'])
 })
 
-it.each(SHELLS)('the script for %s asks the command that it completes', (shell) => {
+it.each(SHELLS)('the completion script for %s calls jfluid __complete', (shell) => {
   expect(SCRIPTS[shell]).toContain('__complete')
 })
 
 describe('examples', () => {
-  it('are there for every command', () => {
+  it('every command has examples', () => {
     expect(Object.keys(EXAMPLES).sort()).toEqual([...names].sort())
   })
 
   const all = Object.values(EXAMPLES).flatMap((examples) => examples.map(({ line }) => line))
-  it.each(all)('jfluid %s', async (line) => {
+  it.each(all)('the parser accepts the example jfluid %s', async (line) => {
     const [own = ''] = line.split(/ [|>] (?=[^']*(?:'[^']*'[^']*)*$)/) // not in quotes
     const words = [...own.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word)
     await parser().parseAsync(words, { from: 'user' })
   })
 
-  it.each(names)('jfluid %s --help shows them', async (name) => {
+  it.each(names)('jfluid %s --help shows its examples', async (name) => {
     const { stdout } = await inProcess(name, '--help')
     for (const { line } of EXAMPLES[name]!) expect(stdout).toContain(`  jfluid ${line}`)
   })
@@ -128,7 +128,7 @@ describe('examples', () => {
 describe('the manual', () => {
   const page = manual(program, '1.2.3')
 
-  it('has all commands and options', () => {
+  it('the manual page lists all commands and options', () => {
     for (const command of shownCommands(program)) {
       expect(page).toContain(`.SS ${command.name()}\n`)
       for (const row of shownOptions(command))
@@ -136,7 +136,7 @@ describe('the manual', () => {
     }
   })
 
-  it('has no line that roff would take for a macro which it is not', () => {
+  it('the manual page contains no accidental roff macro', () => {
     const macros = /^\.(TH|SH|SS|TP|PP|RS|RE|EX|EE|B|I|BR|br)\b/
     for (const line of page.split('\n')) if (/^[.']/.test(line)) expect(line).toMatch(macros)
   })

@@ -24,11 +24,11 @@ it.each([
   ['er2', 2],
   ['org.Batch', 3],
   ['app.jar', 4],
-])('%s is the JVM %i', (name, pid) => {
+])('%s selects JVM %i', (name, pid) => {
   expect(pidNamed(name, JVMS)).toBe(pid)
 })
 
-it('of several, none is taken', () => {
+it('a name that matches several JVMs is refused', () => {
   expect(() => pidNamed('Batch', JVMS)).toThrow("'Batch' matches 2 JVMs")
   expect(() => pidNamed('com.', JVMS)).toThrow("'com.' matches 3 JVMs")
   expect(() => pidNamed('nothing', JVMS)).toThrow("'nothing' is not a process id")
@@ -43,11 +43,11 @@ it.each([
   ['com.shop.Serve*r', [1]],
   ['Shop*', []],
   ['*', [1, 2, 3, 4, 6]],
-])('%s is the JVMs %j', (pattern, pids) => {
+])('the pattern %s selects the JVMs %j', (pattern, pids) => {
   expect(jvmsNamed(pattern, JVMS).map((it) => it.pid)).toEqual(pids)
 })
 
-it('a number is a process id, whatever runs', async () => {
+it('a number is always a process id', async () => {
   expect(await targetOf('4711')).toBe(4711)
   await expect(targetOf('0')).rejects.toThrow("'0' is not a process id")
   await expect(targetOf('')).rejects.toThrow("'' is not a process id")
@@ -56,7 +56,7 @@ it('a number is a process id, whatever runs', async () => {
 it.each([
   ['ssh://deploy@shop7:2222/4711', 'that machine (ssh -p 2222 deploy@shop7). From here'],
   ['tcp://shop7:7071/4711', 'that machine. From here'],
-])('%s is of another machine', async (address, hint) => {
+])('%s is refused as a JVM on another machine', async (address, hint) => {
   const error = await targetOf(address).catch((it: unknown) => it)
   expect(error).toBeInstanceOf(JvmElsewhere)
   expect((error as JvmElsewhere).message).toBe(
@@ -66,7 +66,7 @@ it.each([
   await expect(targetOf('tcp://shop7/4711')).rejects.toBeInstanceOf(BadAddress)
 })
 
-it('who gives none, where nobody can be asked, is told what there is', () => {
+it('the error for a missing process id lists the running JVMs', () => {
   expect(new NoPid(JVMS).hint).toContain('1 (com.shop.Server)')
   expect(new NoPid(JVMS).hint).toMatch(/, …$/)
   expect(new NoPid([jvm(1, 'a.B', 'belongs to uid 7')]).hint).toBe('List the running JVMs: jfluid ps')

@@ -11,11 +11,11 @@ it.each([
   await expect(jvmFor(pid, flags)).rejects.toThrow(message)
 })
 
-it('nor is a time without it', () => {
+it('--wait-timeout without --wait-for is refused', () => {
   expect(() => checkOwnOptions('attach', { waitTimeout: '3s' })).toThrow('--wait-timeout needs --wait-for')
 })
 
-it('nor is it with the port of a debugger', () => {
+it('--wait-for with --jdwp is refused', () => {
   const flags = { waitFor: 'x', jdwp: { host: '127.0.0.1', port: 5005 } }
   expect(() => checkOwnOptions('record', flags)).toThrow('--wait-for cannot be combined with --jdwp')
 })

@@ -9,14 +9,14 @@ const jdwp = { host: '127.0.0.1', port: 5005 }
 const plain: SessionFlags = { scheme: 'b' }
 const root = { ...plain, root: ['a.B.c'] }
 
-it('goes with roots and regions', () => {
+it('--jdwp accepts roots and regions', () => {
   expect(() => checkJdwp(undefined, { ...root, jdwp })).not.toThrow()
   expect(() => checkJdwp(undefined, { ...plain, region: ['a.B.c'], jdwp })).not.toThrow()
   expect(() => checkJdwp(undefined, { ...root, mode: 'sample', every: '100bc', jdwp })).not.toThrow()
   expect(() => checkJdwp('4711', plain)).not.toThrow()
 })
 
-it('does not go with a process id, nor with what attach alone can do', () => {
+it('--jdwp refuses a process id and options that need an attach', () => {
   expect(() => checkJdwp('4711', { ...root, jdwp })).toThrow(
     "--jdwp cannot be combined with '4711': both name a JVM",
   )
@@ -30,11 +30,11 @@ it('does not go with a process id, nor with what attach alone can do', () => {
   }
 })
 
-it('of a look does not go with a process id either', async () => {
+it('doctor --jdwp refuses a process id', async () => {
   await expect(doctor('4711', { jdwp }, () => {})).rejects.toThrow(JdwpOrPid)
 })
 
-it('names the JVM by its port, and files too', async () => {
+it('--jdwp names the JVM and its files by host and port', async () => {
   expect(await wayIn(undefined, { jdwp })).toMatchObject({ name: '127.0.0.1:5005', number: 5005 })
   expect(await wayIn(undefined, { jdwp: { host: '::1', port: 1 } })).toMatchObject({ name: '[::1]:1' })
 })

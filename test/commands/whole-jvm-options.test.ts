@@ -11,7 +11,7 @@ const flags = (given: Partial<SessionFlags>): SessionFlags => ({
 })
 
 describe('--mode sample by time', () => {
-  it('is sampled by the JVM, and nothing else is', () => {
+  it('only --mode sample by time uses the sampler of the JVM', () => {
     expect(isSampledByJvm(flags({}))).toBe(true)
     expect(isSampledByJvm(flags({ root: ['A.b'], sampler: 'cpu' }))).toBe(true)
     expect(isSampledByJvm(flags({ root: ['A.b'] }))).toBe(true)
@@ -28,7 +28,7 @@ describe('--mode sample by time', () => {
       { every: '0.1ms', sampler: 'cpu' },
       { every: 100_000, by: 'cpu' },
     ],
-  ])('%j', (given, sampling) => {
+  ])('the sampling options %j are accepted without a root', (given, sampling) => {
     expect(wholeJvmSampling(flags(given))).toEqual({ sampling, roots: [], debugInfo: false })
   })
 
@@ -43,7 +43,7 @@ describe('--mode sample by time', () => {
     [{ bba: 'precise' }, '--bba'],
     [{ profiler: 'a.jar' }, '--profiler'],
     [{ reproducible: true }, '--reproducible'],
-  ])('%j is refused by name', (given, option) => {
+  ])('%j without --root is refused with its name', (given, option) => {
     expect(() => wholeJvmSampling(flags(given))).toThrow(
       `${option} needs --root, because without a root no method is instrumented`,
     )
@@ -59,21 +59,21 @@ describe('--mode sample by time', () => {
     ['1.5ms', 'jfr'],
     ['0.1ms', 'jfr'],
     ['1bc', 'cpu'],
-  ])('%s is no interval for %s', (every, sampler) => {
+  ])('%s is not a valid interval for %s', (every, sampler) => {
     expect(() => wholeJvmSampling(flags({ every, sampler }))).toThrow(IntervalNotTaken)
   })
 
-  it('what is no interval at all is refused as such', () => {
+  it('an invalid interval is refused as a bad interval', () => {
     expect(() => wholeJvmSampling(flags({ every: '1' }))).toThrow(BadInterval)
   })
 })
 
-it('roots are what samples are kept of', () => {
+it('samples are kept only inside the given roots', () => {
   const { roots } = wholeJvmSampling(flags({ root: ['A.b(int)'], sampler: 'jfr' }))
   expect(roots).toEqual([expect.objectContaining({ className: 'A', method: 'b', parameters: 'int' })])
 })
 
-it('other modes take no samples', async () => {
+it('other modes refuse sampling options', async () => {
   await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(
     '--sampler is for sampling, and --mode exact takes no samples',
   )
