@@ -45,7 +45,7 @@ export const SEEDED_FAULTS = [
     file: 'src/commands/outcome.ts',
     find: '  readonly exitCode = EX_NOROOT\n',
     put: '  readonly exitCode = EX_NOROOT - EX_NOROOT\n',
-    by: /^test\/commands\/outcome\.test\.ts > a recording that is over ends with/,
+    by: /^test\/commands\/outcome\.test\.ts > the exit status of a recording/,
   },
   {
     name: 'a user of another group is let into a JVM',

@@ -61,7 +61,7 @@ const MEMBERS = ['internalMemberName', 'internalMemberNameEnsureInit', 'construc
 )
 const WARNING = 'calls through method handles may be missing: jfluid does not know how JDK 99 implements them'
 
-it('a JDK whose method handles are known gets their probes first, and no warning', async () => {
+it('known method handle classes of a JDK are instrumented first, without a warning', async () => {
   const { first, warnings } = await begin(MEMBERS)
   expect(first.map(({ name, probe }) => [name, probe])).toEqual([
     ['internalMemberName', 'handle-member'],
@@ -71,13 +71,13 @@ it('a JDK whose method handles are known gets their probes first, and no warning
   expect([...warnings]).toEqual([])
 })
 
-it('a JDK that lacks one of the methods gets the others, and a warning', async () => {
+it('a JDK without one of the method handle methods gets the other probes and a warning', async () => {
   const { first, warnings } = await begin(MEMBERS.slice(0, 2))
   expect(first.map(({ name }) => name)).toEqual(['internalMemberName', 'internalMemberNameEnsureInit'])
   expect([...warnings]).toEqual([WARNING])
 })
 
-it('a JDK that has none of them gets a warning', async () => {
+it('a JDK without any known method handle method gets a warning', async () => {
   const { first, warnings } = await begin(['memberOf(Ljava/lang/Object;)Ljava/lang/Object;'])
   expect(first).toEqual([])
   expect([...warnings]).toEqual([WARNING])
@@ -94,7 +94,7 @@ it.each([
   [17, { woken: true, hadAgent: true }, / the JVM \(JDK 17\) discards /], // ours, which has only looked
   [17, { woken: true, hadAgent: true, keepsCode: true }, /^instrumenting$/],
   [23, {}, /^instrumenting$/],
-])('JDK %s, %j: what a first redefinition does is told before it', (feature, given, told) => {
+])('JDK %s, %j: the effect of the first redefinition is announced', (feature, given, told) => {
   const { keepsCode = false, ...door } = given as { keepsCode?: boolean }
   const engine = { facts: { feature, keepsCode }, door: { woken: false, ...door }, options: {} }
   expect(instrumentingPhase(engine as unknown as Engine)).toMatch(told)

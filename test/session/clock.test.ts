@@ -26,27 +26,27 @@ const late = (pair: ClockPair, byNanos: number): ClockPair => ({
   width: pair.width + byNanos * 2.5,
 })
 
-describe("the target's clock", () => {
-  it('converts by the pairs seen, not by a nominal frequency', () => {
+describe('the clock of the target', () => {
+  it('converts with the measured time pairs instead of a nominal frequency', () => {
     const clock = new TargetClock({ ticks: 0, nanos: 1000, width: TIGHT }, 'counterTime')
     clock.update({ ticks: 250_000_000, nanos: 100_001_000, width: TIGHT }) // 2.5 ticks a nanosecond
     expect(clock.nsPerTick).toBeCloseTo(0.4, 9)
     expect(clock.toNs(2500)).toBeCloseTo(1000, 6)
   })
 
-  it('trusts no pair that is too near the first', () => {
+  it('ignores a time pair that is too close to the first', () => {
     const clock = new TargetClock({ ticks: 0, nanos: 0, width: TIGHT }, 'counterTime')
     clock.update({ ticks: 10, nanos: 1000, width: TIGHT })
     expect(clock.nsPerTick).toBe(1)
   })
 
-  it('takes nanoTime for what it is', () => {
+  it('treats nanoTime ticks as nanoseconds', () => {
     const clock = new TargetClock({ ticks: 0, nanos: 0, width: TIGHT }, 'nanoTime')
     clock.update({ ticks: 1_000_000_000, nanos: 1_000_400_000, width: TIGHT })
     expect(clock.nsPerTick).toBe(1)
   })
 
-  it('is right to a millisecond after an hour in which the frequency drifts by 20 ppm', () => {
+  it('is accurate to 1 ms after an hour with a frequency drift of 20 ppm', () => {
     // 2.5 GHz at first, 20 ppm more at the end: on average 10 ppm more.
     const ticksAt = (nanos: number) => 2.5 * nanos * (1 + (10e-6 * nanos) / HOUR)
     const clock = anHour(ticksAt)
@@ -58,7 +58,7 @@ describe("the target's clock", () => {
     ['the last', (i: number) => i === 7200],
     ['the first', (i: number) => i === 0],
     ['every second', (i: number) => i % 2 === 0],
-  ])('is not spoilt when %s pair is late by 20 ms', (_which, isLate) => {
+  ])('stays accurate when %s time pair is late by 20 ms', (_which, isLate) => {
     const clock = anHour(
       (nanos) => 2.5 * nanos,
       (pair, i) => (isLate(i) ? late(pair, 20 * MS) : pair),
@@ -66,7 +66,7 @@ describe("the target's clock", () => {
     expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
   })
 
-  it('is as good as late pairs allow where there are no others', () => {
+  it('is as accurate as late time pairs permit if all pairs are late', () => {
     const clock = anHour(
       (nanos) => 2.5 * nanos,
       (pair, i) => late(pair, (1 + (i % 7)) * MS),

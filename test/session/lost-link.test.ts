@@ -5,7 +5,7 @@ import { readTargetProcess } from '../../src/attach/target-process.ts'
 import { whyLinkWasLost } from '../../src/session/target-waits.ts'
 import { LINK_CLOSED } from '../../src/wire/link.ts'
 
-it('of a JVM elsewhere a connection that was closed tells its end, a network that is away does not', async () => {
+it('for a remote JVM, a closed connection means that it ended, and a network error does not', async () => {
   expect(await whyLinkWasLost(undefined, LINK_CLOSED)).toBe(null)
   expect(await whyLinkWasLost(undefined, 'read ECONNRESET')).toBe(null)
   expect(await whyLinkWasLost(undefined, 'read ETIMEDOUT')).toBe(
@@ -13,7 +13,7 @@ it('of a JVM elsewhere a connection that was closed tells its end, a network tha
   )
 })
 
-it('of one here its process tells', async () => {
+it('for a local JVM, a closed connection is compared with the state of its process', async () => {
   const lives = readTargetProcess(process.pid)
   expect(await whyLinkWasLost(lives, LINK_CLOSED)).toBe(
     `the connection to its agent was lost (${LINK_CLOSED})`,

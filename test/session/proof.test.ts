@@ -33,10 +33,10 @@ function named(...codes: HeldCode[]): Map<number, HeldCode> {
   return new Map(codes.map((it) => [nameKey(it.nameIndex, it.descriptorIndex), it]))
 }
 
-describe('code is compared by where the pool has the name of its method', () => {
+describe('comparison of code by the constant pool index of the method name', () => {
   const methods = [own(5, ICONST_0, IRETURN), own(6, ICONST_1, IRETURN)]
 
-  it('in whatever order the JVM has its methods', () => {
+  it('code compares as equal in any order of methods', () => {
     expect(isSameByIndex(methods, named(held(6, ICONST_1, IRETURN), held(5, ICONST_0, IRETURN)))).toBe(true)
   })
 
@@ -45,7 +45,7 @@ describe('code is compared by where the pool has the name of its method', () => 
     ['the pool has it elsewhere', [held(15, ICONST_0, IRETURN), held(16, ICONST_1, IRETURN)]],
     ['it is missing', [held(5, ICONST_0, IRETURN)]],
     ['it has changed', [held(5, ICONST_0, IRETURN), held(6, ICONST_0, IRETURN)]],
-  ])('and is not the same where %s', (_, inJvm) => {
+  ])('code does not compare as equal where %s', (_, inJvm) => {
     expect(isSameByIndex(methods, named(...inJvm))).toBe(false)
   })
 })

@@ -16,30 +16,30 @@ const thread = (id: number) => ({ what: 'thread jfluid-agent', of: id })
 const ring = (session: string) => ({ what: `mapping /dev/shm/${session}/ring`, of: session })
 const file = { what: 'file /tmp/.jfluid_pid1', of: null }
 
-describe('what is left of a session', () => {
-  it('is what was of it before, and its own directory', () => {
+describe('the report of remains after a session', () => {
+  it('lists remains found before the session ended and its own directory', () => {
     const before = remains(thread(5))
     const after = remains(thread(5), ring(OWN), file)
     expect(leftOf([before], `/dev/shm/${OWN}`, after)).toEqual(after.traces.map((it) => it.what))
   })
 
-  it('is what an earlier one has left, too', () => {
+  it('lists remains of an earlier session', () => {
     const before = remains(thread(5), ring(OTHER))
     expect(leftOf([before], `/dev/shm/${OWN}`, remains(ring(OTHER)))).toEqual([ring(OTHER).what])
   })
 
-  it('is a thread that the session has begun at its end', () => {
+  it('lists a thread that was started by the session', () => {
     const during = [remains(thread(5)), remains(thread(5), thread(6))]
     expect(leftOf(during, `/dev/shm/${OWN}`, remains(thread(6), thread(7)))).toEqual([thread(6).what])
     expect(leftOf(during.slice(0, 1), `/dev/shm/${OWN}`, remains(thread(6)))).toEqual([])
   })
 
-  it('is not what another client has begun since', () => {
+  it('omits remains created by another client later', () => {
     const before = remains(thread(5), ring(OWN))
     expect(leftOf([before], `/dev/shm/${OWN}`, remains(thread(6), ring(OTHER)))).toEqual([])
   })
 
-  it('is all there is where nothing was known before', () => {
+  it('lists all remains if the earlier state is unknown', () => {
     expect(leftOf([null], `/dev/shm/${OWN}`, remains(thread(6), thread(7)))).toEqual([thread(6).what])
   })
 })

@@ -16,11 +16,11 @@ const small = {
 }
 
 describe('scheme b is harmless', () => {
-  it('where little is reached', () => {
+  it('scheme b is harmless if few methods are reachable', () => {
     expect(whyNotB(small)).toBeNull()
   })
 
-  it('where it cannot be told how long a redefinition takes', () => {
+  it('scheme b is harmless if the pause of a redefinition is unknown', () => {
     expect(whyNotB({ ...small, pauseMs: null })).toBeNull()
   })
 
@@ -32,13 +32,13 @@ describe('scheme b is harmless', () => {
       { classBytes: 1 << 20, metaspaceLeft: 18 << 20 },
       'scheme b would need about 4 MiB of metaspace, and 18 MiB are left',
     ],
-  ])('but not with %j', (more, why) => {
+  ])('scheme b is not harmless with %j', (more, why) => {
     expect(whyNotB({ ...small, ...more })).toBe(why)
   })
 })
 
-describe('which scheme is taken', () => {
-  it('adaptive where many classes are loaded, without a look', async () => {
+describe('the chosen scheme', () => {
+  it('is adaptive for many loaded classes, without listing them', async () => {
     expect(await chooseScheme(request(), untouched(16_412))).toEqual({
       scheme: 'adaptive',
       why: 'scheme adaptive: 16,412 classes are loaded (--scheme b overrides this)',
@@ -46,35 +46,35 @@ describe('which scheme is taken', () => {
     })
   })
 
-  it.each(['a', 'b', 'adaptive'] as const)('%s where it is asked for', async (scheme) => {
+  it.each(['a', 'b', 'adaptive'] as const)('is %s if it is requested', async (scheme) => {
     expect(await chooseScheme(request({ scheme }), untouched(16_412))).toMatchObject({ scheme, why: null })
   })
 
-  it('b, where all calls are needed', async () => {
+  it('is b if an option needs all calls', async () => {
     expect(await chooseScheme(request({ callSites: true }), untouched(16_412))).toMatchObject({ scheme: 'b' })
   })
 
   it.each([
     ['methods are named that are to be timed', { timed: [parseRoot('Foo.baz')] }],
     ['there is a limit to what probes may cost', { maxOverhead: 0.02 }],
-  ])('adaptive, where %s, however small the program is', async (_, more) => {
+  ])('is adaptive where %s, even for a small program', async (_, more) => {
     expect(await chooseScheme(request(more), untouched(300))).toEqual({
       ...{ scheme: 'adaptive', why: null, listed: null },
     })
   })
 })
 
-describe('all calls are needed', () => {
+describe('options that need all calls', () => {
   it.each([
     [{ mode: 'alloc' }, '--mode alloc'],
     [{ callSites: true }, '--call-sites'],
     [{ trace: 3 }, '--trace'],
     [{ followThreads: true }, '--follow-threads'],
-  ] as const)('by %j', (more, option) => {
+  ] as const)('all calls are needed by %j', (more, option) => {
     expect(needsAllCalls(request(more))).toBe(option)
   })
 
-  it('by nothing else', () => {
+  it('all calls are not needed by other options', () => {
     expect(needsAllCalls(request({ mode: 'exact', jdk: true }))).toBeNull()
   })
 })

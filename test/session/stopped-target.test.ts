@@ -5,8 +5,8 @@ import { startProcess, stop } from '../support/java-process.ts'
 
 const never = new Promise<never>(() => {})
 
-describe('work for which the target must run', () => {
-  it('ends when the target has been stopped for too long, and says before what it waits for', async () => {
+describe('work that needs a running target', () => {
+  it('is abandoned with a message if the target stays stopped for too long', async () => {
     const target = startProcess('cat', [])
     await stop(target)
     const told: string[] = []
@@ -23,7 +23,7 @@ describe('work for which the target must run', () => {
     expect(told).toEqual(['calibrating', `waiting: JVM ${target.pid} is stopped (SIGSTOP)`])
   })
 
-  it('goes on when the target does', async () => {
+  it('continues when the target continues', async () => {
     const target = startProcess('cat', [])
     await stop(target)
     const told: string[] = []

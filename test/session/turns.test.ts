@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { Turns } from '../../src/session/turns.ts'
 
-describe('turns', () => {
-  it('tell of what went wrong in a task, and not in one that somebody has asked for', async () => {
+describe('a queue of tasks', () => {
+  it('reports failed tasks, except those whose caller receives the error', async () => {
     const told: string[] = []
     const turns = new Turns((error) => told.push(String(error)))
     const order: string[] = []
@@ -24,7 +24,7 @@ describe('turns', () => {
     assert.deepEqual(told, ['Error: own'])
   })
 
-  it('that are closed begin nothing', async () => {
+  it('starts no task after it is closed', async () => {
     const turns = new Turns((error) => assert.fail(String(error)))
     turns.close()
     await turns.request(() => assert.fail('begun'))

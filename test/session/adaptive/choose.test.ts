@@ -30,8 +30,8 @@ function seen(text: string, share: number, more: Partial<Seen> = {}): Seen {
   return { className, method, share, ...usual, ...more }
 }
 
-describe('which methods are timed', () => {
-  it('are those of which the share is surely large enough', () => {
+describe('the choice of timed methods', () => {
+  it('selects methods whose share is large enough despite sampling error', () => {
     const chosen = chooseMethods([
       seen('a.Large.run', 0.5),
       seen('a.Unsure.run', 0.02, { sd: 0.016 }),
@@ -43,7 +43,7 @@ describe('which methods are timed', () => {
     expect([...chosen.keys()]).toEqual(['a.Large', 'a.Once', 'lib.Large'])
   })
 
-  it('are all of the user that were seen while code is cold', () => {
+  it('selects every sampled user method while the code is not compiled yet', () => {
     const methods = [
       seen('a.Large.run', 0.5),
       seen('a.Hash.run', 0.02, { sd: 0.02, samples: 2 }),
@@ -55,7 +55,7 @@ describe('which methods are timed', () => {
     expect([...chooseMethods(whileCold(methods)).keys()]).toEqual(['a.Large', 'a.Hash'])
   })
 
-  it('are all that was seen in a class of the user that is redefined anyway', () => {
+  it('adds all sampled methods of a user class that is redefined anyway', () => {
     const chosen = chooseMethods([
       seen('a.Large.run', 0.5),
       seen('a.Large.once', 0.01, { sd: 0.01 }),
@@ -71,24 +71,24 @@ describe('which methods are timed', () => {
     )
   })
 
-  it('are in as many classes as one redefinition may touch, the most valuable first', () => {
+  it('is limited to the most valuable classes that one redefinition may change', () => {
     const many = Array.from({ length: 100 }, (_, i) => seen(`a.C${i}.run`, 0.01 + i / 1000))
     const chosen = chooseMethods(many, { classes: 3 })
     expect([...chosen.keys()]).toEqual(['a.C99', 'a.C98', 'a.C97'])
   })
 
-  it('come with the others of their class', () => {
+  it('groups methods of one class', () => {
     const chosen = chooseMethods([seen('a.A.one', 0.5), seen('a.B.two', 0.4), seen('a.A.three', 0.3)])
     expect(chosen.get('a.A')).toEqual(['one', 'three'])
   })
 
-  it('are rather those that part the time than those that pass on', () => {
+  it('prefers methods with several callees to methods that only delegate', () => {
     const chain = seen('a.Proxy.call', 0.9, { self: 0, innermost: 0 })
     const parts = seen('a.Service.call', 0.5, { self: 0, innermost: 0, branches: 3 })
     expect([...chooseMethods([chain, parts], { classes: 1 }).keys()]).toEqual(['a.Service'])
   })
 
-  it("are those of the user's own code before all others", () => {
+  it('prefers user code to framework and library code', () => {
     const filters = Array.from({ length: 5 }, (_, i) =>
       seen(`org.apache.F${i}.call`, 0.9, { innermost: 0.1, branches: 3, owner: 'framework of a root' }),
     )
@@ -100,20 +100,20 @@ describe('which methods are timed', () => {
     expect([...chosen.keys()]).toEqual(['a.Dao', ...filters.map((it) => it.className), 'lib.D0'])
   })
 
-  it('are those that call what takes long rather than those above them', () => {
+  it('prefers the caller of a slow method to methods further up', () => {
     const service = seen('a.Service.call', 0.3, { self: 0, innermost: 0, branches: 3 })
     const dao = seen('a.Dao.find', 0.2, { self: 0, innermost: 0.2, branches: 1 })
     expect([...chooseMethods([service, dao], { classes: 1 }).keys()]).toEqual(['a.Dao'])
   })
 
-  it('are none of a library that only pass on', () => {
+  it('excludes library methods that only delegate', () => {
     const chain = { self: 0, branches: 1 }
     const own = seen('a.Service.call', 0.5, chain)
     const map = seen('scala.collection.mutable.HashMap.map', 0.5, { ...chain, owner: 'library' })
     expect([...chooseMethods([own, map]).keys()]).toEqual(['a.Service'])
   })
 
-  it('are none of a library class that computes itself, which would be interpreted for a while', () => {
+  it('excludes library classes with much self time, which would run in the interpreter for a while', () => {
     const lib = { owner: 'library', self: 0.01, branches: 3 } as const
     const methods = [
       seen('lib.Hash.fill', 0.4, { ...lib, computing: 0.31 }),
@@ -135,20 +135,20 @@ describe('which methods are timed', () => {
     ['com.acme.Order.<init>', false],
     ['com.acme.Order$Line.price', true],
     ['.(other methods)', false],
-  ])('%s: %s', (text, expected) => {
+  ])('mayBeTimed decides for %s: %s', (text, expected) => {
     expect(mayBeTimed(name(text))).toBe(expected)
   })
 })
 
-describe("a user's own code", () => {
-  it('shares the first two names of the package of a root', () => {
+describe('classification of user code', () => {
+  it('classes that share the first two package segments of a root are user code', () => {
     const ownerOf = ownerBy(['com.acme.web.Shop'])
     expect(ownerOf('com.acme.db.Orders')).toBe('user')
     expect(ownerOf('com.acmeplus.Orders')).toBe('library')
     expect(ownerOf('org.springframework.web.Filter')).toBe('library')
   })
 
-  it('is what is of no framework below a root of one', () => {
+  it('with a root in a framework, classes outside any framework are user code', () => {
     const ownerOf = ownerBy(['org.jboss.resteasy.reactive.server.handlers.InvocationHandler'])
     expect(ownerOf('org.keycloak.services.Urls')).toBe('user')
     expect(ownerOf('org.jboss.resteasy.reactive.server.core.Deployment')).toBe('framework of a root')
@@ -158,19 +158,19 @@ describe("a user's own code", () => {
     expect(ofBoth('orders.Tax')).toBe('library')
   })
 
-  it('shares one where that is no domain', () => {
+  it('one shared package segment suffices if it is not a top-level domain', () => {
     expect(ownerBy(['kafka.server.KafkaApis'])('kafka.log.Log')).toBe('user')
     expect(ownerBy(['kafka.Server'])('kafka.log.Log')).toBe('user')
   })
 
-  it('is what has no package where a root has none', () => {
+  it('with a root in the default package, the default package is user code', () => {
     expect(ownerBy(['Main'])('Other')).toBe('user')
     expect(ownerBy(['Main'])('com.acme.Order')).toBe('library')
   })
 })
 
-describe('what samples say of a method', () => {
-  it('sums its outermost activations, as a part of all roots', () => {
+describe('sampled shares of a method', () => {
+  it('sum the outermost activations relative to all roots', () => {
     const names = ['', 'a.Root.run', 'a.Walk.visit', 'a.Leaf.cost'].map((it) => name(it || '.'))
     const tree = inPreorder([1, 2, 2, 3, 3], [-1, 0, 1, 2, 0], {
       selfNs: [10, 20, 30, 20, 20],
@@ -214,7 +214,7 @@ describe('what samples say of a method', () => {
     ])
   })
 
-  it('tells of a method of the user what it has with the libraries and the JDK that it calls', () => {
+  it('of a user method include the libraries and JDK methods that it calls', () => {
     const names = [
       'a.Root.run',
       'a.Dao.find',
@@ -260,7 +260,7 @@ describe('what samples say of a method', () => {
     return seen.map((it) => [it.className, it.computing])
   }
 
-  it('tells what its class computes, with methods that are not timed, by three samples at least', () => {
+  it('include the CPU share of the class with untimed methods, from three samples on', () => {
     const names = ['a.Root.run', 'lib.Hash.fill', 'lib.Hash.<init>', 'lib.Driver.query', 'lib.Rare.run']
     const classes = computing(names, [-1, 0, 1, 0, 0], {
       totalNs: [100, 30, 20, 40, 20],
@@ -275,7 +275,7 @@ describe('what samples say of a method', () => {
     ])
   })
 
-  it('tells what classes compute that are nested in the same one', () => {
+  it('of nested classes are added up under the outer class', () => {
     const names = ['a.Root.run', 'lib.Hash.fill', 'lib.Hash$Block.mix', 'lib.$Gen.run', 'lib.$Other.run']
     const classes = computing(names, [-1, 0, 1, 0, 0], {
       totalNs: [100, 80, 75, 10, 10],
@@ -291,7 +291,7 @@ describe('what samples say of a method', () => {
     ])
   })
 
-  it('tells what its class computes where a timed row is below, which has samples of its own', () => {
+  it('of a class exclude the samples of timed methods below it', () => {
     const classes = computing(['a.Root.run', 'lib.Tx.invoke', 'a.Dao.query'], [-1, 0, 1], {
       totalNs: [100, 90, 60],
       cpuNs: [100, 90, 60],
@@ -301,7 +301,7 @@ describe('what samples say of a method', () => {
     expect(classes).toEqual([['lib.Tx', 0.3]])
   })
 
-  it('is nothing where nothing was sampled', () => {
+  it('are empty without samples', () => {
     const tree = inPreorder([1], [-1], { selfNs: [10], totalNs: [10] })
     expect(
       seenMethods(

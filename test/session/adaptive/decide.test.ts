@@ -25,33 +25,33 @@ const counted = (id: number, callsPerSecond: number, share: number): Counted => 
   share,
 })
 
-describe('which counted methods are timed', () => {
-  it('those of 2 µs a call and more', () => {
+describe('counted methods that become timed', () => {
+  it('methods of at least 2 µs per call become timed', () => {
     // 0.1 of half a second, in 10,000 calls: 5 µs each; in 50,000: 1 µs.
     expect(worthTiming([counted(1, 10_000, 0.1), counted(2, 50_000, 0.1)], COSTS)).toEqual([1])
   })
 
-  it('while all of them cost half of the budget, those first that tell most for it', () => {
+  it('the most informative methods become timed until their cost is half of the budget', () => {
     // Half of 5 % of half a second are 12.5 ms: 250,000 calls.
     const dense = [counted(1, 140_000, 0.9), counted(2, 100_000, 0.9), counted(3, 120_000, 0.9)]
     expect(worthTiming(dense, COSTS)).toEqual([2, 3])
   })
 
-  it('those that were not called meanwhile: they are rare', () => {
+  it('methods without calls in the last interval become timed, as they are rare', () => {
     expect(worthTiming([counted(1, 50_000, 0.1), counted(2, 0, 0.02)], COSTS)).toEqual([2])
   })
 
-  it('none without a share', () => {
+  it('methods without sampled share never become timed', () => {
     expect(worthTiming([counted(1, 0, 0), counted(2, 100, 0)], COSTS)).toEqual([])
   })
 })
 
-describe('which timed methods are switched off', () => {
-  it('none as long as all cost less than most of the budget', () => {
+describe('timed methods that are switched off', () => {
+  it('no method is switched off while the total cost is within the limit', () => {
     expect(tooDense([counted(1, 400_000, 0.5)], COSTS)).toEqual([])
   })
 
-  it('the densest, until the others cost half of it', () => {
+  it('the most frequently called methods are switched off until the rest costs half of the budget', () => {
     const timed = [counted(1, 100_000, 0.5), counted(2, 350_000, 0.5), counted(3, 50_000, 0.5)]
     expect(tooDense(timed, COSTS)).toEqual([2])
   })
@@ -64,7 +64,7 @@ describe('with --max-overhead', () => {
     // Half of 2 % of half a second are 5 ms: 100,000 calls; of 10 %, 500,000.
     [0.02, [2]],
     [0.1, [2, 3, 1]],
-  ])('of %d, methods are timed while all of them cost half of that', (budget, ids) => {
+  ])('with --max-overhead %d, methods become timed until their cost is half of it', (budget, ids) => {
     expect(worthTiming(dense, { ...COSTS, budget })).toEqual(ids)
   })
 
@@ -72,7 +72,7 @@ describe('with --max-overhead', () => {
     [0.02, [1, 3, 2]],
     [0.1, []],
   ])(
-    'of %d, the densest are switched off from 85 % of that on, until the others cost half of it',
+    'with --max-overhead %d, the most frequently called methods are switched off at 85 % of it',
     (budget, ids) => {
       const timed = dense.map(({ id, callsPerSecond }) => counted(id, 1.01 * callsPerSecond, 0.9))
       expect(tooDense(timed, { ...COSTS, budget })).toEqual(ids)
@@ -80,18 +80,18 @@ describe('with --max-overhead', () => {
   )
 })
 
-describe('how long a redefinition stops a JVM', () => {
-  it('depends on its compiled methods and its classes more than on what is redefined', () => {
+describe('the predicted pause of a redefinition', () => {
+  it('depends more on compiled methods and loaded classes than on the number of redefined classes', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
     expect(predictedPauseMs(server, 1, 1)).toBeCloseTo(46.3, 1)
     expect(predictedPauseMs(server, 40, 1)).toBeCloseTo(54.1, 1)
   })
 
-  it('is not known where the JVM does not tell how many methods it has compiled', () => {
+  it('is null if the JVM does not report its number of compiled methods', () => {
     expect(predictedPauseMs({ compiledMethods: null, loadedClasses: 16_400 }, 1, 1)).toBeNull()
   })
 
-  it('depends on what was compiled since, where all compiled code has been discarded', () => {
+  it('counts only methods compiled after the last code cache flush', () => {
     expect(compiledSince({ counted: 12_000, compilations: 20_000, before: 20_000 })).toBe(12_000)
     expect(compiledSince({ counted: 12_000, compilations: 23_000, before: 20_000 })).toBe(6_000)
     expect(compiledSince({ counted: 2_000, compilations: 23_000, before: 20_000 })).toBe(2_000)
@@ -101,12 +101,12 @@ describe('how long a redefinition stops a JVM', () => {
     expect(compiledSince({ counted: null, compilations: 23_000, before: 20_000 })).toBeNull()
   })
 
-  it('is as much longer as the memory of the machine is slower', () => {
+  it('is proportional to the memory latency of the machine', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
     expect(predictedPauseMs(server, 1, 2.6)).toBeCloseTo(120.3, 1)
   })
 
-  it('leaves so many classes to a redefinition that is not to be longer', () => {
+  it('limits the number of classes in one redefinition', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
     expect(classesWithin(125, server, 40, 1)).toBe(40)
     // 46.1 ms, and 0.2 for each class, 2.5 times.
@@ -115,7 +115,7 @@ describe('how long a redefinition stops a JVM', () => {
     expect(classesWithin(125, { ...server, compiledMethods: null }, 40, 1)).toBe(0)
   })
 
-  it('is predicted half way by what the latest one took', () => {
+  it('is adjusted halfway to the latest measured pause', () => {
     const jvm = { compiledMethods: 11_768, loadedClasses: 16_400 }
     const slowness = refittedSlowness(1, 50, 200)
     expect(slowness).toBe(2)
@@ -123,7 +123,7 @@ describe('how long a redefinition stops a JVM', () => {
     expect(refittedSlowness(slowness, 100, 25)).toBe(1)
   })
 
-  it('may be expected of a batch to be a fifth longer than that for the root, and at most twice what needs no question', () => {
+  it('of a batch is 1.2 times that of the root and at most twice the consent limit', () => {
     const root = (predictedMs: number | null, measuredMs: number | null) => ({
       ...{ predictedMs, measuredMs, classes: 1 },
     })
@@ -135,7 +135,7 @@ describe('how long a redefinition stops a JVM', () => {
     expect(batchPauseMs(125, root(200, 900))).toBe(250)
   })
 
-  it('is followed by no batch if it took three times what was expected', () => {
+  it('prevents further batches if the last pause was three times longer than predicted', () => {
     const isTooLong = (predictedMs: number | null, measuredMs: number | null) =>
       tookTooLong({ predictedMs, measuredMs, classes: 1 }, 125)
     expect(isTooLong(50, 150)).toBe(false)
@@ -145,26 +145,26 @@ describe('how long a redefinition stops a JVM', () => {
     expect(isTooLong(50, null)).toBe(false)
   })
 
-  it('is not predicted by a pause that was very long or short by chance', () => {
+  it('is adjusted by a bounded factor after an outlier', () => {
     expect(refittedSlowness(1, 50, 50_000)).toBe(8)
     expect(refittedSlowness(1, 50, 1)).toBe(0.5)
   })
 })
 
-it('each call of a root is timed, and a few of one that is called too often', () => {
+it('every call of a root is timed up to a rate, and one in 64 at 3 million calls per second', () => {
   expect(callsForOneTimed(0)).toBe(1)
   expect(callsForOneTimed(200_000)).toBe(1)
   expect(callsForOneTimed(3e6)).toBe(64)
 })
 
-it('methods are chosen by 200 samples, and by fewer where they come slowly', () => {
+it('method selection needs 200 samples, and fewer after 8 and 12 seconds', () => {
   expect(samplesNeeded(3_000)).toBe(200)
   expect(samplesNeeded(8_000)).toBe(40)
   expect(samplesNeeded(12_000)).toBe(20)
 })
 
-describe('whether idle probes cost too much', () => {
-  it('by how often their methods are called, against half of the budget', () => {
+describe('the cost of idle probes', () => {
+  it('is too high if their call rate costs more than half of the budget', () => {
     // Half of 5 % of half a second are 12.5 ms: 2.1 million calls of 6 ns.
     expect(costIdle([counted(1, 1.5e6, 0.5), counted(2, 0.5e6, 0.1)], COSTS)).toBe(false)
     expect(costIdle([counted(1, 1.5e6, 0.5), counted(2, 0.75e6, 0.1)], COSTS)).toBe(true)

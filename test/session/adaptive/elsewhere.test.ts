@@ -10,8 +10,8 @@ const stack = (...frames: string[]) => ({
   }),
 })
 
-describe('a root that returns at once', () => {
-  it('has calls, and a thread inside for less than a hundredth of the time', () => {
+describe('a root that returns quickly', () => {
+  it('is a root that occupies a thread for less than 1 % of the time', () => {
     // 20 calls of 1 ms in 6 s: 0.3 %
     const short = { calls: 20, ns: 20e6, overMs: 6_000 }
     expect(returnsAtOnce(short)).toBe(true)
@@ -20,7 +20,7 @@ describe('a root that returns at once', () => {
     expect(returnsAtOnce({ ...short, overMs: 4_000 })).toBe(false)
   })
 
-  it('has its work where threads outside of it compute in packages of the root', () => {
+  it('works elsewhere if other threads run code of its package outside the root', () => {
     const found = workElsewhere(
       [
         stack(
@@ -40,7 +40,7 @@ describe('a root that returns at once', () => {
     expect(found).toEqual(['shop.Orders.price'])
   })
 
-  it('is told with the method that was seen most often', () => {
+  it('is reported with the method sampled most often elsewhere', () => {
     expect(elsewhereText({ calls: 20, ns: 2e6, overMs: 6_000 }, ['a.A.b', 'a.C.d', 'a.C.d'])).toMatch(
       /^the root returns quickly \(0\.10 ms per call\), and other threads execute a\.C\.d: /,
     )

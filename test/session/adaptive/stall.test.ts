@@ -16,7 +16,7 @@ const cause = (safepointMs: number | null, ...redefined: [from: number, to: numb
 const causeBeside = (safepointMs: number | null, stops: Stops) =>
   causeOf(stall(40, safepointMs, stops), (ms) => ms * 2, [])
 
-it('a stall was for a redefinition if threads stood still for that in most of it', () => {
+it('a stall is attributed to a redefinition if the pause covers most of it', () => {
   expect(cause(40, [930, 990])).toBe('redefinition')
   expect(cause(null, [100, 200], [960, 1_100])).toBe('redefinition')
   expect(cause(null, [100, 200], [961, 1_100])).toBe(null)
@@ -24,13 +24,13 @@ it('a stall was for a redefinition if threads stood still for that in most of it
   expect(cause(40, [1_000, 1_100])).toBe('safepoint')
 })
 
-it('another one was for a safepoint, if the JVM has stopped for most of it', () => {
+it('a stall is attributed to a safepoint if the JVM was stopped for most of it', () => {
   expect(cause(20)).toBe('safepoint')
   expect(cause(19)).toBe('processor')
   expect(cause(null)).toBe(null)
 })
 
-it('of these it was for a collection, if the JVM has collected for most of it', () => {
+it('a safepoint stall is attributed to garbage collection if collection covers most of it', () => {
   expect(causeBeside(20, { collectionMs: 20 })).toBe('collection')
   expect(causeBeside(40, { collectionMs: 19 })).toBe('safepoint')
   expect(causeBeside(19, { collectionMs: 40 })).toBe('processor')
@@ -41,14 +41,14 @@ it('of these it was for a collection, if the JVM has collected for most of it', 
   ).toBe('redefinition')
 })
 
-it('without a safepoint it was for a quota, if the kernel has throttled the JVM for most of it', () => {
+it('a stall without a safepoint is attributed to a CPU quota if the kernel throttled the JVM for most of it', () => {
   expect(causeBeside(19, { throttledMs: 20 })).toBe('throttled')
   expect(causeBeside(19, { throttledMs: 19 })).toBe('processor')
   expect(causeBeside(20, { throttledMs: 40 })).toBe('safepoint')
   expect(causeBeside(null, { throttledMs: 40 })).toBe(null)
 })
 
-it('in a long one the process was suspended, if it was seen to be stopped', () => {
+it('a long stall is attributed to a suspended process if the process was seen stopped', () => {
   const long = (stops: Stops, ms = 1_500) => causeOf(stall(ms, 3, stops), (each) => each * 2, [])
   expect(long({ stopped: true })).toBe('suspended')
   expect(long({ stopped: true, taking: true })).toBe('suspended')
@@ -57,7 +57,7 @@ it('in a long one the process was suspended, if it was seen to be stopped', () =
   expect(causeOf(stall(1_500, null, { stopped: true }), (ms) => ms * 2, [])).toBe('suspended')
 })
 
-it('stacks were taken meanwhile, and nothing else was the cause', () => {
+it('a stall is attributed to stack sampling if it has no other cause', () => {
   expect(causeBeside(40, { taking: true })).toBe('stacks')
   expect(causeBeside(0, { taking: true })).toBe('stacks')
   expect(causeBeside(null, { taking: true })).toBe('stacks')
@@ -66,6 +66,6 @@ it('stacks were taken meanwhile, and nothing else was the cause', () => {
   expect(causeOf(stall(40, 40, { taking: true }), (ms) => ms * 2, [[930, 990]])).toBe('redefinition')
 })
 
-it('no stall was for nothing', () => {
+it('a stall of zero length has no cause', () => {
   expect(causeOf(stall(0, 0), (ms) => ms * 2, [])).toBe(null)
 })

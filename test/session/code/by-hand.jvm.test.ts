@@ -59,8 +59,8 @@ function steered(options: Partial<TargetOptions> = {}) {
   return { target, byHand, exclude, watched, unlisted, meanwhile }
 }
 
-describe('what was left out by hand can be added', () => {
-  it('before it has been reached', async () => {
+describe('excluded methods can be added again', () => {
+  it('an excluded method can be added before it is reachable', async () => {
     const { target, byHand, exclude } = steered()
     await target.start()
     await exclude('Util')
@@ -68,7 +68,7 @@ describe('what was left out by hand can be added', () => {
     expect(await target.invoke('Main.run')).toBe('Util.help')
   })
 
-  it('when it has been reached since', async () => {
+  it('an excluded method can be added after it became reachable', async () => {
     const { target, byHand, exclude } = steered()
     await target.start()
     await exclude('Util')
@@ -76,7 +76,7 @@ describe('what was left out by hand can be added', () => {
     expect((await byHand.add('Util', 0)).methods).toEqual(new Set([target.methodId('Util.help')]))
   })
 
-  it('with other roots than when that was done', async () => {
+  it('a method excluded with earlier roots can be added with other roots', async () => {
     const before = steered()
     await before.target.start()
     await before.target.invoke('Main.run')
@@ -88,7 +88,7 @@ describe('what was left out by hand can be added', () => {
     expect((await byHand.add('Util.help', 0)).methods).toEqual(new Set([target.methodId('Util.help')]))
   })
 
-  it('and nothing else', async () => {
+  it('methods that were not excluded cannot be added', async () => {
     const { target, byHand, exclude } = steered()
     await target.start()
     await target.invoke('Main.run')
@@ -99,8 +99,8 @@ describe('what was left out by hand can be added', () => {
   })
 })
 
-describe('classes of the JDK are asked for', () => {
-  it('as long as something that is added needs it', async () => {
+describe('requests for JDK classes', () => {
+  it('JDK classes are watched as long as an added method needs them', async () => {
     const { target, byHand, exclude, watched } = steered({ exclude: 'Util' })
     await target.start()
     await byHand.add('Util', 0)
@@ -116,7 +116,7 @@ describe('classes of the JDK are asked for', () => {
     expect(byHand.watchesJdk).toBe(false)
   })
 
-  it('so do packages of the JDK of which no class is loaded yet, whatever they are called', async () => {
+  it('adding a JDK package without loaded classes starts watching JDK classes', async () => {
     const { target, byHand, watched } = steered()
     await target.start()
     await byHand.add('com.acme.later.**', 0)
@@ -125,7 +125,7 @@ describe('classes of the JDK are asked for', () => {
     expect(watched).toEqual([true])
   })
 
-  it('anyway, with --jdk', async () => {
+  it('JDK classes are always watched with --jdk', async () => {
     const { target, byHand, watched } = steered({ jdk: true, exclude: 'java.util.Objects' })
     await target.start()
     expect(byHand.watchesJdk).toBe(true)
@@ -135,7 +135,7 @@ describe('classes of the JDK are asked for', () => {
     expect(watched).toEqual([])
   })
 
-  it('with other roots as before', async () => {
+  it('JDK classes stay watched when the roots change', async () => {
     const before = steered()
     await before.target.start()
     await before.byHand.add('java.util.Objects', 0)
@@ -147,7 +147,7 @@ describe('classes of the JDK are asked for', () => {
     expect(watched).toEqual([false])
   })
 
-  it('no longer, when what could not be added is taken back', async () => {
+  it('watching JDK classes stops when a failed addition is rolled back', async () => {
     const { target, byHand, watched, meanwhile } = steered()
     await target.start()
     meanwhile.watching = () => {
@@ -161,7 +161,7 @@ describe('classes of the JDK are asked for', () => {
     expect(watched).toEqual([true, false])
   })
 
-  it('or listed: one that is loaded just before that is not missed', async () => {
+  it('a JDK class loaded just before watching starts is not missed', async () => {
     const { target, byHand, unlisted, meanwhile } = steered({ late: 'java/util/Objects' })
     await target.start()
     await target.invoke('Main.run')

@@ -107,7 +107,7 @@ describe('a class in the load hook', () => {
     return settled()
   }
 
-  it('is answered when what it leads to in others is in', async () => {
+  it('is answered after its callees in other classes are instrumented', async () => {
     revelations.set(2, leadingOn(2))
     await load(2)
     assert.deepEqual(log, ['redefining for 102'])
@@ -117,7 +117,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('is answered early if the redefinition is slow; then the first calls of its methods wait', async () => {
+  it('is answered early during a slow redefinition, and first calls of its methods wait', async () => {
     revelations.set(2, leadingOn(2))
     await load(2)
     slow()
@@ -129,7 +129,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('waits longer if it inherits what it leads to, and is counted if that was not enough', async () => {
+  it('waits longer if it inherits methods, and is counted as late after a timeout', async () => {
     inherits = true
     revelations.set(2, leadingOn(2))
     await load(2)
@@ -143,7 +143,7 @@ describe('a class in the load hook', () => {
     await settled()
   })
 
-  it('is answered out of turn if a slow redefinition may be waiting for it', async () => {
+  it('is answered out of order if a slow redefinition may wait for it', async () => {
     revelations.set(2, leadingOn(2))
     revelations.set(3, leadingOn(3))
     await load(2)
@@ -169,7 +169,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('does not wait while nothing is recorded yet: nothing is missed then', async () => {
+  it('does not wait before recording starts', async () => {
     inherits = true
     let goOn = () => {}
     const turn = turns.enqueue(() => new Promise((resolve) => (goOn = resolve)))
@@ -192,7 +192,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('that a redefinition itself loads does not wait for its turn', async () => {
+  it('does not wait if the redefinition itself loads the class', async () => {
     inherits = true
     revelations.set(2, leadingOn(2))
     revelations.set(3, leadingOn(3))
@@ -205,7 +205,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('stays as it is if it cannot be looked into', async () => {
+  it('is left unchanged if its analysis fails', async () => {
     await load(5)
     assert.deepEqual(log, ['hook 5 as it is', 'Error: nothing is known of 5'])
     // And the next one has its turn.

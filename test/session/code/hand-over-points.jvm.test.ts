@@ -33,7 +33,7 @@ forEachJdk((jdk) => {
       .filter(({ name }) => HAND_OVER_CLASSES.has(name))
   })
 
-  it('every probe is type-checked and sent, and no kind of hand-over is unknown', async () => {
+  it('every executor probe passes the type check and is sent, and no class is unknown', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(classes, sent))
     const ids = new Map(classes.map(({ name }, id) => [name, id]))
@@ -45,7 +45,7 @@ forEachJdk((jdk) => {
     assert.equal(sent.length, tasks.length)
   })
 
-  it('a JDK that has changed its pools is told', async () => {
+  it('a JDK with different executor classes is reported', async () => {
     const without = classes.filter(({ name }) => !name.endsWith('/ForkJoinTask'))
     const ids = new Map(without.map(({ name }, id) => [name, id]))
     const bytes = async (wanted: readonly number[]) => wanted.map((id) => without[id]!.bytes)

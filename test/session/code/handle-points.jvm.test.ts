@@ -36,7 +36,7 @@ forEachJdk((jdk) => {
       .find(({ name }) => name === HANDLE_MEMBER_CLASS)!
   })
 
-  it('every probe is type-checked and sent', async () => {
+  it('every method handle probe passes the type check and is sent', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(handles, sent))
     const { tasks, isComplete } = await handleTasks(IDS, (ids) => instrumenter.classBytes(ids))
@@ -47,7 +47,7 @@ forEachJdk((jdk) => {
   })
 })
 
-it('a JDK with other method handles is told', async () => {
+it('a JDK with different method handle classes is reported', async () => {
   const other = assemble({ className: HANDLE_MEMBER_CLASS, method: 'memberOf()V', code: 'return' })
   assert.deepEqual(await handleTasks(IDS, async () => [other.bytes]), { tasks: [], isComplete: false })
   assert.deepEqual(await handleTasks(new Map(), async () => []), { tasks: [], isComplete: false })

@@ -61,14 +61,14 @@ describe('before recording begins', () => {
     vi.useRealTimers()
   })
 
-  it('what only a refused method calls goes in, though no class has appeared', async () => {
+  it('callees of a refused method are instrumented', async () => {
     await installation.begin([found(method(1, 1))])
     answers = [found(method(1, 2)), found(method(1, 3))]
     await installation.catchUp()
     assert.deepEqual(installed, [[1], [2], [3]])
   })
 
-  it('what is to be first goes in with the first redefinition, and with no other', async () => {
+  it('priority probes are part of the first redefinition only', async () => {
     const first: Task = { ...method(9, 9), probe: 'handle-member' }
     installation.withFirst([first])
     await installation.begin([found(method(1, 1))])
@@ -77,13 +77,13 @@ describe('before recording begins', () => {
     assert.deepEqual(installed, [[9, 1], [2]])
   })
 
-  it('what is to be first goes in by itself if nothing else does', async () => {
+  it('priority probes are installed alone if there is nothing else to instrument', async () => {
     installation.withFirst([{ ...method(9, 9), probe: 'handle-member' }])
     await installation.begin([])
     assert.deepEqual(installed, [[9]])
   })
 
-  it('a warning says that calls through method handles may be missing if the JVM refuses what hides them', async () => {
+  it('a warning reports possibly missing method handle calls if the JVM refuses their probes', async () => {
     refusal = 'its bytes have changed since it was analysed'
     installation.withFirst([{ ...method(9, 9), probe: 'handle-member' }])
     await installation.begin([])
@@ -95,7 +95,7 @@ describe('before recording begins', () => {
     )
   })
 
-  it('no warning speaks of method handles if the JVM refuses another method', async () => {
+  it('no warning mentions method handles if the JVM refuses another method', async () => {
     refusal = 'its bytes have changed since it was analysed'
     await installation.begin([found(method(1, 1))])
     assert.deepEqual(
@@ -104,7 +104,7 @@ describe('before recording begins', () => {
     )
   })
 
-  it('methods of a class that the JVM was still defining go in, and are no gap', async () => {
+  it('methods of a class that was still being defined are instrumented and are not a gap', async () => {
     classes.comes(2, 7)
     await installation.begin([found(method(1, 1), method(2, 2))])
     assert.deepEqual(installed, [[1]])
@@ -116,14 +116,14 @@ describe('before recording begins', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('what classes led to that came out of turn goes in', async () => {
+  it('methods found by classes answered out of order are instrumented', async () => {
     await installation.begin([])
     installation.addRest(found(method(1, 4)), [])
     await installation.catchUp()
     assert.deepEqual(installed, [[4]])
   })
 
-  it('a program that loads classes all the time does not keep it from beginning', async () => {
+  it('a program that constantly loads classes does not delay the start forever', async () => {
     await installation.begin([])
     answers = Array.from({ length: 100 }, (_, i) => found(method(1, i + 1)))
     await installation.catchUp()

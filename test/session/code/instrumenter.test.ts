@@ -53,14 +53,14 @@ const broken: typeof instrumentClass = (classFile, tasks) => {
 }
 
 describe('code for a class that the JVM does not verify', () => {
-  it('is sent when its types hold', async () => {
+  it('is sent if its type check passes', async () => {
     const sent: Body[] = []
     const { refusals } = await new Instrumenter(agentWith(half(), sent)).install([TASK], [])
     assert.deepEqual(refusals, [])
     assert.equal(sent.length, 1)
   })
 
-  it('is not sent when its types do not hold: the method is skipped with the reason', async () => {
+  it('is not sent if its type check fails, and the method is skipped with the reason', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent), { rewriter: broken })
     const { refusals } = await instrumenter.install([TASK], [])
@@ -74,7 +74,7 @@ describe('code for a class that the JVM does not verify', () => {
     assert.equal(instrumenter.instrumentedClasses, 0)
   })
 
-  it('is not sent with the definition of a class that is being loaded, either', () => {
+  it('is not sent at class load if its type check fails', () => {
     const classFile = half()
     const instrumenter = new Instrumenter(agentWith(classFile, []), { rewriter: broken })
     const { answer, refusals } = instrumenter.atLoad(CLASS_ID, classFile.bytes, [TASK], [])
@@ -82,7 +82,7 @@ describe('code for a class that the JVM does not verify', () => {
     assert.match(refusals[0].reason, /does not type-check/)
   })
 
-  it('is not sent when it cannot be judged', async () => {
+  it('is not sent if jfluid cannot type-check it', async () => {
     const sent: Body[] = []
     const subroutine = assemble({
       method: 'half(I)I',
@@ -96,7 +96,7 @@ describe('code for a class that the JVM does not verify', () => {
 })
 
 describe('code for a class that the JVM verifies', () => {
-  it('is left to the JVM', async () => {
+  it('is checked by the JVM only', async () => {
     const sent: Body[] = []
     const unverified = (classId: number) => classId !== CLASS_ID
     const instrumenter = new Instrumenter(agentWith(half(48), sent), { unverified })
@@ -106,10 +106,10 @@ describe('code for a class that the JVM verifies', () => {
   })
 })
 
-describe('code that goes in with the definition of a class', () => {
+describe('code that is inserted when a class is loaded', () => {
   const verified = { unverified: () => false }
 
-  it('is checked although the JVM verifies the class: what it refused would be an error of the application', () => {
+  it('is checked by jfluid too, since a VerifyError would hit the application', () => {
     const { bytes } = half()
     const instrumenter = new Instrumenter(agentWith(half(), []), { ...verified, rewriter: broken })
     const { answer, refusals } = instrumenter.atLoad(CLASS_ID, bytes, [TASK], [TASK.id])
@@ -123,7 +123,7 @@ describe('code that goes in with the definition of a class', () => {
     assert.equal(instrumenter.instrumentedClasses, 0)
   })
 
-  it('is sent when its types hold', () => {
+  it('is sent at class load if its type check passes', () => {
     const { bytes } = half()
     const { answer, refusals } = new Instrumenter(agentWith(half(), []), verified).atLoad(
       CLASS_ID,
@@ -135,7 +135,7 @@ describe('code that goes in with the definition of a class', () => {
     assert.equal(answer.bodies.length, 1)
   })
 
-  it('is left to a JVM that verifies it where it cannot be judged', () => {
+  it('is sent without a check by jfluid if only the JVM can verify it', () => {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'jsr sub | iload_0 | ireturn | sub: astore_1 | ret 1',
@@ -178,7 +178,7 @@ describe('a body that the JVM refuses', () => {
     return { agent: agent as unknown as Agent, held }
   }
 
-  it('does not cost its class the others: they go in one by one', async () => {
+  it('does not affect other methods of its class, which are retried one by one', async () => {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'iload_0 | iconst_2 | idiv | ireturn',
@@ -202,7 +202,7 @@ describe('a body that the JVM refuses', () => {
     assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
   })
 
-  it('makes a refused class of it if it was the only one that the class was to have', async () => {
+  it('marks its class as refused if it was the only instrumented method', async () => {
     const { bytes } = half()
     const { agent } = verifyingAgent(bytes, () => true, [])
     const instrumenter = new Instrumenter(agent, { unverified: () => false })
@@ -212,7 +212,7 @@ describe('a body that the JVM refuses', () => {
     ])
   })
 
-  it('because another agent has changed its class is not tried again, nor is any other of that class', async () => {
+  it('is not retried if another agent has changed its class', async () => {
     const reason =
       'java.lang.UnsupportedOperationException: class redefinition failed: attempted to delete a method'
     const { refusals, calls } = await refusedFor(reason)
@@ -221,7 +221,7 @@ describe('a body that the JVM refuses', () => {
     assert.equal(calls, 1)
   })
 
-  it('because its class cannot be linked is not tried again, nor is any other of that class', async () => {
+  it('is not retried if its class cannot be linked', async () => {
     const reason = 'java.lang.InternalError: class redefinition failed: invalid class'
     const { refusals, calls } = await refusedFor(reason)
     assert.deepEqual(refusals, [reason, reason, reason])
@@ -265,7 +265,7 @@ describe('a redefinition of very many classes', () => {
     ['what is ready is told with the last', [], [7, 8]],
     ['nothing is ready if one has loaded classes, which are to be looked at first', [0], []],
     ['nor if the last has: then the agent keeps it back', [1], [7, 8]],
-  ])('is made in parts, whole classes each: %s', async (_, loading: number[], told) => {
+  ])('is split into parts of whole classes: %s', async (_, loading: number[], told) => {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'iload_0 | iconst_2 | idiv | ireturn',
@@ -312,7 +312,7 @@ describe('a method that is timed and hooked for reflection', () => {
     return sent.at(-1)
   }
 
-  it('has both probes, whichever came first', async () => {
+  it('has both probes, in either order of installation', async () => {
     const both = await installed([hook, timed])
     assert.ok(both !== undefined)
     assert.deepEqual(await installed([hook], [timed]), both)
@@ -329,7 +329,7 @@ describe('a method with probes of two kinds', () => {
   it.each([
     ['together', [[timed, told]]],
     ['one after the other', [[timed], [told]]],
-  ])('is installed for both: %s', async (_, rounds) => {
+  ])('gets both probes: %s', async (_, rounds) => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(classFile(), sent))
     for (const tasks of rounds) assert.deepEqual((await instrumenter.install(tasks, [])).refusals, [])
@@ -338,7 +338,7 @@ describe('a method with probes of two kinds', () => {
     assert.deepEqual(sent.at(-1)!.code, sent[rounds.length - 1]!.code)
   })
 
-  it('is refused for both when it is refused', async () => {
+  it('loses both probes if it is refused', async () => {
     const instrumenter = new Instrumenter(agentWith(classFile(), []), {
       rewriter: (file, [first]) => ({
         ...instrumentClass(file, []),
@@ -353,8 +353,8 @@ describe('a method with probes of two kinds', () => {
   })
 })
 
-describe('a method that is left out', () => {
-  it('has its own code in place of a body, and is timed when it comes back', async () => {
+describe('an excluded method', () => {
+  it('gets its original code, and is timed again after it is added', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
@@ -370,7 +370,7 @@ describe('a method that is left out', () => {
     assert.deepEqual(sent[3]!.code, sent[0]!.code)
   })
 
-  it('is as it was where the JVM refuses', async () => {
+  it('stays instrumented if the JVM refuses the change', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
@@ -380,7 +380,7 @@ describe('a method that is left out', () => {
     assert.ok(sent[1]!.code.length > 0)
   })
 
-  it('leaves in what the JVM refuses beside what was to be left out: a root of the same class', async () => {
+  it('stays excluded if the JVM refuses another method of its class', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])

@@ -13,18 +13,18 @@ function below(notation: string, out: readonly string[], roots: readonly string[
   return [...found].map((id) => methods.names[id]!.method).sort()
 }
 
-describe('what is left out with a method', () => {
-  it('is what only it has led to, to any depth', () => {
+describe('methods excluded together with their caller', () => {
+  it('are its callees at any depth if they have no other caller', () => {
     assert.deepEqual(below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) ) d 1x 1ns )', ['a']), ['b', 'c'])
   })
 
-  it('is nothing that was called from elsewhere, and nothing behind that', () => {
+  it('do not include methods with another caller, or the callees of these', () => {
     const calls = 'root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) e 1x 1ns ) d 1x 1ns ( b 1x 1ns ) )'
     assert.deepEqual(below(calls, ['a']), ['e'])
     assert.deepEqual(below(calls, ['a', 'd']), ['b', 'c', 'e'])
   })
 
-  it('is what calls itself, or each other, all the same', () => {
+  it('include recursive and mutually recursive callees', () => {
     assert.deepEqual(
       below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( b 1x 1ns ( c 1x 1ns ( b 1x 1ns ) ) ) ) )', ['a']),
       ['b', 'c'],
@@ -33,7 +33,7 @@ describe('what is left out with a method', () => {
     assert.deepEqual(below(entered, ['a']), [])
   })
 
-  it('is no root, and not what a root calls', () => {
+  it('do not include roots and callees of roots', () => {
     const calls = 'root 1x 1ns ( a 1x 1ns ( root 1x 1ns ( b 1x 1ns ) c 1x 1ns ) )'
     assert.deepEqual(below(calls, ['a']), ['c'])
     assert.deepEqual(below('root 1x 1ns ( a 1x 1ns )  a 1x 1ns ( b 1x 1ns )', ['a']), ['b'])

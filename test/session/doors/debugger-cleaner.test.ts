@@ -43,14 +43,14 @@ function jvmWith(...stacks: object[][]) {
 it.each([
   ['cleans up', CLEANS],
   ['has the lock of its queue', LOOKS],
-])('one that %s goes on at once', async (_, stack) => {
+])('a Common-Cleaner thread that %s is resumed at once', async (_, stack) => {
   const { woken, turn } = jvmWith(stack)
   expect(await turn()).toBe('suspend frames resume')
   expect(await woken).toBe(false)
   expect(await turn()).toBe('')
 })
 
-it('one that waits stands for one turn of the network, and is interrupted before it goes on', async () => {
+it('a waiting Common-Cleaner thread is suspended for one round trip and interrupted before it resumes', async () => {
   const { woken, turn } = jvmWith(WAITS, WAITS)
   expect(await turn()).toBe('suspend frames resume suspend frames')
   expect(await turn()).toBe('interrupt resume')
@@ -58,7 +58,7 @@ it('one that waits stands for one turn of the network, and is interrupted before
   expect(await woken).toBe(true)
 })
 
-it('one that has begun to clean up in between is let go', async () => {
+it('a Common-Cleaner thread that has started to clean in the meantime is resumed', async () => {
   const { woken, turn } = jvmWith(WAITS, CLEANS)
   await turn()
   expect(await turn()).toBe('resume')

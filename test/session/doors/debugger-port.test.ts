@@ -21,13 +21,13 @@ const free = async (): Promise<number> => {
   return port
 }
 
-it('a port that refuses is asked again: a JVM listens a moment after a debugger has left', async () => {
+it('a debugger port that refuses a connection is retried', async () => {
   const port = await free()
   const opened = openDebuggerPort({ host: '127.0.0.1', port }).catch((problem: unknown) => problem)
   setTimeout(() => void listen(port), 200)
   expect(await opened).toBeInstanceOf(NotDebuggerPort)
 })
 
-it('one that goes on refusing is told', async () => {
+it('a debugger port that keeps refusing connections is reported', async () => {
   await expect(openDebuggerPort({ host: '127.0.0.1', port: await free() })).rejects.toThrow(NobodyAtPort)
 })

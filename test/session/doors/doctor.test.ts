@@ -88,19 +88,19 @@ function worries(change: Change): string[] {
 const only = (check: Finding['check'], change: Change): Finding[] =>
   findingsOf(evidence(change)).filter((it) => it.check === check)
 
-describe('an agent that sleeps in it', () => {
+describe('an idle agent inside the JVM', () => {
   const inside = (agentInside: Evidence['places']['agentInside'], ...options: string[]): Change => ({
     circumstances: { openFile: () => 'open', options },
     places: { agentInside },
   })
   const SHUT = '-XX:-EnableDynamicAgentLoading'
 
-  it('is woken if it is ours, and nothing is loaded', () => {
+  it('of this build is woken, and no agent is loaded', () => {
     expect(worries(inside('ours', SHUT))).toEqual([])
     expect(only('session', inside('ours'))[0].text).toContain('its idle agent is used')
   })
 
-  it('of another build is told: ours is loaded beside it, or cannot be', () => {
+  it('of another build is reported, and this agent is loaded in addition if permitted', () => {
     expect(only('session', inside('beside'))[0]).toMatchObject({
       level: 'ok',
       text: expect.stringContaining('the agent of this build is loaded in addition'),
@@ -110,7 +110,7 @@ describe('an agent that sleeps in it', () => {
     expect(worries(inside('foreign', '-XX:+EnableDynamicAgentLoading'))).toEqual(['problem session 69'])
   })
 
-  it('since the start of the JVM spares it the loss of its compiled code', () => {
+  it('loaded at JVM startup avoids the loss of compiled code', () => {
     const circumstances = { options: ['-javaagent:/opt/jfluid-agent.jar'], openFile: () => 'open' as const }
     const change: Change = { version: '17.0.15', circumstances, places: { agentInside: 'ours' } }
     expect(worries(change)).toEqual([])
@@ -119,7 +119,7 @@ describe('an agent that sleeps in it', () => {
     ])
   })
 
-  it('of another program may have had the JVM discard its compiled code', () => {
+  it('of another program may already have caused the loss of compiled code', () => {
     const text = (...libraries: string[]) =>
       only('redefinition', { version: '17.0.15', circumstances: { libraries: new Set(libraries) } })[0].text
     expect(text('libjvm.so')).toMatch(/\(JDK-8324241\)$/)
@@ -127,8 +127,8 @@ describe('an agent that sleeps in it', () => {
   })
 })
 
-describe('a JVM that an attach would enter', () => {
-  it('on JDK 25 warns of the agent, and that is all there is to note', () => {
+describe('doctor for a JVM that permits an attach', () => {
+  it('on JDK 25 warns only about agent loading', () => {
     expect(worries({})).toEqual(['note agent loading'])
     expect(worries({ circumstances: { options: ['-XX:+EnableDynamicAgentLoading'] } })).toEqual([])
   })
@@ -139,11 +139,11 @@ describe('a JVM that an attach would enter', () => {
     ['23', ['note agent loading']],
     ['26', ['note jdk', 'note agent loading']],
     [undefined, ['note jdk']],
-  ])('of version %s', (version, expected) => {
+  ])('of version %s reports the expected notes', (version, expected) => {
     expect(worries({ version })).toEqual(expected)
   })
 
-  it('says how many classes are loaded, and for how long a redefinition stops it', () => {
+  it('reports the number of loaded classes and the pause of a redefinition', () => {
     expect(only('classes', {})).toEqual([
       { check: 'classes', level: 'ok', text: '1,900 loaded; a redefinition stops the JVM for at least 2 ms' },
     ])
@@ -167,7 +167,7 @@ describe('a JVM that an attach would enter', () => {
     expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })
   })
 
-  it('says what is not to be seen, of another user or without counters, and guesses nothing', () => {
+  it('reports missing facts of another user or without counters and does not guess', () => {
     const circumstances = { otherNamespaces: undefined, modules: undefined, libraries: undefined }
     const facts = { perf: undefined, hasPerfFile: true }
     expect(worries({ version: undefined, facts, circumstances })).toEqual([
@@ -179,7 +179,7 @@ describe('a JVM that an attach would enter', () => {
     )
   })
 
-  it('says how much room its metaspace has', () => {
+  it('reports the free metaspace', () => {
     const perf = { complete: true, attachSupported: true, loadedClasses: 100, metaspaceCommitted: 100 * MIB }
     const of = (vmArguments: string) => only('metaspace', { facts: { perf: { ...perf, vmArguments } } })
     const ok = { check: 'metaspace', level: 'ok' }
@@ -194,7 +194,7 @@ describe('a JVM that an attach would enter', () => {
     expect(only('metaspace', {})).toEqual([])
   })
 
-  it('says how busy its processors are, and what that means where its code is to be compiled again', () => {
+  it('reports the processor load and its effect if code must be recompiled', () => {
     const perfOf = (compilations: number) => ({
       ...{ complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
       compilations,
@@ -227,7 +227,7 @@ describe('a JVM that an attach would enter', () => {
     expect(only('processors', {})).toEqual([])
   })
 
-  it('says whether virtual threads are in use, where there can be any', () => {
+  it('reports whether virtual threads are in use, on JDKs that support them', () => {
     const threads = new Set(['main', 'VirtualThread-u'])
     expect(only('threads', { circumstances: { threads } })[0].text).toContain('and virtual threads')
     expect(only('threads', {})[0].text).toContain('no virtual threads')
@@ -236,7 +236,7 @@ describe('a JVM that an attach would enter', () => {
     )
   })
 
-  it('names other agents, without their arguments', () => {
+  it('lists other agents without their arguments', () => {
     const options = ['-javaagent:/opt/apm.jar=key=secret', '-agentlib:jdwp=transport=dt_socket']
     const [found] = only('other agents', { circumstances: { options } })
     expect(found.text).toMatch(/^-javaagent:\/opt\/apm.jar, -agentlib:jdwp: /)
@@ -244,7 +244,7 @@ describe('a JVM that an attach would enter', () => {
     expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded at run time')
   })
 
-  it('is noted where it is in a container, or with a slow clock; without a flight recorder it is sampled by dumps', () => {
+  it('notes a container, a slow clock source, and sampling by thread dumps without flight recorder', () => {
     const circumstances = {
       otherNamespaces: ['pid', 'mnt'] as const,
       clockSource: 'hpet',
@@ -258,14 +258,14 @@ describe('a JVM that an attach would enter', () => {
   })
 })
 
-it('a JVM that shares neither files nor directories with us is given a copy of the agent, and a place of its own', () => {
+it('a JVM in another file system gets a copy of the agent and its own buffer directory', () => {
   const apart = { places: { jarSeen: false }, buffer: { isShared: false, path: '/tmp' } }
   expect(worries(apart)).toEqual(['note agent loading'])
   expect(only('agent jar', apart)[0].text).toContain('cannot read /opt/jfluid.jar: jfluid puts a copy')
   expect(only('buffer', apart)[0].text).toContain('in /tmp of the JVM (not shared with jfluid)')
 })
 
-describe('an attach that would fail', () => {
+describe('doctor for a JVM that refuses an attach', () => {
   it.each<[string, Change, string]>([
     ['runs on JDK 8', { version: '1.8.0_392' }, 'jdk 69'],
     ['runs on JDK 11', { version: '11.0.21' }, 'jdk 69'],
@@ -292,7 +292,7 @@ describe('an attach that would fail', () => {
     ['has no place for the buffer that is ours', { buffer: { isWritable: false } }, 'buffer 73'],
     ['has no directory that we may enter', { places: { buffer: undefined } }, 'buffer 73'],
     ['has no /tmp that it could write', { facts: { tmp: 'read-only' } }, 'attach 78'],
-  ])('%s', (_, change, expected) => {
+  ])('doctor reports one problem: %s', (_, change, expected) => {
     const problems = worries(change).filter((it) => it.startsWith('problem'))
     expect(problems).toEqual([`problem ${expected}`])
     expect(statusOf(findingsOf(evidence(change)))).toBe(Number(expected.split(' ').at(-1)))
@@ -302,7 +302,7 @@ describe('an attach that would fail', () => {
     ['-Djava.security.manager', 'java.lang.SecurityManager'],
     ['-Djava.security.manager=default', 'java.lang.SecurityManager'],
     ['-Djava.security.manager=com.foo.Own', 'com.foo.Own'],
-  ])('%s keeps jfluid out, on JDKs that have one', (option, name) => {
+  ])('%s is reported as a problem on JDKs with a security manager', (option, name) => {
     const circumstances = { options: [option] }
     const [found] = only('security manager', { version: '17.0.1', circumstances })
     expect(found).toMatchObject({ level: 'problem', exitCode: 69 })
@@ -310,12 +310,12 @@ describe('an attach that would fail', () => {
     expect(only('security manager', { version: '24', circumstances })).toEqual([])
   })
 
-  it('-Djava.security.manager=disallow does not, nor does a later option that takes it back', () => {
+  it('-Djava.security.manager=disallow is not reported, nor an option that a later one overrides', () => {
     const options = ['-Djava.security.manager', '-Djava.security.manager=disallow']
     expect(only('security manager', { version: '21', circumstances: { options } })[0].level).toBe('ok')
   })
 
-  it('each problem says what to do', () => {
+  it('each reported problem has a hint', () => {
     const all = findingsOf(
       evidence({
         client: { uid: 7, gid: 7 },
@@ -330,7 +330,7 @@ describe('an attach that would fail', () => {
   })
 })
 
-it('an agent of an earlier session is seen, also where its jar has been replaced since', () => {
+it('an earlier attach is detected, even if the agent jar has been replaced', () => {
   const told = (openFile: 'open' | 'deleted' | undefined) =>
     only('session', { circumstances: { openFile: () => openFile } })[0]
   expect(told(undefined).text).toBe('jfluid has not been attached before')
@@ -345,7 +345,7 @@ it('an agent of an earlier session is seen, also where its jar has been replaced
   expect(openAs('jfluid-agent.jar', ['/opt/my-jfluid-agent.jar', '/opt/app.jar (deleted)'])).toBe(undefined)
 })
 
-it('libraries are told by file name, also of files that have been replaced since', () => {
+it('loaded libraries are listed by file name, even if the file has been replaced', () => {
   const maps = [
     '7f00-7f01 r-xp 00000000 fe:00 1  /jdk/lib/server/libjvm.so',
     '7f02-7f03 r-xp 00000000 fe:00 2  /jdk/lib/libinstrument.so (deleted)',

@@ -23,7 +23,7 @@ function temporary(): string {
 const running = (words: readonly string[] = [], env: Record<string, string> = {}) =>
   startProcess(process.execPath, ['-e', 'process.stdin.resume()', '--', ...words], { env })
 
-describe('a path', () => {
+describe('the path of the agent jar', () => {
   it.each(['/usr/lib/node_modules/jfluid/dist/agent/a.jar', '/a+b/c@1.2~3/d-e_f/%20/#?!*$&:,/a.jar'])(
     'is plain: %s',
     (path) => expect(isPlainPath(path)).toBe(true),
@@ -38,15 +38,15 @@ describe('a path', () => {
     '/a=b/a.jar',
     '/a;b/a.jar',
     '/\n/a.jar',
-  ])('is not: %j', (path) => expect(isPlainPath(path)).toBe(false))
+  ])('is not plain: %j', (path) => expect(isPlainPath(path)).toBe(false))
 
-  it('is not if an attach command would be too long with it', () => {
+  it('is not plain if it makes the attach command too long', () => {
     expect(isPlainPath(`/${'x'.repeat(399)}`)).toBe(true)
     expect(isPlainPath(`/${'x'.repeat(400)}`)).toBe(false)
   })
 })
 
-describe('the jar to start JVMs with', () => {
+describe('the agent jar for starting JVMs', () => {
   const jarIn = (name: string) => {
     const dir = join(temporary(), name)
     mkdirSync(dir)
@@ -54,7 +54,7 @@ describe('the jar to start JVMs with', () => {
     return { path: join(dir, 'a.jar'), build: '1' }
   }
 
-  it('is the installed one where its path is plain', () => {
+  it('is the installed jar if its path is plain', () => {
     const jar = jarIn('plain')
     const started = startJar(jar)
     expect(started.path).toBe(jar.path)
@@ -62,7 +62,7 @@ describe('the jar to start JVMs with', () => {
     expect(readFileSync(jar.path, 'utf8')).toBe('the agent')
   })
 
-  it('else is a copy, which other users may read, until it is left', () => {
+  it('is otherwise a copy that other users can read, deleted after use', () => {
     const started = startJar(jarIn('Größe'))
     expect(isPlainPath(started.path)).toBe(true)
     expect(readFileSync(started.path, 'utf8')).toBe('the agent')
@@ -72,7 +72,7 @@ describe('the jar to start JVMs with', () => {
     expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
   })
 
-  it.each(['command line', 'environment'])('stays while a process has it in its %s', async (where) => {
+  it.each(['command line', 'environment'])('is kept while a process names it in its %s', async (where) => {
     const started = startJar(jarIn('Größe'))
     const option = `-javaagent:${started.path}=x`
     const other = where === 'environment' ? running([], { TOOLS: option }) : running([option])
@@ -84,7 +84,7 @@ describe('the jar to start JVMs with', () => {
     expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
   })
 
-  it('of a client that was killed stays as well, until no process names it', async () => {
+  it('left by a killed client is kept until no process names it', async () => {
     const place = temporary()
     const dead = running()
     const { pid } = dead

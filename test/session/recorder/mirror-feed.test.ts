@@ -28,7 +28,7 @@ async function feedWith(answer: (agent: Socket) => void, silentMs?: number) {
   return { feed, problem, closed }
 }
 
-it('ends with the last round, which it confirms', async () => {
+it('the feed ends after it has confirmed the last round', async () => {
   let questions = 0
   const { feed, closed } = await feedWith((agent) => {
     if (++questions === 1) agent.write(head(LAST, 0))
@@ -38,7 +38,7 @@ it('ends with the last round, which it confirms', async () => {
   expect([questions, feed.ring.age(), feed.ring.isWhole]).toEqual([2, 0, true])
 })
 
-it('takes an answer in whatever pieces it comes', async () => {
+it('the feed accepts an answer split into single bytes', async () => {
   let questions = 0
   const { closed } = await feedWith((agent) => {
     questions++
@@ -49,7 +49,7 @@ it('takes an answer in whatever pieces it comes', async () => {
   expect(questions).toBe(3)
 })
 
-it('leaves an agent of which nothing comes any more', async () => {
+it('the feed closes the connection to an agent that stops sending', async () => {
   let questions = 0
   const { feed, problem, closed } = await feedWith((agent) => {
     if (++questions < 3) agent.write(head(WHOLE, 0))
@@ -63,13 +63,13 @@ it.each([
   ['an answer that is too long', [head(MORE, 2 ** 31)]],
   ['more than was asked for', [head(LAST, 0), head(LAST, 0)]],
   ['an entry without an end', [head(LAST, 8), Buffer.alloc(8)]],
-])('leaves an agent that sends %s', async (_what, sent) => {
+])('the feed closes the connection to an agent that sends %s', async (_what, sent) => {
   const { problem, closed } = await feedWith((agent) => agent.write(Buffer.concat(sent)))
   expect(String(await problem)).toMatch(/^MalformedRound|received malformed events/)
   await closed
 })
 
-it('leaves an agent whose round has no end', async () => {
+it('the feed closes the connection to an agent that sends an endless round', async () => {
   const much = 1 << 19
   const { feed, problem, closed } = await feedWith((agent) =>
     agent.write(Buffer.concat([head(MORE, much), Buffer.alloc(much)])),

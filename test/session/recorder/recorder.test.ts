@@ -93,29 +93,26 @@ describe.each([
   const read = (events: number) =>
     until(`${events} events`, async () => (await recorder.stats()).events === events)
 
-  itMapped(
-    'tells what threads did lately and who is inside, and when methods were called first',
-    async () => {
-      const begun = performance.timeOrigin + performance.now()
-      target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 10), enterWord(WORK, 20), exitWord(WORK, 30)])
-      await read(3)
-      const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
-      assert.deepEqual(inside, [1])
-      assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
-      // The worker has taken the time of day at another moment, and the machine's clock is corrected meanwhile.
-      const NEAR_MS = 100
-      for (const at of recorder.firstCalls.values()) {
-        const now = performance.timeOrigin + performance.now()
-        assert.ok(at >= begun - NEAR_MS && at <= now + NEAR_MS, `${at - begun} ms`)
-      }
-      await until('the second is over', async () => {
-        const [thread] = (await snapshot()).threads
-        return thread?.activity?.perSecond.at(-1) === 3
-      })
-    },
-  )
+  itMapped('reports recent activity, open calls and the time of first calls', async () => {
+    const begun = performance.timeOrigin + performance.now()
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 10), enterWord(WORK, 20), exitWord(WORK, 30)])
+    await read(3)
+    const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
+    assert.deepEqual(inside, [1])
+    assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
+    // The worker has taken the time of day at another moment, and the machine's clock is corrected meanwhile.
+    const NEAR_MS = 100
+    for (const at of recorder.firstCalls.values()) {
+      const now = performance.timeOrigin + performance.now()
+      assert.ok(at >= begun - NEAR_MS && at <= now + NEAR_MS, `${at - begun} ms`)
+    }
+    await until('the second is over', async () => {
+      const [thread] = (await snapshot()).threads
+      return thread?.activity?.perSecond.at(-1) === 3
+    })
+  })
 
-  it('times calls of roots from when that was asked for, also where threads keep no trees', async () => {
+  it('times root calls from the request on, also with per-thread trees', async () => {
     recorder.timeRoots(FREE)
     await recorder.stats() // commands are taken in their order: it is asked before the first event
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10), exitWord(WORK, 40)])
@@ -125,7 +122,7 @@ describe.each([
     assert.deepEqual([rootCalls?.count, rootCalls?.total], [1, 100])
   })
 
-  it('shows what is written while it is written, under the names of the threads', async () => {
+  it('shows events while they are written, with thread names', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10)])
     await read(2)
     const open = await snapshot(names, 25)
@@ -142,22 +139,19 @@ describe.each([
     assert.equal((await recorder.stats()).mapped, noMmap === '0')
   })
 
-  itMapped(
-    'knows which methods have been called, those that are open and those before a reset too',
-    async () => {
-      const all = [MAIN, WORK, idOf('other'), 123_456]
-      assert.deepEqual(await recorder.called(all), [])
-      target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
-      await read(1)
-      assert.deepEqual(await recorder.called(all), [MAIN])
-      target.store(target.offset(0) + CHUNK_EVENTS + 16, ...enterWord(WORK, 10), ...exitWord(WORK, 40))
-      await read(3)
-      recorder.reset(50)
-      assert.deepEqual(await recorder.called(all), [MAIN, WORK])
-    },
-  )
+  itMapped('lists called methods, including open calls and calls before a reset', async () => {
+    const all = [MAIN, WORK, idOf('other'), 123_456]
+    assert.deepEqual(await recorder.called(all), [])
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
+    await read(1)
+    assert.deepEqual(await recorder.called(all), [MAIN])
+    target.store(target.offset(0) + CHUNK_EVENTS + 16, ...enterWord(WORK, 10), ...exitWord(WORK, 40))
+    await read(3)
+    recorder.reset(50)
+    assert.deepEqual(await recorder.called(all), [MAIN, WORK])
+  })
 
-  itMapped('polls less often in a session whose threads never wait, and reads all events', async () => {
+  itMapped('polls less often if threads never wait, and still reads all events', async () => {
     recorder.noThreadWaits()
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
     await read(1)
@@ -169,7 +163,7 @@ describe.each([
     await read(2)
   })
 
-  it('gives full chunks back by itself, and moves the heartbeat', async () => {
+  it('frees full chunks and advances the heartbeat', async () => {
     const calls = Array.from({ length: PER_CHUNK }, (_, i) =>
       i % 2 === 0 ? enterWord(MAIN, i) : exitWord(MAIN, i),
     )
@@ -186,14 +180,14 @@ describe.each([
     await until('the heart beats', () => target.heartbeat() > before + 3)
   })
 
-  it('signs its buffer with the thread that reads it, for the target to look at', () => {
+  it('stores the process id, thread id and start time of its reader in the buffer', () => {
     const [pid, thread, since] = target.reader()
     assert.equal(pid, process.pid)
     assert.notEqual(thread, pid) // the main thread's may be busy and the reader well
     assert.equal(parseStartTicks(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')), since)
   })
 
-  itMapped('asks for names it does not have, and has one tree for virtual threads', async () => {
+  itMapped('lists threads without names, and keeps one tree for all virtual threads', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 5)])
     target.put(1, CHUNK_BUSY, 3, 0, [
       enterWord(MAIN, 0),
@@ -211,7 +205,7 @@ describe.each([
     assert.deepEqual(await recorder.unknownThreads(), [3])
   })
 
-  itMapped('takes out pauses, tells the warm-up apart, and starts at zero again', async () => {
+  itMapped('subtracts pauses, separates the warm-up, and restarts from zero', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [
       enterWord(MAIN, 0),
       controlWord(CONTROL_ADJUST, 50_000),
@@ -230,7 +224,7 @@ describe.each([
     assert.equal(show((await snapshot()).merged), 'main 0x 0ns ( work 0x 10ns )')
   })
 
-  itMapped('tells when chunks are scarce and idle ones could be taken back', async () => {
+  itMapped('reports when chunks are scarce and idle ones can be reclaimed', async () => {
     let told = 0
     recorder.onScarce = () => told++
     for (let chunk = 0; chunk < CHUNKS; chunk++) {
@@ -244,7 +238,7 @@ describe.each([
     await until('two are free', async () => (await recorder.stats()).freeChunks === 2)
   })
 
-  itMapped('tells when the target has stopped recording by itself, once', async () => {
+  itMapped('reports once that the target has stopped recording', async () => {
     let told = 0
     recorder.onEnded = () => told++
     target.end()
@@ -255,7 +249,7 @@ describe.each([
     assert.equal(told, 1)
   })
 
-  it('finishes: reads what is left, and closes open frames', async () => {
+  it('reads the remaining events and closes open frames at the end', async () => {
     target.put(0, CHUNK_IDLE, 2, 0, [enterWord(MAIN, 0), enterWord(WORK, 10)])
     target.put(1, CHUNK_FULL, 3, 0, [enterWord(MAIN, 5)])
     await recorder.finish(100)
@@ -264,7 +258,7 @@ describe.each([
     assert.deepEqual([(await recorder.stats()).healed, (await recorder.stats()).lastTicks], [0, 10])
   })
 
-  it('ends with an error and what it had, when the buffer was overwritten; its heart stops', async () => {
+  it('ends with an error and the data so far if the buffer is corrupted, and its heartbeat stops', async () => {
     const errors: Error[] = []
     recorder.onError = (error) => errors.push(error)
     target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 8), [7, 7]])
@@ -277,7 +271,7 @@ describe.each([
     await recorder.finish()
   })
 
-  it('never blocks the main thread, however many contexts there are and snapshots of them', async () => {
+  it('never blocks the main thread with many contexts and snapshots', async () => {
     const callers = FULL ? 300 : 20 // of 1000 contexts each
     const events: [number, number][] = []
     let ticks = 0
@@ -308,7 +302,7 @@ describe.each([
   })
 })
 
-describe('a recorder of trees that threads keep', () => {
+describe('a recorder of per-thread trees', () => {
   const TREES = ringBytes(4096, CHUNKS)
   const RECORDS = TREES + BLOCK_STATES_BYTES
   let dir: string
@@ -358,7 +352,7 @@ describe('a recorder of trees that threads keep', () => {
     write(3, 2, IMPOSSIBLE, 1) // which the next round would find, in 200 ms
   }
 
-  it('whose tree was overwritten ends with what it had: the end is not refused', async () => {
+  it('keeps its data and can finish after a tree was corrupted', async () => {
     await overwritten()
     await recorder.finish()
     assert.equal(await snapshot(), 'main 3x 0ns')
@@ -366,7 +360,7 @@ describe('a recorder of trees that threads keep', () => {
     assert.equal(errors.length, 1)
   })
 
-  it('is not refused a picture or a reset either', async () => {
+  it('still accepts a snapshot and a reset after a tree was corrupted', async () => {
     await overwritten()
     assert.equal(await snapshot(), 'main 3x 0ns')
     assert.equal(errors.length, 1)
@@ -376,12 +370,12 @@ describe('a recorder of trees that threads keep', () => {
     assert.equal(errors.length, 1)
   })
 
-  it('is let go of all the same', async () => {
+  it('can be stopped after a tree was corrupted', async () => {
     await overwritten()
     await recorder.stop()
   })
 
-  it('looks at them sooner while threads wait, and not at each of their calls for help', async () => {
+  it('polls trees sooner while threads wait, but not for every request of a thread', async () => {
     write(1, 0, -1, 0)
     let looks = 0
     let called = 0
@@ -400,18 +394,18 @@ describe('a recorder of trees that threads keep', () => {
   })
 })
 
-describe('a recorder that cannot start, or has stopped', () => {
-  it('says why', async () => {
+describe('a recorder that cannot start or has stopped', () => {
+  it('reports why it cannot start', async () => {
     await assert.rejects(Recorder.start({ ring: '/nowhere/ring', workerUrl: worker }), /ENOENT/)
   })
 
-  it('has run out of memory: what helps is said, and not where Node.js noticed', () => {
+  it('reports that it ran out of memory, with a hint and without Node.js internals', () => {
     const gone = Object.assign(new Error('Worker terminated'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
     assert.equal(factsOf(gone).message, 'the recording thread ran out of memory')
     assert.match(factsOf(gone).hint, /--max-old-space-size/)
   })
 
-  it('refuses questions, and can be stopped again', async () => {
+  it('rejects requests after it has stopped, and can be stopped twice', async () => {
     const dir = mkdtempSync('/dev/shm/jfluid-recorder-')
     createRing(join(dir, 'ring'), { chunkBytes: 4096, chunkCount: 1 })
     const recorder = await Recorder.start({ ring: join(dir, 'ring'), workerUrl: worker })

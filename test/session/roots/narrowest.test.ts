@@ -46,7 +46,7 @@ const POOL =
 const PARKED = 'java.util.concurrent.ThreadPoolExecutor.getTask jdk.internal.misc.Unsafe.park'
 const SLEEP = 'java.lang.Thread.sleep'
 
-describe('of a Spring Boot service', () => {
+describe('the recommended root of a Spring Boot service', () => {
   const LOOP =
     'java.lang.Thread.run org.apache.tomcat.util.threads.TaskThread$WrappingRunnable.run org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker'
   const IDLE = `${LOOP} org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask jdk.internal.misc.Unsafe.park`
@@ -55,7 +55,7 @@ describe('of a Spring Boot service', () => {
   const SERVLET = `${SERVICE} org.springframework.web.servlet.DispatcherServlet.doDispatch org.springframework.web.method.support.InvocableHandlerMethod.doInvoke java.lang.reflect.Method.invoke`
   const CREATE = `${SERVLET} orders.ShopController.order orders.Shop$$SpringCGLIB$$0.order org.springframework.aop.framework.CglibAopProxy$DynamicAdvisedInterceptor.intercept orders.Shop.order`
 
-  it('it is the method of the application that all requests are in', () => {
+  it('is the application method that contains all requests', () => {
     const stacks: Seen = [
       ['exec-1', `${CREATE} orders.Pricing.price`, 30],
       [
@@ -68,7 +68,7 @@ describe('of a Spring Boot service', () => {
     expect(recommended(stacks, IDLE)).toBe('orders.Shop.order')
   })
 
-  it('of several controllers it is what calls all of them', () => {
+  it('is the common caller of several controllers', () => {
     const stacks: Seen = [
       ['exec-1', `${CREATE} orders.Pricing.price`, 30],
       ['exec-2', `${SERVLET} orders.ShopController.search orders.Shop.search ${SLEEP}`, 40],
@@ -85,7 +85,7 @@ describe('of a Spring Boot service', () => {
     )
   })
 
-  it('a filter of the application above all of them is not narrow', () => {
+  it('is not an application filter above all controllers', () => {
     const below = (stack: string): string =>
       stack.replace(
         'org.springframework.web.servlet',
@@ -100,7 +100,7 @@ describe('of a Spring Boot service', () => {
     )
   })
 
-  it('where the time goes outside of the controllers, it is what holds it', () => {
+  it('is the enclosing method if most time is spent outside the controllers', () => {
     const CHAIN = `${SERVICE} org.apache.catalina.core.ApplicationFilterChain.doFilter`
     const stacks: Seen = [
       [
@@ -118,7 +118,7 @@ describe('of a Spring Boot service', () => {
   })
 })
 
-it("of Keycloak's workers it is the method of the endpoint", () => {
+it('the recommended root for Keycloak is the endpoint method', () => {
   const LOOP =
     'java.lang.Thread.run io.netty.util.concurrent.FastThreadLocalRunnable.run org.jboss.threads.EnhancedQueueExecutor$ThreadBody.run'
   const TASK = `${LOOP} org.jboss.threads.EnhancedQueueExecutor$Task.doRunWith io.quarkus.vertx.core.runtime.VertxCoreRecorder$15.runWith org.jboss.resteasy.reactive.common.core.AbstractResteasyReactiveContext.run org.jboss.resteasy.reactive.server.handlers.InvocationHandler.handle org.keycloak.protocol.oidc.endpoints.TokenEndpoint$quarkusrestinvoker$processGrantRequest_6408e15340992839b66447750c221d9aaa837bd7.invoke org.keycloak.protocol.oidc.endpoints.TokenEndpoint.processGrantRequest`
@@ -143,7 +143,7 @@ it("of Keycloak's workers it is the method of the endpoint", () => {
   ).toBe('org.keycloak.protocol.oidc.endpoints.TokenEndpoint.processGrantRequest')
 })
 
-it("of Kafka's request handlers it is the method of the requests that there are", () => {
+it('the recommended root for Kafka is the method that handles the sampled requests', () => {
   const LOOP = 'java.lang.Thread.run kafka.server.KafkaRequestHandler.run'
   const IDLE = `${LOOP} kafka.network.RequestChannel.receiveRequest jdk.internal.misc.Unsafe.park`
   const PRODUCE = `${LOOP} kafka.server.KafkaApis.handle kafka.server.KafkaApis.handleProduceRequest kafka.server.ReplicaManager.handleProduceAppend`
@@ -175,15 +175,15 @@ it("of Kafka's request handlers it is the method of the requests that there are"
   expect(recommended([...produce, ...fetch], IDLE)).toBe('kafka.server.KafkaApis.handle')
 })
 
-describe('of a plain executor', () => {
-  it('it is the body of its tasks, and not what one of them calls again and again, or waits in', () => {
+describe('the recommended root of a plain executor', () => {
+  it('is the body of its tasks, not a callee that repeats or waits', () => {
     const TASK = `${POOL} java.util.concurrent.FutureTask.run shop.Main.lambda$main$0 shop.Order.process`
     expect(
       recommended([['pool-1-thread-1', `${TASK} shop.Order.pause ${SLEEP}`, 50]], `${POOL} ${PARKED}`),
     ).toBe('shop.Order.process')
   })
 
-  it('what a task calls in a loop is no task', () => {
+  it('is not a method that a task calls in a loop', () => {
     const tree = new SampledTree()
     const id = (name: string): number =>
       tree.idOf({ class: 'shop.Order', method: name, descriptor: '', loader: '' })
@@ -202,7 +202,7 @@ describe('of a plain executor', () => {
   })
 })
 
-it('of a scheduled job it is the job', () => {
+it('the recommended root of a scheduled job is the job method', () => {
   const RUN = `${POOL} java.util.concurrent.ScheduledThreadPoolExecutor$ScheduledFutureTask.run org.springframework.scheduling.support.DelegatingErrorHandlingRunnable.run org.springframework.scheduling.support.ScheduledMethodRunnable.run java.lang.reflect.Method.invoke shop.Report.nightly`
   const stacks: Seen = [
     ['scheduling-1', `${RUN} shop.Report.query org.postgresql.Driver.read`, 30],
@@ -211,7 +211,7 @@ it('of a scheduled job it is the job', () => {
   expect(recommended(stacks, `${POOL} ${PARKED}`)).toBe('shop.Report.nightly')
 })
 
-it('without a method that was seen to come and go there is none', () => {
+it('no root is recommended without a method that was seen to return', () => {
   const tree = new SampledTree()
   expect(rootCandidates(tree.snapshot(true), (id) => tree.methodNames[id]!, new Looks()).roots).toEqual([])
 })

@@ -33,8 +33,8 @@ const short = (roots: readonly { root: string }[]): string[] =>
 const WORKER =
   'java.lang.Thread.run 1x 0ns ( run 1x 2ns ( loop 1x 8ns ( task 30x 10ns ( find 20x 50ns  store 10x 30ns ) ) ) )'
 
-describe('a root', () => {
-  it('is the whole task: not what never returns, not what it calls, nothing of the JDK', () => {
+describe('a root candidate', () => {
+  it('is a whole task, not an endless loop, a callee or a JDK method', () => {
     const { roots, stays, samples } = candidatesOf({ worker: WORKER })
     expect(samples).toBe(100)
     // worth: task 0.90, find 0.50 * 0.8, store 0.30 * 0.8. `loop` was left once, as seen from `run`, by 2 samples.
@@ -42,7 +42,7 @@ describe('a root', () => {
     expect(short(stays)).toEqual(['run'])
   })
 
-  it('says what it explains, in which threads, and how far from their start', () => {
+  it('reports its share, its threads and its depth', () => {
     const { roots } = candidatesOf({ worker: WORKER, other: 'idle 5x 100ns' })
     expect(roots.find((it) => it.root === 'com.acme.App.task')).toEqual({
       root: 'com.acme.App.task',
@@ -51,32 +51,32 @@ describe('a root', () => {
     })
   })
 
-  it('counts recursion once, where it begins', () => {
+  it('counts recursion once, at the outermost call', () => {
     const { roots } = candidatesOf({
       worker: 'loop 1x 10ns ( down 9x 0ns ( down 9x 20ns ( down 9x 10ns ) ) )',
     })
     expect(roots.map((it) => [it.root, it.samples, it.seen])).toEqual([['com.acme.App.down', 30, 9]])
   })
 
-  it('is added up over threads, the busiest named first', () => {
+  it('is summed over threads, with the busiest thread first', () => {
     const { roots } = candidatesOf({ a: 'loop 1x 1ns ( task 2x 9ns )', b: 'loop 1x 1ns ( task 3x 19ns )' })
     expect(roots.map(({ share, seen, threads }) => ({ share, seen, threads }))).toEqual([
       { share: 28 / 30, seen: 5, threads: ['b', 'a'] },
     ])
   })
 
-  it('is not what explains less than a hundredth, or was seen once', () => {
+  it('needs more than 1 % of the samples and more than one sighting', () => {
     const { roots } = candidatesOf({ a: 'loop 1x 1000ns ( rare 9x 10ns  other 9x 11ns )', b: 'once 2x 1ns' })
     expect(short(roots)).toEqual(['other'])
   })
 
-  it('is a constructor by the name that --root takes', () => {
+  it('that is a constructor is named as --root accepts it', () => {
     expect(short(candidatesOf({ a: 'loop 1x 1ns ( Order.<init> 2x 9ns )' }).roots)).toEqual([
       'com.acme.Order.new',
     ])
   })
 
-  it('is no lambda object, no proxy, no class initialiser; the body of a lambda is', () => {
+  it('is not a lambda class, proxy or class initializer, but may be a lambda body', () => {
     const { roots } = candidatesOf({
       a: 'loop 1x 9ns ( a.Main$$Lambda.run 2x 9ns  a.$Proxy7.go 2x 9ns  a.Main.<clinit> 2x 9ns  a.Main.lambda$go$0 2x 9ns )',
     })
@@ -84,17 +84,17 @@ describe('a root', () => {
   })
 })
 
-describe('a method that was on the stack every time', () => {
+describe('a method that is on the stack in every sample', () => {
   const tree = 'loop 1x 0ns ( task 1x 40ns )'
   const dump = (id: number, ...frames: string[]): SeenStack[] => [{ id, frames }]
 
-  it('is no root, and the deepest of them comes first', () => {
+  it('is not a root candidate, and the deepest such method is listed first', () => {
     const { roots, stays } = candidatesOf({ a: tree })
     expect(roots).toEqual([])
     expect(short(stays)).toEqual(['task', 'loop'])
   })
 
-  it('is one if a dump shows its thread without it', () => {
+  it('is a root candidate if a thread dump shows its thread without the method', () => {
     const frames = ['com.acme.App.loop', 'java.lang.Thread.run']
     const { roots, stays } = candidatesOf({ a: tree }, [
       dump(1, ...frames),
@@ -104,25 +104,25 @@ describe('a method that was on the stack every time', () => {
     expect(short(stays)).toEqual(['loop'])
   })
 
-  it('is not if it is the dump of another thread', () => {
+  it('is not a root candidate because of the dump of another thread', () => {
     const both = ['com.acme.App.task', 'com.acme.App.loop']
     const { roots } = candidatesOf({ a: tree }, [[...dump(1, ...both), ...dump(2, 'com.acme.App.other')]])
     expect(roots).toEqual([])
   })
 
-  it('has returned if its thread has ended', () => {
+  it('counts as returned if its thread has ended', () => {
     const { roots } = candidatesOf({ a: tree }, [dump(7, 'com.acme.App.other')])
     expect(short(roots)).toEqual(['loop', 'task'])
   })
 
-  it('is told of a constructor, too', () => {
+  it('is not a root candidate if it is a constructor that never returned', () => {
     const frames = ['com.acme.Order.<init>', 'com.acme.App.loop']
     const { roots } = candidatesOf({ a: 'loop 1x 0ns ( Order.<init> 1x 9ns )' }, [dump(1, ...frames)])
     expect(roots).toEqual([])
   })
 })
 
-it('a class is of the JDK by its loader, or by its name', () => {
+it('JDK classes are recognized by class loader or name', () => {
   const of = (className: string, loader: string) =>
     isOfJdk({ class: className, loader, method: 'm', descriptor: '()V' })
   expect(of('java.util.List', '')).toBe(true)
@@ -132,7 +132,7 @@ it('a class is of the JDK by its loader, or by its name', () => {
   expect(of('sunny.Day', 'app')).toBe(false)
 })
 
-it('a stack of 100,000 frames is no trouble, nor a tree as wide', () => {
+it('a stack 100,000 frames deep and a tree 100,000 nodes wide are processed', () => {
   const nameOf = (id: number): MethodName => ({
     class: 'com.acme.App',
     method: `m${id}`,

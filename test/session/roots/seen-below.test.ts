@@ -31,7 +31,7 @@ function below(stacks: readonly (readonly [stack: string, times: number])[], roo
 
 const of = (seen: readonly Seen[], className: string) => seen.find((it) => it.className === className)
 
-describe('methods below a root that is picked', () => {
+describe('methods below a selected root', () => {
   const stacks = [
     [`${ROOT} com.acme.Prices.sum`, 30],
     [`${ROOT} com.acme.Prices.sum com.acme.Tax.of`, 10],
@@ -40,7 +40,7 @@ describe('methods below a root that is picked', () => {
     [`${LOOP} com.acme.Report.print com.acme.Prices.sum`, 100],
   ] as const
 
-  it('have shares of its samples, and none of what others call', () => {
+  it('have shares of the samples of the root and exclude samples of other callers', () => {
     const seen = below(stacks, 'com.acme.Shop.order')
     expect(seen.map((it) => [it.className, it.share])).toEqual([
       ['lib.Driver', 0.5],
@@ -56,7 +56,7 @@ describe('methods below a root that is picked', () => {
     expect(of(seen, 'lib.Driver')).toMatchObject({ self: 0, owner: 'library', computing: 0 })
   })
 
-  it('are chosen as those of a session are: no library that computes, nothing that waits in the JDK', () => {
+  it('are chosen as in a session, without computing libraries and waiting JDK methods', () => {
     expect([...chooseMethods(below(stacks, 'com.acme.Shop.order')).keys()]).toEqual([
       'com.acme.Prices',
       'com.acme.Tax',
@@ -64,17 +64,17 @@ describe('methods below a root that is picked', () => {
     expect(of(below(stacks, 'com.acme.Shop.order'), 'lib.Hash')?.computing).toBe(0.1)
   })
 
-  it('count once where the root calls itself', () => {
+  it('are counted once if the root is recursive', () => {
     const again = `${ROOT} com.acme.Prices.sum com.acme.Shop.order com.acme.Prices.sum`
     const seen = below([[again, 40]], 'com.acme.Shop.order')
     expect(seen.map((it) => [it.className, it.share])).toEqual([['com.acme.Prices', 1]])
   })
 
-  it('are those of a root that is typed in part', () => {
+  it('are found for an abbreviated root name', () => {
     expect(below(stacks, 'Shop.order')).toEqual(below(stacks, 'com.acme.Shop.order'))
   })
 
-  it('are none while samples are too few, as in a session', () => {
+  it('are empty if the root has too few samples', () => {
     const few = [[`${ROOT} com.acme.Prices.sum`, 39]] as const
     expect(below(few, 'com.acme.Shop.order')).toEqual([])
     expect(below(few, 'com.acme.Shop.order', 15_000)).toHaveLength(1)
@@ -83,12 +83,12 @@ describe('methods below a root that is picked', () => {
     expect(below(enough, 'com.acme.Shop.order', 3_000)).toEqual([])
   })
 
-  it('are none of a root that no sample has seen', () => {
+  it('are empty for a root without samples', () => {
     expect(below(stacks, 'com.acme.Shop.close')).toEqual([])
   })
 })
 
-it('samples of one long call say nothing of others', () => {
+it('samples of one long call give no shares for other calls', () => {
   const tree = new SampledTree()
   const ids = ['com.acme.Shop.order', 'com.acme.Prices.sum'].map((frame) => {
     const dot = frame.lastIndexOf('.')

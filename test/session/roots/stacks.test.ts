@@ -10,10 +10,10 @@ const stack = (name: string, ...frames: string[]) => ({
   }),
 })
 
-describe('roots that are running when we come', () => {
+describe('roots that run during the attach', () => {
   const isJdk = (name: string) => name.startsWith('java.')
 
-  it('are found with their thread and the callees that would do as roots', () => {
+  it('are found with their thread and callees that are possible roots', () => {
     const stacks = [
       stack('idle', 'java.lang.Object.wait', 'app.Pool.take'),
       stack(
@@ -35,7 +35,7 @@ describe('roots that are running when we come', () => {
     )
   })
 
-  it('are not reported when no stack has them', () => {
+  it('are not reported if no stack contains them', () => {
     expect(
       rootsOnStacks([stack('t', 'app.Main.main')], [{ class: 'app.Main', method: 'run' }], isJdk),
     ).toEqual([])

@@ -120,7 +120,7 @@ describe('a thread that waits for work', () => {
       `${CONDITION} kafka.server.BrokerServer.awaitShutdown kafka.server.A.a kafka.server.B.b scala.Option.foreach kafka.server.KafkaRaftServer.awaitShutdown kafka.Kafka$.main kafka.Kafka.main`,
     ],
     ['a carrier', 'CARRYING', 'jdk.internal.vm.Continuation.run java.lang.VirtualThread.runContinuation'],
-  ])('%s', (_, state, stack) => {
+  ])('is idle: %s', (_, state, stack) => {
     expect(isIdle({ state, frames: frames(stack) })).toBe(true)
   })
 })
@@ -154,11 +154,11 @@ describe('a thread that waits inside a task', () => {
       `${PARK} java.util.concurrent.CompletableFuture.get shop.Remote.call shop.Job.run java.lang.Thread.run`,
     ],
     ['for a task of another pool', 'WAITING', `${PARK} java.util.concurrent.FutureTask.get ${TASK}`],
-  ])('%s', (_, state, stack) => {
+  ])('is not idle: %s', (_, state, stack) => {
     expect(isIdle({ state, frames: frames(stack) })).toBe(false)
   })
 
-  it('is one that runs, wherever it is', () => {
+  it('in state RUNNABLE is never idle', () => {
     expect(isIdle({ state: 'RUNNABLE', frames: frames(`shop.Stock.count ${TASK}`) })).toBe(false)
     expect(isIdle({ state: 'RUNNABLE', frames: ['java.util.HashMap.get', 'java.lang.Thread.run'] })).toBe(
       false,
@@ -166,8 +166,8 @@ describe('a thread that waits inside a task', () => {
   })
 })
 
-describe('dumps of threads', () => {
-  it('take at most a hundredth of the time, by the median of what they cost', () => {
+describe('thread dumps', () => {
+  it('take at most 1 % of the time, based on their median cost', () => {
     expect(dueAfter(10, [1.2, 1.5, 60])).toBeCloseTo(150)
     expect(dueAfter(10, [0.05])).toBe(10)
     expect(dueAfter(10, [])).toBe(10)

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { isLeftover, recordingName } from '../../../src/session/sampling/recording-names.ts'
 
-it('a recording whose client has gone is left over, and so is an earlier one of our own; others are not ours to end', () => {
+it('a recording of an ended client or of this process is a leftover, and one of another process is not', () => {
   const ours = recordingName()
   expect(recordingName()).not.toBe(ours)
   expect(isLeftover(ours)).toBe(true)

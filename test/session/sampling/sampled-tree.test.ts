@@ -33,8 +33,8 @@ function shown(tree: SampledTree): string[] {
   })
 }
 
-describe('samples of what is inside of roots', () => {
-  it('are kept from the outermost root on, and the others counted', () => {
+describe('samples inside roots', () => {
+  it('are kept from the outermost root down, and other samples are counted', () => {
     const tree = treeOf(
       ['A.serve'],
       'M.main A.serve A.work A.serve',
@@ -48,12 +48,12 @@ describe('samples of what is inside of roots', () => {
     expect(tree).toMatchObject({ samples: 0, outside: 0 })
   })
 
-  it('tell a thread that has left and come again as a call more', () => {
+  it('count a new call after the thread was seen outside the root', () => {
     const tree = treeOf(['A.serve'], 'M.main A.serve', 'M.main A.serve', 'M.main B.other', 'M.main A.serve')
     expect([...tree.snapshot(false).merged.metrics.calls!]).toEqual([2])
   })
 
-  it('leave out where a thread waits for work, which ends its calls', () => {
+  it('exclude a thread that waits for work, which ends its calls', () => {
     const tree = treeOf(['A.serve'], 'M.main A.serve')
     const ids = ['M.main', 'M.take'].map((it) => {
       const [className, method] = it.split('.')
@@ -69,13 +69,13 @@ describe('samples of what is inside of roots', () => {
     expect(tree).toMatchObject({ samples: 2, outside: 0 })
   })
 
-  it('of several roots are below whichever is outermost; one that was not seen is called as it was written', () => {
+  it('of several roots start at the outermost root, and unseen roots keep their given name', () => {
     const tree = treeOf(['A.serve', 'C.run', 'D.never'], 'C.run A.serve', 'A.serve C.run')
     expect(shown(tree).toSorted()).toEqual(['  run 1', '  serve 1', 'run 1', 'serve 1'])
     expect(tree.rootNames.toSorted()).toEqual(['A.serve', 'C.run', 'D.never'])
   })
 
-  it('with wildcards are nothing of the JDK, nor of hidden classes; named ones are', () => {
+  it('for a wildcard root exclude JDK and hidden classes, which an exact root includes', () => {
     const stack = 'java.lang.Thread.run com.acme.App$$Lambda.run com.acme.Task.run com.acme.Task.work'
     expect(shown(treeOf(['*.run'], stack))).toEqual(['run 1', '  work 1'])
     expect(shown(treeOf(['java.lang.Thread.run'], stack))).toEqual([
@@ -86,7 +86,7 @@ describe('samples of what is inside of roots', () => {
     ])
   })
 
-  it('with wildcards are of classes by their loaders, where these are told, and no lambda of any JDK', () => {
+  it('for a wildcard root exclude classes by their loader, and lambdas', () => {
     const tree = new SampledTree([parseRoot('**.service')])
     const id = (owner: string, loader: string) =>
       tree.idOf({ class: owner, method: 'service', descriptor: '()V', loader })
@@ -100,7 +100,7 @@ describe('samples of what is inside of roots', () => {
     expect(shown(tree)).toEqual(['service 1'])
   })
 
-  it('need no frames above the root: a stack cut above it is whole', () => {
+  it('are complete if the stack is truncated above the root', () => {
     const tree = new SampledTree([parseRoot('A.serve')])
     const [cut, serve] = [
       tree.truncation,
