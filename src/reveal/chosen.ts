@@ -1,5 +1,5 @@
-// What a user names while a session runs: a method, a class, or the classes of packages. It is read as --root reads methods, and
-// --include classes.
+// Targets named by the user during a session: a method, a class, or the classes of packages. Methods have the syntax of --root,
+// classes the syntax of --include.
 
 import type { MethodTarget } from './method-ids.ts'
 import {
@@ -14,18 +14,18 @@ import {
 } from './patterns.ts'
 
 export interface Chosen {
-  /** As it was typed, without blanks around it. */
+  /** Text as typed, trimmed. */
   readonly text: string
-  /** One of the two. */
+  /** Exactly one of the two is set. */
   readonly classes?: ClassPattern
   readonly method?: RootPattern
 }
 
-/** Names of a method; internal that of the class. */
+/** Names of a method; the class name is internal. */
 export type Named = Pick<MethodTarget, 'className' | 'name' | 'descriptor'>
 
 /**
- * A class that is there is meant before a method of another.
+ * A loaded class takes precedence over a method of another class.
  *
  * @throws BadPattern
  */
@@ -47,7 +47,7 @@ export function isChosen(chosen: Chosen, { className, name, descriptor }: Named)
   return chosen.method === undefined || matchesMethod(chosen.method, name, descriptor)
 }
 
-/** Whether methods of this class may be among them. */
+/** Returns whether methods of this class may match. */
 export function touches({ classes, method }: Chosen, className: string): boolean {
   if (classes !== undefined) return matchesClass(classes, className)
   return method !== undefined && rootRank(method, className) !== RANK_NONE

@@ -1,4 +1,4 @@
-// Which classes are loaded, and what of them may be instrumented.
+// The loaded classes, and the filters for instrumentation.
 
 import { CLASS_JDK, CLASS_UNMODIFIABLE, type ClassInfo } from '../base/class-info.ts'
 import { ACC_ABSTRACT } from '../classfile/access.ts'
@@ -12,28 +12,28 @@ import { type Mirror, Mirrors, type RevealPort } from './mirror.ts'
 import { type ClassPattern, matchesClass } from './patterns.ts'
 
 export interface ClassOptions {
-  /** If there are any, only classes that match one are included. */
+  /** If not empty, only classes that match one of these are included. */
   readonly include: readonly ClassPattern[]
   readonly exclude: readonly ClassPattern[]
-  /** Include the JDK's classes. */
+  /** Whether JDK classes are included. */
   readonly jdk: boolean
-  /** Intrinsics to take all the same, as "java/lang/Foo.bar()V". */
+  /** Intrinsics to instrument nevertheless, as "java/lang/Foo.bar()V". */
   readonly intrinsics?: ReadonlySet<string>
 }
 
-/** A class in the load hook. `flags` as in ClassInfo, if the agent can tell already. */
+/** A class in the load hook. `flags` as in ClassInfo, if known to the agent. */
 export interface LoadingClass extends Pick<ClassInfo, 'id' | 'name' | 'loader'> {
   readonly flags?: number
 }
 
-/** Classes that what is to be added names, or in which there is a method of that name. */
+/** Classes named by the user for inclusion, or classes with a method of that name. */
 export interface LookedUp {
   readonly classes: number
-  /** Of these, the ones that the filters leave out, */
+  /** Among these, classes excluded by the filters, */
   readonly out: number
-  /** of these, the ones that may be instrumented, */
+  /** among those, classes that may be instrumented, */
   readonly usable: number
-  /** and those of the JDK. */
+  /** and JDK classes. */
   readonly jdk: number
 }
 
@@ -42,7 +42,7 @@ export type MethodFilter = (className: string, name: string, descriptor: string)
 
 const EVERY: MethodFilter = () => true
 const PROXY = /\$Proxy\d+$/
-/** Of those that are looked into until one has such a method, so many in a step. */
+/** Number of classes searched per step for such a method. */
 const CLASSES_A_STEP = 250
 
 export class Classes {
@@ -52,7 +52,7 @@ export class Classes {
   readonly filters: Filters
   readonly #jdkPackages = new Set<string>()
 
-  /** @param jdkIsReadInPart  told when a class is left out of the JDK, of which others are read */
+  /** @param jdkIsReadInPart  called when a JDK class is excluded while others are read */
   constructor(
     private readonly options: ClassOptions,
     port: RevealPort,
@@ -63,21 +63,21 @@ export class Classes {
     this.filters = new Filters(options.include, options.exclude, options.jdk)
   }
 
-  /** @returns new ones, and those whose supertypes have changed */
+  /** @returns new nodes, and nodes whose supertypes have changed */
   add(infos: readonly ClassInfo[]): ClassNode[] {
     const touched = this.hierarchy.add(infos)
-    // A hidden class follows its nest host, which may come later in the same list.
+    // A hidden class follows its nest host, which may be later in the same list.
     for (const info of infos) {
       const node = this.hierarchy.node(info.id)
       this.#decide(node)
-      // The proxy of an interface that is not public lies in the interface's package.
+      // The proxy of a non-public interface is in the interface's package.
       if (isJdk(node) && !PROXY.test(node.name)) this.#jdkPackages.add(packageOf(node))
     }
     this.linker.forget()
     return touched
   }
 
-  /** @returns the class, and others that waited for it as a supertype */
+  /** @returns the class, and classes that waited for it as a supertype */
   loading(
     info: LoadingClass,
     bytes: Uint8Array,
@@ -91,7 +91,7 @@ export class Classes {
     return { node, waiters, mirror }
   }
 
-  /** The hook may not know where a class comes from. A package belongs to one module of a loader. */
+  /** The hook may not know the origin of a class. A package belongs to one module of a loader. */
   #guessFlags(info: LoadingClass): number {
     const known = this.#jdkPackages.has(packageOf(info))
     return known || /^(?:java|jdk|sun)\//.test(info.name) ? CLASS_JDK : 0
@@ -110,9 +110,9 @@ export class Classes {
   }
 
   /**
-   * These and no others are added by hand.
+   * Sets the targets included by hand.
    *
-   * @returns classes that are included because of it, and were not, or not for all of that
+   * @returns classes that are now included, or included to a larger extent
    */
   include(added: readonly Chosen[]): ClassNode[] {
     const before = this.filters.added
@@ -138,7 +138,7 @@ export class Classes {
     if (this.options.jdk && isJdk(node) && isOrdinary(node) && !node.followed) this.jdkIsReadInPart()
   }
 
-  /** Whether the filters and what is added by hand include a method. Of a class that has gone, they do. */
+  /** Returns whether the filters and manual inclusions include a method. True for an unloaded class. */
   isIncluded({ classId, ...method }: Named & { readonly classId: number }): boolean {
     const node = this.hierarchy.get(classId)
     return node === undefined || this.includes(node, method)
@@ -153,7 +153,7 @@ export class Classes {
     return method.intrinsic && intrinsics?.has(`${node.name}.${method.name}${method.descriptor}`) !== true
   }
 
-  /** Whether it could be a root. */
+  /** Returns whether the method could be a root. */
   isUsable(ref: MethodRef): boolean {
     const { node, method } = ref
     return (
@@ -165,19 +165,19 @@ export class Classes {
     )
   }
 
-  /** The method of an id, unless its class is gone. */
+  /** Returns the method of an id, unless its class is unloaded. */
   refOf({ classId, methodIndex }: Pick<MethodTarget, 'classId' | 'methodIndex'>): MethodRef | null {
     const node = this.hierarchy.get(classId)
     const method = this.mirrors.get(classId)?.methods[methodIndex]
     return node && method ? { node, method } : null
   }
 
-  /** Neither hidden ones nor ours. */
+  /** Returns whether the class is neither hidden nor jfluid's. */
   ordinary(): ClassNode[] {
     return [...this.hierarchy.nodes()].filter(isOrdinary)
   }
 
-  /** What there is of what somebody wants to add. Takes nothing. */
+  /** Returns the loaded targets for an inclusion by the user. Instruments nothing. */
   async lookUp(chosen: Chosen): Promise<LookedUp> {
     let nodes = this.ordinary().filter((it) => touches(chosen, it.name))
     if (chosen.method !== undefined) {
@@ -195,9 +195,9 @@ export class Classes {
   }
 
   /**
-   * Whether a class has a method that is chosen, may have probes, and that the filter names. Takes nothing.
+   * Returns whether a class has a chosen method that may have probes and that the filter names. Instruments nothing.
    *
-   * @param among  in classes of which one of these may be a part
+   * @param among  limits the search to these classes
    */
   async hasUsable(chosen: Chosen, among: readonly Chosen[], filter: MethodFilter): Promise<boolean> {
     const nodes = this.ordinary().filter(
@@ -213,7 +213,7 @@ export class Classes {
     return false
   }
 
-  /** Its table must be there. */
+  /** The class's method table must be available. */
   #hasUsable(node: ClassNode, chosen: Chosen, filter: MethodFilter): boolean {
     return this.linker
       .methodsOf(node)
@@ -225,19 +225,19 @@ export class Classes {
       )
   }
 
-  /** Whether a class matches. */
+  /** Returns whether a class matches. */
   has(pattern: ClassPattern): boolean {
     for (const { name } of this.hierarchy.nodes()) if (matchesClass(pattern, name)) return true
     return false
   }
 
-  /** Whether a class has the members of another one. False if one is not known. */
+  /** Returns whether a class is a subtype of another one. False if either is unknown. */
   inherits(classId: number, fromId: number): boolean {
     const node = this.hierarchy.get(classId)
     return node !== undefined && this.hierarchy.ancestors(node).some((it) => it.id === fromId)
   }
 
-  /** How many methods of a class have that name, abstract ones excluded; undefined if its methods are not known. */
+  /** Returns the number of non-abstract methods with that name in a class; undefined if its methods are unknown. */
   countNamed(classId: number, name: string): number | undefined {
     return this.mirrors
       .get(classId)

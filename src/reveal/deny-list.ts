@@ -1,16 +1,16 @@
-// What is never instrumented, whatever the user includes, and why. Published: the profile lists each
-// of these it met, with the reason given here.
+// Classes and methods that are never instrumented, for any filter, with the reasons. The profile lists each
+// of these that it met, with its reason.
 
 interface Rule {
   readonly classes: RegExp
-  /** Only these methods; null for all of the class. */
+  /** Denied methods; null for the whole class. */
   readonly methods: ReadonlySet<string> | null
   readonly reason: string
 }
 
 /**
- * @param classes  internal names, separated by blanks; `*` stands for any rest
- * @param methods  only these of them
+ * @param classes  internal names, separated by blanks; `*` matches any suffix
+ * @param methods  only these methods of the classes
  */
 function rules(reason: string, classes: string, methods?: string): Rule[] {
   return classes.split(/\s+/).map((it) => ({
@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
     java/util/concurrent/locks/LockSupport jdk/internal/vm/*`,
   ),
   ...rules(RUNTIME, 'jdk/internal/misc/Unsafe jdk/internal/misc/VM sun/misc/Unsafe'),
-  // A thread that comes into the graph for the first time would come in again, and again.
+  // A thread that enters a root for the first time would call this again, recursively.
   ...rules(RUNTIME, 'java/lang/ref/WeakReference', '<init>'),
   ...rules(
     'reference handling inside the JVM',
@@ -53,13 +53,13 @@ const RULES: readonly Rule[] = [
   ...rules('flight recorder internals: probes use its clock', 'jdk/jfr/internal/*'),
 ]
 
-/** Why no method of the class is ever instrumented, or null. */
+/** Returns why no method of the class is ever instrumented, or null. */
 export function deniedClass(className: string): string | null {
   if (!/^(?:java|jdk|sun)\//.test(className)) return null
   return RULES.find((it) => it.methods === null && it.classes.test(className))?.reason ?? null
 }
 
-/** Why this method of a class that is not denied is never instrumented, or null. */
+/** Returns why this method of an allowed class is never instrumented, or null. */
 export function deniedMethod(className: string, method: string): string | null {
   if (!className.startsWith('java/')) return null
   return RULES.find((it) => it.methods?.has(method) && it.classes.test(className))?.reason ?? null

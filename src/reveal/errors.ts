@@ -1,10 +1,10 @@
-// Errors of revelation: what a user can mistype in a root or a filter.
+// Errors of revelation: wrong roots and filters.
 
 import { EX_NOCODE, EX_NOROOT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError, UsageError } from '../base/errors.ts'
 import { isOtherAgents, isTemporary } from '../base/refusal.ts'
 import type { RootOption } from './patterns.ts'
 
-/** A `--root`, `--include` or `--exclude` that cannot be read. */
+/** A malformed `--root`, `--include` or `--exclude`. */
 export class BadPattern extends UsageError {
   static sample = () => new BadPattern('--root', 'place', 'it has no class', "Write it as 'Class.method'.")
   readonly hint: string
@@ -14,7 +14,7 @@ export class BadPattern extends UsageError {
   }
 }
 
-/** The root's class is loaded, but none of the classes it names has such a method. */
+/** The root's class is loaded, but no class of that name has such a method. */
 export class RootNotFound extends JfluidError {
   static sample = () =>
     new RootNotFound(
@@ -28,9 +28,9 @@ export class RootNotFound extends JfluidError {
   readonly reason: string
   constructor(
     root: string,
-    /** Dotted names of the loaded classes that were searched. */
+    /** Dotted names of the searched loaded classes. */
     searched: readonly string[],
-    /** Complete roots that would do, closest first. */
+    /** Complete roots to suggest, closest first. */
     readonly suggestions: readonly string[],
     option: RootOption = 'root',
   ) {
@@ -44,15 +44,15 @@ export class RootNotFound extends JfluidError {
   }
 }
 
-/** Why no class that a root names will do. */
+/** Why no class named by a root is suitable. */
 export type RootProblem = RootNotFound | AbstractOrNativeRoot | RootNeverInstrumented | RootRefused
 
-/** An error as a warning: the message, and what to do. */
+/** Formats an error as a warning: message and hint. */
 export function inOneLine({ message, hint }: RootProblem): string {
   return `${message}. ${hint}`
 }
 
-/** Every method the root names is abstract or native: there is no bytecode to instrument. */
+/** Every method named by the root is abstract or native: it has no bytecode to instrument. */
 export class AbstractOrNativeRoot extends JfluidError {
   static sample = () => [
     new AbstractOrNativeRoot('Store.put', 'abstract', ['com.acme.shop.DiskStore.put']),
@@ -64,7 +64,7 @@ export class AbstractOrNativeRoot extends JfluidError {
   constructor(
     root: string,
     readonly kind: 'abstract' | 'native',
-    /** For an abstract root the methods that implement it, as roots; for a native one nothing. */
+    /** For an abstract root the implementing methods, as roots; for a native one empty. */
     readonly implementations: readonly string[],
     option: RootOption = 'root',
   ) {
@@ -79,7 +79,7 @@ export class AbstractOrNativeRoot extends JfluidError {
   }
 }
 
-/** Every method the root names is one that is left as it is: an intrinsic, or what the probes run on. */
+/** Every method named by the root is excluded from instrumentation: an intrinsic, or a method that the probes use. */
 export class RootNeverInstrumented extends JfluidError {
   static sample = () => new RootNeverInstrumented('java.lang.Math.max')
   readonly exitCode = EX_NOCODE
@@ -90,7 +90,7 @@ export class RootNeverInstrumented extends JfluidError {
   }
 }
 
-/** The root was to have probes, and has none: the JVM does not take them, or nothing can be made of its code. */
+/** The root has no probes: the JVM refuses them, or its code cannot be instrumented. */
 export class RootRefused extends JfluidError {
   static sample = () =>
     new RootRefused(
@@ -100,7 +100,7 @@ export class RootRefused extends JfluidError {
   readonly exitCode: number
   readonly hint: string
   readonly reason: string
-  /** @param methods  what the root means, each with why it has no probes */
+  /** @param methods  methods named by the root, each with the reason */
   constructor(root: string, methods: ReadonlyMap<string, string>, option: RootOption = 'root') {
     const [[name, why] = ['', ''], ...others] = methods
     const more = others.length === 0 ? '' : ` (and ${others.length} more of its methods)`
@@ -117,7 +117,7 @@ export class RootRefused extends JfluidError {
   }
 }
 
-/** Roots are changed while a session runs, and no loaded class has such a name: there is nothing to change to. */
+/** During a session, no loaded class has the name of the new root. */
 export class RootNotLoaded extends JfluidError {
   static sample = () => new RootNotLoaded('OrderServise.place', ['com.acme.shop.OrderService.place'])
   readonly exitCode = EX_NOROOT

@@ -1,5 +1,5 @@
-// Which classes may be instrumented: --include, --exclude, --jdk, the deny-list, the classes that no filter can bring in, and
-// what is added by hand while a session runs.
+// Decides which classes may be instrumented: --include, --exclude, --jdk, the deny-list, classes that no filter can include, and
+// inclusions by hand during a session.
 
 import { CLASS_OURS } from '../base/class-info.ts'
 import { type Chosen, isChosen, touches } from './chosen.ts'
@@ -10,7 +10,7 @@ import { type ClassPattern, matchesClass } from './patterns.ts'
 export interface FilterReport {
   readonly option: 'include' | 'exclude'
   readonly text: string
-  /** Classes it matched, JDK classes only if those are included at all. */
+  /** Number of classes it matched; JDK classes count only if the JDK is included. */
   readonly classes: number
 }
 
@@ -29,27 +29,27 @@ export class Filters {
     this.#exclude = exclude.map((pattern) => ({ pattern, classes: new Set() }))
   }
 
-  /** A root's own class is included whatever the patterns say; of a JDK class only the root is. */
+  /** A root's own class is included for any patterns; of a JDK class only the root. */
   addRootClass(node: ClassNode): void {
     this.#rootClasses.add(node.id)
   }
 
-  /** In whatever the patterns say. */
+  /** Includes a class for any patterns. */
   get added(): readonly Chosen[] {
     return this.#added
   }
 
-  /** These and no others are added by hand. */
+  /** Sets the targets included by hand. */
   add(added: readonly Chosen[]): void {
     this.#added = added
   }
 
-  /** Only what has been added by hand brings it in. */
+  /** Returns whether the class is included by hand only. */
   isAdded(node: ClassNode): boolean {
     return this.#added.length > 0 && this.#isTouched(node) && !this.#asked(node)
   }
 
-  /** Of a class that only what has been added brings in. */
+  /** Returns whether the method of a class included by hand is included. */
   isMethodAdded(className: string, name: string, descriptor: string): boolean {
     return this.#added.some((it) => isChosen(it, { className, name, descriptor }))
   }
@@ -63,14 +63,14 @@ export class Filters {
   }
 
   /**
-   * Its calls are followed: it is included, or code of the application that was left out, or would be included but for
+   * Returns whether calls of the class are followed: it is included, or excluded application code, or excluded only by
    * the deny-list.
    */
   follows(node: ClassNode, hierarchy: Hierarchy): boolean {
     return withHost(node, hierarchy, (it) => !isJdk(it) || this.#wanted(it))
   }
 
-  /** What the user asked for, before the deny-list. */
+  /** Returns whether the user's filters include the class, before the deny-list. */
   #wanted(node: ClassNode): boolean {
     return this.#asked(node) || this.#isTouched(node)
   }
@@ -78,7 +78,7 @@ export class Filters {
   #asked(node: ClassNode): boolean {
     const jdk = isJdk(node)
     if (jdk && !this.jdk) return false
-    // Every pattern is tried, so that each can say what it matched.
+    // Tries every pattern, so that each counts its matches.
     const excluded = countMatches(this.#exclude, node)
     const included = countMatches(this.#include, node)
     if (!jdk && this.#rootClasses.has(node.id)) return true
@@ -92,7 +92,7 @@ export class Filters {
   }
 }
 
-/** Never for a class of ours. A hidden class goes with its nest host. */
+/** Returns whether a class can be included at all. Never for a jfluid class. A hidden class follows its nest host. */
 function withHost(node: ClassNode, hierarchy: Hierarchy, decide: (node: ClassNode) => boolean): boolean {
   if ((node.flags & CLASS_OURS) !== 0) return false
   if (!isHidden(node) || node.nestHost === 0 || node.nestHost === node.id) return decide(node)

@@ -1,9 +1,9 @@
-// The loaded class hierarchy, by id: who extends and implements whom, and whom a name means.
+// The loaded class hierarchy, by id: supertypes and subtypes, and resolution of names.
 //
-// Two classes may share a name in two loaders, and a class in the load hook has supertypes that are
-// not loaded yet. So supertypes are ids where known, and names (`missing`) where not; a name that
-// appears later is linked then, and the classes that waited for it are reported to be looked at
-// again. The agent does not tell which loader is whose parent: see `resolve`.
+// Two classes may share a name in two loaders, and a class in the load hook may have supertypes that are
+// not loaded yet. So supertypes are ids if known, and names (`missing`) otherwise. When a class with such a name
+// appears, it is linked, and the classes that waited for it are returned, to be processed
+// again. The agent does not report parent loaders: see `resolve`.
 
 import { addTo } from '../base/arrays.ts'
 import {
@@ -18,26 +18,26 @@ import { ACC_INTERFACE } from '../classfile/access.ts'
 export class ClassNode {
   access = 0
   flags = 0
-  /** Id of the nest host of a hidden class, else 0. */
+  /** Id of the nest host of a hidden class, otherwise 0. */
   nestHost = 0
-  /** Superclass: one id. Several only while the class is being loaded and its name is ambiguous. */
+  /** Superclass: one id. Several only while the class is being loaded and the name is ambiguous. */
   supers: readonly number[] = []
   interfaces: readonly number[] = []
-  /** Names of supertypes that no class is known for yet. */
+  /** Names of supertypes without a known class. */
   missing: readonly string[] = []
-  /** Name of the superclass if it is among `missing`. */
+  /** Name of the superclass if it is in `missing`. */
   missingSuper: string | null = null
   /** Direct subclasses and implementors. */
   readonly subtypes = new Set<number>()
-  /** It came through the load hook, so its `<clinit>` has not run before we saw it. */
+  /** Whether the class came through the load hook, so that its `<clinit>` had not run before. */
   hooked = false
-  /** Known from ClassInfo: the JVM has defined it. */
+  /** Whether the class is known from ClassInfo: the JVM has defined it. */
   defined = false
-  /** Methods of it may be instrumented. Set by the owner of the filters. */
+  /** Whether its methods may be instrumented. Set by the owner of the filters. */
   included = false
-  /** It is, only by what the user has added while the session runs; perhaps not all of its methods. */
+  /** Whether it is included only by hand during the session, possibly only some of its methods. */
   added = false
-  /** Its bytecode is read for what it calls: it is included, or application code that is left out. */
+  /** Whether its calls are analysed: it is included, or excluded application code. */
   followed = false
 
   constructor(
@@ -74,7 +74,7 @@ export class Hierarchy {
   /**
    * Adds or updates defined classes.
    *
-   * @returns new nodes, and old ones whose supertypes have changed
+   * @returns new nodes, and nodes whose supertypes have changed
    */
   add(infos: readonly ClassInfo[]): ClassNode[] {
     const touched = new Set<ClassNode>()
@@ -97,7 +97,7 @@ export class Hierarchy {
         sameIds(node.supers, supers) &&
         sameIds(node.interfaces, info.interfaceIds)
       if (same) continue
-      // A row may name no superclass yet although the load hook did.
+      // A row may not have a superclass yet although the load hook had.
       if (info.superId === 0 && !isInterface(node) && (node.supers.length > 0 || node.missingSuper !== null))
         continue
       this.#unlink(node)
@@ -113,9 +113,9 @@ export class Hierarchy {
   }
 
   /**
-   * Adds a class that is being loaded, from the names in its bytes.
+   * Adds a class that is being loaded, by the names in its bytes.
    *
-   * @returns the node, and the classes that waited for it as a supertype
+   * @returns the node, and classes that waited for it as a supertype
    */
   loading(
     id: number,
@@ -133,13 +133,13 @@ export class Hierarchy {
       const missing: string[] = []
       const find = (wanted: string): number[] => {
         const found = this.resolve(wanted, loader).filter((it) => it !== node)
-        // A class of that name in another loader may be meant, or this loader may be about to define
-        // its own: until the row comes, both are possible.
+        // The name may mean a class in another loader, or this loader may be about to define
+        // its own: until the row arrives, both are possible.
         const sure = found.some((it) => it.loader === loader || isJdk(it))
         if (!sure) missing.push(wanted)
         return found.map((it) => it.id)
       }
-      // The superclass of an interface is Object by name only; rows do not give it either.
+      // The superclass of an interface is Object by name only; rows have none either.
       node.supers = file.superName === null || isInterface(node) ? [] : find(file.superName)
       node.missingSuper = missing[0] ?? null
       node.interfaces = file.interfaces.flatMap(find)
@@ -151,20 +151,20 @@ export class Hierarchy {
   }
 
   /**
-   * The classes a name in code of `loader` can mean: the loader's own class if it defines one (a
-   * loader resolves a name it has defined to that class), else every class of that name.
+   * Returns the classes that a name in code of `loader` can mean: the loader's own class if it defines one (a
+   * loader resolves such a name to it), otherwise every class of that name.
    */
   resolve(name: string, loader: number): readonly ClassNode[] {
     const all = this.#byName.get(name)
     if (all === undefined) return []
     const own = all.filter((it) => it.loader === loader)
     if (own.length > 0) return own
-    // Of the bootstrap loader's names nobody else's copy is seen: everyone delegates to it first.
+    // A name of the bootstrap loader means its class only: every loader delegates to it first.
     const bootstrap = all.filter((it) => it.loader === 0)
     return isJdk(bootstrap[0]) ? bootstrap : all
   }
 
-  /** Every known proper supertype, nearest superclasses first, each once. */
+  /** Returns every known proper supertype once, nearest superclasses first. */
   ancestors(node: ClassNode): readonly ClassNode[] {
     const known = this.#ancestors.get(node.id)
     if (known !== undefined) return known
@@ -183,12 +183,12 @@ export class Hierarchy {
     return list
   }
 
-  /** The node itself and all known subtypes, breadth first. */
+  /** Returns the node and all known subtypes, breadth first. */
   subtypesOf(node: ClassNode): ClassNode[] {
     return this.#closure(node, (it) => it.subtypes)
   }
 
-  /** The class and its superclasses, as far as known. */
+  /** Returns the class and its known superclasses. */
   superclasses(node: ClassNode): ClassNode[] {
     return this.#closure(node, (it) => it.supers)
   }
@@ -204,12 +204,12 @@ export class Hierarchy {
     return [...found]
   }
 
-  /** Names of supertypes, at any height, that no class is known for yet. */
+  /** Returns names of supertypes at any height without a known class. */
   missingAbove(node: ClassNode): string[] {
     return [...new Set([node, ...this.ancestors(node)].flatMap((it) => it.missing))]
   }
 
-  /** Forgets classes that the JVM has unloaded. Numbers it does not know are ignored. */
+  /** Removes unloaded classes. Ignores unknown ids. */
   remove(ids: Iterable<number>): void {
     for (const id of ids) {
       const node = this.#nodes.get(id)
@@ -228,7 +228,7 @@ export class Hierarchy {
     const node = new ClassNode(id, name, loader)
     this.#nodes.set(id, node)
     addTo(this.#byName, name, node)
-    // Rows may name a supertype that comes in a later delta.
+    // A row may name a supertype that is in a later delta.
     const early = this.#early.get(id)
     if (early !== undefined) {
       for (const below of early) node.subtypes.add(below)
@@ -257,7 +257,7 @@ export class Hierarchy {
     }
   }
 
-  /** Supertypes of `node` have changed, and so have those of everything below it. */
+  /** Called when supertypes of `node`, and so of all its subtypes, have changed. */
   #forget(node: ClassNode): void {
     for (const it of this.subtypesOf(node)) this.#ancestors.delete(it.id)
   }
@@ -289,7 +289,7 @@ export function isHidden(node: ClassNode): boolean {
   return (node.flags & CLASS_HIDDEN) !== 0
 }
 
-/** Neither hidden nor ours. */
+/** Returns whether the class is neither hidden nor jfluid's. */
 export function isOrdinary(node: ClassNode): boolean {
   return (node.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0
 }
@@ -302,7 +302,7 @@ function sameIds(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((it, i) => it === b[i])
 }
 
-/** Can its `<clinit>` still run, as far as is known? */
+/** Returns whether its `<clinit>` may still run, as far as known. */
 export function mayBeInitialised(node: ClassNode): boolean {
   return node.hooked || (node.flags & CLASS_UNINITIALISED) !== 0
 }

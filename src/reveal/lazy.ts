@@ -1,20 +1,20 @@
-// Scheme B: lazy revelation of a call subgraph (JFluid paper, section 6.2).
+// Scheme b: lazy revelation of a call subgraph (JFluid paper, section 6.2).
 //
-// A method becomes worth instrumenting when a caller of it is entered for the first time. Each
-// such step is a redefinition in the target that costs 1 to 18 ms however few methods it carries,
-// so a step looks ahead: behind the direct callees it also takes what is statically bound, breadth
-// first, up to a budget. Where the receiver decides, or the gate to callbacks would open wider, it
-// does not guess: those wait until their caller is entered. That keeps the paper's precision where
-// it matters, at polymorphic calls.
+// A method is instrumented when a caller of it is entered for the first time. Each
+// such step is a redefinition in the target that costs 1 to 18 ms for any number of methods,
+// so a step looks ahead: after the direct callees it also takes statically bound callees of these, breadth
+// first, up to a budget. It does not guess receivers, and does not open the gate to callbacks
+// further: such methods wait until their caller is entered. That keeps the paper's precision at
+// polymorphic calls.
 //
-// Every redefinition makes the next one dearer to the target (a subgraph of thousands of methods took
-// 1,000 of them, 20 ms each), so a session that keeps stepping grows bolder: every few steps the budget
-// doubles, a call may have more receivers, and what a step does not spend on its own callees goes to
-// methods that earlier steps took and whose callees are still open. A small subgraph never gets there;
-// a large one ends near scheme A, in slices that the waiting thread can bear.
+// Each redefinition makes the next one slower (a subgraph of thousands of methods needed
+// 1,000 of them, 20 ms each), so the look-ahead of a long session grows: every few steps the budget
+// doubles, a call may have more receivers, and the part of a step's budget that its own callees do not use goes to
+// methods of earlier steps whose callees are not revealed yet. A small subgraph never reaches this;
+// a large one ends near scheme a, in steps short enough for the waiting thread.
 //
 // Invariant: when the answer to a first invocation is installed, every method that the invoked one
-// can call directly in the classes loaded by then is instrumented, skipped with a reason, or armed.
+// can call directly in the classes loaded so far is instrumented, skipped with a reason, or armed.
 
 import { append } from '../base/arrays.ts'
 import type { LoadedSite, MethodRef } from './linker.ts'
@@ -22,46 +22,46 @@ import type { MethodIds, MethodTarget } from './method-ids.ts'
 import type { Reach } from './reach.ts'
 import type { Revelation } from './revealer.ts'
 
-/** How far one step looks ahead. */
+/** Look-ahead of one step. */
 interface Boldness {
-  /** Methods to take at most beyond the direct callees. */
+  /** Maximum number of methods beyond the direct callees. */
   readonly budget: number
-  /** A virtual call with more possible receiver classes is polymorphic without a closer look. */
+  /** A virtual call with more possible receiver classes counts as polymorphic without a further check. */
   readonly receivers: number
   /** A virtual call with more targets waits until its caller is entered. */
   readonly targets: number
-  /** What is left of the budget is spent on methods that earlier steps took. */
+  /** Whether the rest of the budget is spent on methods of earlier steps. */
   readonly backlog: boolean
 }
 
-/** Methods that one of the first steps takes at most beyond the direct callees. */
+/** Maximum number of methods beyond the direct callees in one of the first steps. */
 const LOOK_AHEAD = 32
-/** Steps with nothing but what is statically bound, before a session grows bolder. */
+/** Number of steps with statically bound calls only, before the look-ahead grows. */
 const CAUTIOUS_STEPS = 12
 const STEPS_A_LEVEL = 4
-/** 16 times the budget: redefining some 500 methods takes well below the second a thread waits. */
+/** 16 times the budget: redefining about 500 methods takes well below the timeout of 1 s. */
 const BOLDEST = 4
-/** Methods of the backlog that are looked at together. */
+/** Number of backlog methods processed together. */
 const SLICE = 128
 
-/** Of those that are looked at before the roots run, so many in a step: each looks into some classes. */
+/** Methods processed per step before the roots run: each may need several class files. */
 const METHODS_A_STEP = 500
-/** Steps that need not guess because it is known what runs, on top of the usual ones. After them nothing seems to be known. */
+/** Steps without guessing if methods known to run are available, in addition to the usual ones. After them the information counts as absent. */
 const KNOWING_STEPS = 24
 
-/** What is known of a method's past: evidence of what will run, before it does. */
+/** Knowledge of a method's past: evidence that it will run. */
 export interface Past {
-  /** False where nothing can be told of any method. */
+  /** False if nothing is known of any method. */
   readonly isKnown: boolean
-  /** Those of the methods that are known to run. That one is missing is no proof. */
+  /** Returns the methods that are known to run. Absence is no proof. */
   thatRan(targets: readonly MethodTarget[]): MethodTarget[]
 }
 
 export const NO_PAST: Past = { isKnown: false, thatRan: () => [] }
 
 /**
- * @param lookAhead  the budget of the first steps; 0 is the paper's scheme B and stays so
- * @param steps      redefinitions that first invocations have caused so far
+ * @param lookAhead  budget of the first steps; 0 is the paper's scheme b and never grows
+ * @param steps      redefinitions caused by first invocations so far
  */
 function boldness(lookAhead: number, steps: number): Boldness {
   const level =
@@ -74,7 +74,7 @@ function boldness(lookAhead: number, steps: number): Boldness {
   }
 }
 
-/** Runs a step and packs what it has taken. */
+/** Runs a step and packs the methods it has taken. */
 type Answer = (
   cause: () => string,
   step: () => Promise<void>,
@@ -82,16 +82,16 @@ type Answer = (
 ) => Promise<Revelation>
 
 export class Lazy {
-  /** Ids of methods whose callees are dealt with. */
+  /** Ids of methods whose callees are revealed. */
   readonly #entered = new Set<number>()
-  /** Where it is known, nothing need be guessed. */
+  /** With knowledge of the past no receiver needs to be guessed. */
   #past: Past = NO_PAST
-  /** First invocations that led to new methods. */
+  /** Number of first invocations that led to new methods. */
   #steps = 0
-  /** Methods taken with callees that are not dealt with, oldest first. */
+  /** Taken methods with unrevealed callees, oldest first. */
   #backlog: MethodRef[] = []
 
-  /** @param budget  methods to take at most, in one of the first answers, beyond the direct callees */
+  /** @param budget  maximum number of methods in one of the first answers, beyond the direct callees */
   constructor(
     private readonly reach: Reach,
     private readonly ids: MethodIds,
@@ -110,7 +110,7 @@ export class Lazy {
     this.#backlog = this.#backlog.filter((it) => !classes.has(it.node.id))
   }
 
-  /** A method is about to run for the first time. @param entered  gets the ids of all of which the callees have been taken */
+  /** Handles a method's first invocation. @param entered  receives the ids of methods whose callees have been taken */
   async first(target: MethodTarget, entered: number[]): Promise<void> {
     let level: readonly MethodTarget[] = [target]
     while (level.length > 0) level = await this.#enter(level, entered)
@@ -135,11 +135,11 @@ export class Lazy {
       append(taken, revelation.instrument)
       yield revelation
     }
-    // Known to run, and entered by the step after the one that took them.
+    // Known to run, and entered by the step after the one that took it.
     this.#backlog = this.#backlog.filter(
       ({ node, method }) => !this.#entered.has(this.ids.find(node.id, method.index)?.id ?? 0),
     )
-    // The first of them to be entered would open the gate, and wait for the dearest answer of all.
+    // The first of these to be entered would open the gate, and wait for the most expensive answer.
     const found = taken.length
     for (let at = 0; at < found; at += METHODS_A_STEP) {
       const step = taken.slice(at, Math.min(found, at + METHODS_A_STEP))
@@ -160,10 +160,10 @@ export class Lazy {
   }
 
   /**
-   * Takes what these methods call.
+   * Takes the callees of these methods.
    *
-   * @param entered  gets the ids of all of which the callees have been taken
-   * @returns those of the callees that are known to run
+   * @param entered  receives the ids of methods whose callees have been taken
+   * @returns callees that are known to run
    */
   async #enter(targets: readonly MethodTarget[], entered: number[]): Promise<MethodTarget[]> {
     const fresh = targets.filter(({ id }) => !this.#entered.has(id))
@@ -176,7 +176,7 @@ export class Lazy {
     return this.#past.thatRan(this.reach.taker.fresh.slice(before))
   }
 
-  /** Looks ahead behind these methods. */
+  /** Looks ahead from these methods. */
   async #lookAhead(bold: Boldness, taken: readonly MethodTarget[]): Promise<void> {
     const { reach } = this
     const backlog = this.#backlog
@@ -185,7 +185,7 @@ export class Lazy {
     while (left > 0) {
       let slice: MethodRef[] = []
       if (level.length === 0) {
-        // The latest first: their callers are running now.
+        // Latest first: their callers are running now.
         if (bold.backlog) slice = backlog.splice(-SLICE)
         if (slice.length === 0) return
         level = slice
@@ -198,7 +198,7 @@ export class Lazy {
     }
   }
 
-  /** Of the methods just taken, the ids of those whose callees are dealt with: they need not announce themselves. */
+  /** Returns the ids of taken methods whose callees are revealed: these need no first-invocation request. */
   readyAmong(taken: readonly MethodTarget[]): number[] {
     this.reach.unblock()
     const refs = this.reach.refsOf(taken)
@@ -211,7 +211,7 @@ export class Lazy {
   }
 }
 
-/** One step of the breadth-first walk. Returns what is left of the budget. */
+/** One step of the breadth-first walk. Returns the rest of the budget. */
 async function takeBoundCallees(
   reach: Reach,
   level: readonly MethodRef[],
@@ -222,7 +222,7 @@ async function takeBoundCallees(
   await reach.linker.mirrors.fetchFiles(level.map((it) => it.node.id))
   const sites = new Map<string, LoadedSite>()
   for (const ref of level) {
-    if (sites.size >= 4 * budget + 64) break // most sites lead nowhere new; the rest can wait
+    if (sites.size >= 4 * budget + 64) break // most sites lead to nothing new; the rest can wait
     for (const it of reach.sitesOf(ref)) {
       if (it.site.kind === 'virtual' && reach.receivers(it) > bold.receivers) continue
       sites.set(JSON.stringify([it.loader, it.site]), it)
@@ -236,7 +236,7 @@ async function takeBoundCallees(
       linked.gate <= taker.gate &&
       linked.onward.length === 0 &&
       linked.opaque.length === 0 &&
-      // Left-out code is passed through to any depth: not on suspicion.
+      // Excluded code is passed through to any depth, which look-ahead must not do on suspicion.
       linked.targets.every((it) => it.node.included || taker.isDecided(it))
     if (
       !bound ||

@@ -1,22 +1,22 @@
-// JDK calls known to run no application code.
+// JDK calls that are known to run no application code.
 //
-// The JDK is not read: whatever it may call back has to be instrumented before it is entered. A call
-// the JDK answers by itself therefore saves a great deal. The table is short on
+// The JDK is not analysed: every method it may call back has to be instrumented before it is entered. A call
+// without callbacks therefore saves much. The table is short on
 // purpose. An entry for an overridable method must hold for every override inside the JDK, which
-// is why interfaces (List, Map, Iterator) have none: `Iterator.next` may be a stream or a
-// ServiceLoader. Entries name the class a call resolves to or any subclass of it in the JDK.
+// is why interfaces (List, Map, Iterator) have no entries: `Iterator.next` may be a stream or a
+// ServiceLoader. Entries name the class to which a call resolves, or any subclass of it in the JDK.
 //
-// Nothing stands between these and all the others. A call that only prints or compares reaches more than toString()
-// and equals(): a JDK object in between may be made of the application's, as a Comparator of its functions, a proxy of
-// its handler, an URL of its stream handler, an exception's toString() of its getMessage().
+// There is no level between these calls and all others. A call that only prints or compares reaches more than toString()
+// and equals(): a JDK object may contain application objects, as a Comparator its functions, a proxy
+// its handler, a URL its stream handler, and an exception's toString() calls getMessage().
 //
-// The levels are ordered. Wrong in the direction "too open" costs precision; in the other, calls.
+// The levels are ordered. A level that is too open costs precision; one that is too closed loses calls.
 
 /** How much application code a call into excluded code can reach. */
 export const GATE_CLOSED = 0
-/** Everything that overrides a method of a JDK type: the JDK knows no others by name. */
+/** All overrides of methods of JDK types: the JDK knows no other methods by name. */
 export const GATE_FULL = 1
-/** Everything that overrides a method of an excluded type: code that cannot be read. */
+/** All overrides of methods of an excluded type: for code that cannot be read. */
 export const GATE_ANY = 2
 
 const EXCEPTIONS =
@@ -29,7 +29,7 @@ const EXCEPTIONS =
 const UTIL_EXCEPTIONS = ['ConcurrentModificationException', 'EmptyStackException', 'NoSuchElementException']
 const IO_EXCEPTIONS = ['EOFException', 'FileNotFoundException', 'IOException']
 
-// `name` is every overload, `name(parameters)` one, `*` every method.
+// `name` is every overload, `name(parameters)` one overload, `*` every method.
 const EXCEPTION_INIT =
   '<init>() <init>(Ljava/lang/String;) <init>(I) <init>(Ljava/lang/String;Ljava/lang/Throwable;) <init>(Ljava/lang/String;Ljava/lang/Throwable;ZZ)'
 const BOX = 'valueOf toString hashCode equals compareTo compare <init> parse'
@@ -95,7 +95,7 @@ const CLOSED: Readonly<Record<string, string>> = {
 }
 
 function exceptions(folder: string, names: readonly string[]): Record<string, string> {
-  // getStackTrace and addSuppressed are final or keep to themselves; the rest may be overridden.
+  // getStackTrace and addSuppressed are final or call nothing back; the others may be overridden.
   return Object.fromEntries(
     names.map((it) => [
       folder + it,
@@ -121,16 +121,16 @@ function compile(table: Readonly<Record<string, string>>): ReadonlyMap<string, E
 const LEAVES = compile(CLOSED)
 
 /**
- * What a call that resolves into the JDK can reach.
+ * Returns what a call that resolves into the JDK can reach.
  *
- * @param chain  the class the call names and its superclasses, as far as they belong to the JDK
+ * @param chain  the class named by the call and its superclasses within the JDK
  */
 export function gateOf(chain: readonly string[], name: string, descriptor: string): number {
-  if (chain[0]?.startsWith('[')) return GATE_CLOSED // arrays: clone() and Object's own
-  // Object's own clone() copies bits; a collection's may hash what it holds.
+  if (chain[0]?.startsWith('[')) return GATE_CLOSED // arrays: clone() and methods of Object
+  // Object's own clone() copies bits; the clone() of a collection may hash its elements.
   if (name === 'clone' && chain[0] === 'java/lang/Object') return GATE_CLOSED
   const parameters = name + descriptor.slice(0, descriptor.indexOf(')') + 1)
-  // Constructors are not inherited, and everybody overrides toString().
+  // Constructors are not inherited, and most classes override toString().
   const owners = name === '<init>' || parameters === 'toString()' ? chain.slice(0, 1) : chain
   const isLeaf = owners.some((owner) => {
     const entry = LEAVES.get(owner)
@@ -139,7 +139,7 @@ export function gateOf(chain: readonly string[], name: string, descriptor: strin
   return isLeaf ? GATE_CLOSED : GATE_FULL
 }
 
-/** What a class may override in java/lang/Object; finalize() runs in a thread of its own. */
+/** Methods of java/lang/Object that a class may override; finalize() runs in a thread of its own. */
 export const OBJECT_SELECTORS: ReadonlySet<string> = new Set([
   'equals(Ljava/lang/Object;)Z',
   'hashCode()I',

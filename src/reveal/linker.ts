@@ -1,14 +1,14 @@
-// From a name at a call site to the methods it can reach in the classes known now (JVMS 5.4.3.3,
+// Resolves a name at a call site to the methods it can reach in the classes known now (JVMS 5.4.3.3,
 // 5.4.6), by class hierarchy analysis.
 //
-// Pure with respect to revelation: nothing is marked here. Method tables that are missing are
-// noted in `wanted`, and the caller fetches them all at once and asks again, so that a whole
-// frontier of call sites costs a few round trips.
+// No side effects on revelation: nothing is marked here. Missing method tables are
+// collected in `wanted`; the caller fetches them all at once and asks again, so that a whole
+// frontier of call sites costs few round trips.
 //
-// Application code that is left out is resolved like the rest: its methods are targets, and followed.
+// Excluded application code is resolved like other code: its methods are targets, and followed.
 // JDK classes are not fetched just to resolve a name: once the search upwards has left the followed
-// classes for good, the call has entered the JDK, and what matters is only how far that opens the
-// gate (`leaf-calls.ts`).
+// classes, the call has entered the JDK, and only its effect on the gate
+// matters (`leaf-calls.ts`).
 
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { type LambdaSite, type Site, siteKey } from './call-sites.ts'
@@ -28,33 +28,33 @@ export interface MethodRef {
   readonly method: MirrorMethod
 }
 
-/** A site as seen from one class loader. */
+/** A site, seen from one class loader. */
 export interface LoadedSite {
   readonly site: Site
   readonly loader: number
 }
 
 export interface Linked {
-  /** Methods the site can run, those of application code that is left out among them; each once. */
+  /** Methods that the site can run, including excluded application code; each once. */
   readonly targets: readonly MethodRef[]
   /** How far the site opens the gate to callbacks from excluded code. */
   readonly gate: number
-  /** Sites it leads to: handles of lambdas, a method of a superclass that is not loaded yet. */
+  /** Further sites: handles of lambdas, a method of a superclass that is not loaded yet. */
   readonly onward: readonly LoadedSite[]
-  /** Types whose later subtypes can be reached too (dispatch on the receiver). */
+  /** Types whose later subtypes can be reached as well (dispatch on the receiver). */
   readonly dispatchers: readonly ClassNode[]
   /** Hidden classes that may run and cannot be instrumented. */
   readonly opaque: readonly ClassNode[]
 }
 
-/** A `Linked` in the making. */
+/** A `Linked` under construction. */
 class Sink {
   readonly targets = new Map<string, MethodRef>()
   gate = GATE_CLOSED
   readonly onward = new Map<string, LoadedSite>()
   readonly dispatchers = new Set<ClassNode>()
   readonly opaque = new Set<ClassNode>()
-  /** No method table is missing. */
+  /** Whether all needed method tables were available. */
   complete = true
 
   target(node: ClassNode, method: MirrorMethod): void {
@@ -87,12 +87,12 @@ const INITIALISER = { name: '<clinit>', descriptor: '()V' }
 const LAMBDA_PROXY = /\$\$Lambda/
 
 export class Linker {
-  /** Classes whose method table is needed to go on. */
+  /** Classes whose method table is needed to continue. */
   readonly wanted = new Set<number>()
   /** Classes whose class file is needed: hosts of lambdas. */
   readonly wantedFiles = new Set<number>()
   readonly #closed = new Map<number, boolean>()
-  /** Some classes of the JDK are followed. */
+  /** Whether some JDK classes are followed. */
   opensJdk: boolean
 
   constructor(
@@ -103,12 +103,12 @@ export class Linker {
     this.opensJdk = jdk
   }
 
-  /** The hierarchy or the filters have changed. */
+  /** Called when the hierarchy or the filters have changed. */
   forget(): void {
     this.#closed.clear()
   }
 
-  /** Neither the class nor any supertype is followed: no method of interest is found from here up. */
+  /** Returns whether neither the class nor any supertype is followed: a search upwards finds nothing. */
   closed(node: ClassNode): boolean {
     if (node.followed) return false
     if (isJdk(node) && !this.opensJdk) return true
@@ -123,17 +123,17 @@ export class Linker {
     return closed
   }
 
-  /** What the site can reach now; null if method tables are `wanted` first. */
+  /** Returns what the site can reach now; null if method tables are `wanted` first. */
   link({ site, loader }: LoadedSite): Linked | null {
     const sink = new Sink()
-    // Class bytes asked for late may hold our own probes.
+    // Class bytes requested later may contain our own probes.
     if (site.owner.startsWith(PROBES)) return sink.finish()
     const owners = this.hierarchy.resolve(site.owner, loader)
     switch (site.kind) {
       case 'exact':
       case 'virtual':
         if (owners.length === 0 && !this.jdk && site.owner.startsWith('java/')) {
-          sink.gate = gateOf([site.owner], site.name, site.descriptor) // not loaded yet, but surely the JDK's
+          sink.gate = gateOf([site.owner], site.name, site.descriptor) // not loaded yet, but certainly a JDK class
         }
         for (const owner of owners) {
           if (site.kind === 'exact') this.#exact(owner, site, sink)
@@ -157,9 +157,9 @@ export class Linker {
   }
 
   /**
-   * Methods that run when one of `selectors` is invoked on an instance of exactly `node`, or its
-   * lambdas. Those of `overriding` were dispatched on excluded types: that an instance inherits them
-   * from there is no news.
+   * Returns methods that run when one of `selectors` is invoked on an instance of exactly `node`, or its
+   * lambdas. Methods of `overriding` were dispatched on excluded types: an inherited implementation of
+   * such a type is no target.
    */
   linkReceiver(node: ClassNode, selectors: Iterable<string>, overriding: Iterable<string>): Linked | null {
     const sink = new Sink()
@@ -168,7 +168,7 @@ export class Linker {
     return sink.finish()
   }
 
-  /** Only overriders below an excluded type: what the JVM itself, not a call site, may invoke. */
+  /** Returns only overriders below an excluded type: methods that the JVM itself may invoke. */
   linkOverriders(type: ClassNode, selector: string): Linked | null {
     const sink = new Sink()
     sink.dispatchers.add(type)
@@ -176,7 +176,7 @@ export class Linker {
     return sink.finish()
   }
 
-  /** Handles of the lambdas that a hidden class may be the proxy of; null while they are wanted. */
+  /** Returns the handles of lambdas whose proxy a hidden class may be; null while class files are wanted. */
   lambdaHandles(proxy: ClassNode): readonly LoadedSite[] | null {
     const host = this.#lambdaHost(proxy)
     if (host === undefined || this.closed(host)) return []
@@ -192,8 +192,8 @@ export class Linker {
   }
 
   /**
-   * The class with the lambda expression. It is named in the proxy's name; the nest host is the
-   * outermost class around it, which need not be the same.
+   * Returns the class with the lambda expression, from the proxy's name. The nest host is the
+   * outermost enclosing class, which may differ.
    */
   #lambdaHost(proxy: ClassNode): ClassNode | undefined {
     const name = proxy.name.slice(0, proxy.name.search(LAMBDA_PROXY))
@@ -206,12 +206,12 @@ export class Linker {
     return isHidden(node) && LAMBDA_PROXY.test(node.name)
   }
 
-  /** The mirror; null if unreadable; undefined, and wanted, if not there. */
+  /** Returns the mirror; null if unreadable; undefined, and adds it to `wanted`, if missing. */
   mirror(node: ClassNode): Mirror | null | undefined {
     const mirror = this.mirrors.get(node.id)
     if (mirror === undefined) {
       this.wanted.add(node.id)
-      // The search is likely to go on upwards: ask for the followed superclasses in the same batch.
+      // The search will probably continue upwards: requests the followed superclasses in the same batch.
       for (const above of this.hierarchy.superclasses(node)) {
         if (above.followed && this.mirrors.get(above.id) === undefined) this.wanted.add(above.id)
       }
@@ -219,7 +219,7 @@ export class Linker {
     return mirror
   }
 
-  /** Those of its own, as far as they are known. */
+  /** Returns the class's own methods, if known. */
   methodsOf(node: ClassNode): MethodRef[] {
     return (this.mirrors.get(node.id)?.methods ?? []).map((method) => ({ node, method }))
   }
@@ -248,7 +248,7 @@ export class Linker {
   #virtual(owner: ClassNode, member: Member, sink: Sink): void {
     if (this.closed(owner)) {
       this.#enterExcluded(owner, member, sink)
-      // A full gate holds every overrider.
+      // A fully open gate admits every overrider.
       if (sink.gate < GATE_FULL && owner.name !== OBJECT) {
         sink.dispatchers.add(owner)
         this.#overriders(owner, member, sink)
@@ -277,7 +277,7 @@ export class Linker {
     if (sink.opaque.size === 0) sink.gate = gate
   }
 
-  /** Initialising a class initialises its supertypes. Classes that were initialised before we came do not count. */
+  /** Initialising a class initialises its supertypes. Classes initialised before the session do not count. */
   #init(owner: ClassNode, sink: Sink): void {
     if (this.closed(owner)) return
     for (const node of [owner, ...this.hierarchy.ancestors(owner)]) {
@@ -297,7 +297,7 @@ export class Linker {
         const handles = this.lambdaHandles(node)
         if (handles === null) sink.complete = false
         else if (handles.length === 0 && !this.closed(node)) {
-          sink.opaque.add(node) // its metafactory was called by hand: what it stands for is not written anywhere
+          sink.opaque.add(node) // its metafactory was called manually: its target is unknown
           sink.gate = GATE_ANY
         } else for (const { site, loader } of handles) sink.lead(site, loader)
       } else if (!this.closed(node)) {
@@ -310,15 +310,15 @@ export class Linker {
       this.#enterExcluded(node, member, sink)
       return
     }
-    // An interface's instances may be lambdas, with what it inherits from interfaces beside this one.
+    // Instances of an interface may be lambdas, which inherit methods of other interfaces.
     const { gate } = sink
     this.#find(node, member, sink)
-    // An abstract class has no instances of its own: what its concrete subclasses inherit from
+    // An abstract class has no instances of its own: methods that its concrete subclasses inherit from
     // excluded code is found through those.
     if ((node.access & ACC_ABSTRACT) !== 0) sink.gate = gate
   }
 
-  /** Method resolution upwards from a class that is not closed. */
+  /** Resolves a method upwards from a class that is not closed. */
   #find(start: ClassNode, member: Member, sink: Sink): void {
     let outside: ClassNode | null = null
     const classes = this.hierarchy.superclasses(start)
@@ -335,7 +335,7 @@ export class Linker {
         return
       }
       if (this.mirrors.get(node.id) === null) {
-        sink.gate = GATE_ANY // unreadable: it may be anything
+        sink.gate = GATE_ANY // unreadable: may be anything
         return
       }
     }
@@ -351,7 +351,7 @@ export class Linker {
       return
     }
 
-    // No class on the way up has it: default (or, by name, static) methods of superinterfaces.
+    // No superclass has the method: searches default (or, by name, static) methods of superinterfaces.
     const defaults: { node: ClassNode; method: MirrorMethod }[] = []
     let excludedInterface: ClassNode | null = null
     for (const node of this.hierarchy.ancestors(start)) {
@@ -366,7 +366,7 @@ export class Linker {
     }
     if (!sink.complete) return
     if (outside) {
-      // A method of an excluded superclass would win over the defaults: look, it is one class or two.
+      // A method of an excluded superclass would take precedence over the defaults: checks one or two classes.
       if (defaults.some((it) => (it.method.access & ACC_ABSTRACT) === 0)) {
         const above = this.hierarchy.superclasses(outside).map((it) => this.mirror(it))
         if (above.includes(undefined)) {
@@ -382,7 +382,7 @@ export class Linker {
       }
     }
     for (const it of defaults) {
-      // An abstract declaration further down hides a default, too.
+      // An abstract declaration in a subtype also hides a default.
       const shadowed = defaults.some(
         (other) => other !== it && this.hierarchy.ancestors(other.node).includes(it.node),
       )
@@ -396,7 +396,7 @@ export class Linker {
     }
   }
 
-  /** The method as declared by the class itself; null if it does not; undefined if that is not known. */
+  /** Returns the method declared by the class itself; null if it declares none; undefined if unknown. */
   #declared(node: ClassNode, member: Member): MirrorMethod | null | undefined {
     const mirror = this.mirror(node)
     if (mirror === undefined) return undefined
@@ -435,12 +435,12 @@ export function hasCode({ method }: MethodRef): boolean {
   return (method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0
 }
 
-/** Identity of a site. */
+/** Key of a site. */
 export function keyOf({ site, loader }: LoadedSite): string {
   return `${loader}${siteKey(site)}`
 }
 
-/** Identity of a method. */
+/** Key of a method. */
 export function placeOf({ node, method }: MethodRef): string {
   return `${node.id}:${method.index}`
 }

@@ -1,5 +1,5 @@
-// Ids of instrumented methods: dense from 1 (or, where waiting or classes have ids as well, from behind those) in the order of
-// revelation, never reused in a session, so that they index arrays here and in the target alike.
+// Ids of instrumented methods: dense, from 1 (or after the ids of waits and classes), in the order of
+// revelation. Never reused in a session, so that they index arrays here and in the target.
 
 export interface MethodTarget {
   readonly id: number
@@ -10,12 +10,12 @@ export interface MethodTarget {
   readonly className: string
   readonly name: string
   readonly descriptor: string
-  /** Named by the user: entering it activates the profile. */
+  /** Whether the user named the method as a root. */
   readonly root: boolean
 }
 
 export class MethodIds {
-  /** By id, less the first; none where an id is somebody else's. */
+  /** Methods by id minus the first id; undefined for an id of another kind. */
   readonly #targets: (MethodTarget | undefined)[] = []
   readonly #byPlace = new Map<string, MethodTarget>()
   readonly #classes = new Set<number>()
@@ -23,7 +23,7 @@ export class MethodIds {
 
   constructor(private readonly first = 1) {}
 
-  /** @throws Error if the method has an id already: the callers' invariant is "at most once". */
+  /** @throws Error if the method has an id already: callers guarantee "at most once". */
   add(target: Omit<MethodTarget, 'id'>): MethodTarget {
     const place = `${target.classId}:${target.methodIndex}`
     if (this.#byPlace.has(place)) {
@@ -36,7 +36,7 @@ export class MethodIds {
     return added
   }
 
-  /** Whether a method of this class has an id. Ids outlive their classes: a profile names them. */
+  /** Returns whether a method of this class has an id. Ids outlive their classes, since a profile names them. */
   hasMethodsOf(classId: number): boolean {
     return this.#classes.has(classId)
   }
@@ -59,12 +59,12 @@ export class MethodIds {
     return this.#byPlace.size
   }
 
-  /** They were to have probes and have none. */
+  /** Marks methods that should have probes and have none. */
   dropped(ids: Iterable<number>): void {
     for (const id of ids) this.#without.add(id)
   }
 
-  /** Methods that were `dropped`, or are new, and get probes. */
+  /** Marks methods that were `dropped`, or are new, and get probes. */
   takenAfterAll(ids: Iterable<number>): void {
     for (const id of ids) this.#without.delete(id)
   }
@@ -73,7 +73,7 @@ export class MethodIds {
     return this.size - this.#without.size
   }
 
-  /** An id for something else that has rows in a tree. */
+  /** Assigns an id to another kind of row of a tree. */
   reserve(): number {
     return this.#targets.push(undefined) - 1 + this.first
   }

@@ -1,8 +1,8 @@
-// Class mirrors: what revelation knows about the inside of a class.
+// Class mirrors: what revelation knows about the contents of a class.
 //
-// Bytes cost the target about 0.2 ms a class, so a mirror is made when a method table is first
-// needed. Method tables stay for the session; the class files behind them (needed to read bodies)
-// are kept up to a budget, oldest dropped first, and asked for again in the rare case.
+// Class bytes cost the target about 0.2 ms per class, so a mirror is created when a method table is first
+// needed. Method tables stay for the session; the class files (needed to read bodies)
+// are cached up to a budget, oldest dropped first, and requested again if necessary.
 
 import { CLASS_UNINITIALISED } from '../base/class-info.ts'
 import { hasAnnotation } from '../classfile/annotations.ts'
@@ -12,18 +12,18 @@ import { type LambdaSite, type MethodBody, NO_BODY, readBody, type Site } from '
 import { type Hierarchy, isJdk } from './hierarchy.ts'
 
 export interface MirrorMethod extends Pick<MethodInfo, 'index' | 'access' | 'name' | 'descriptor'> {
-  /** C2 may replace it even when instrumented, so its calls cannot be counted. */
+  /** Whether C2 may replace the method even if instrumented, so that its calls cannot be counted. */
   readonly intrinsic: boolean
 }
 
 export interface Mirror extends Pick<ClassFile, 'access' | 'superName' | 'interfaces'> {
   readonly methods: readonly MirrorMethod[]
-  /** By name and descriptor: `run()V`. */
+  /** Methods by name and descriptor: `run()V`. */
   readonly bySelector: ReadonlyMap<string, MirrorMethod>
 }
 
 export interface RevealPort {
-  /** Class files in the order of `ids`, null for those the target cannot show. One round trip. */
+  /** Returns class files in the order of `ids`, null for those that the target cannot show. One round trip. */
   classBytes(ids: readonly number[]): Promise<readonly (Uint8Array | null)[]>
 }
 
@@ -31,9 +31,9 @@ const INTRINSIC = [
   'Ljdk/internal/vm/annotation/IntrinsicCandidate;',
   'Ljdk/internal/HotSpotIntrinsicCandidate;',
 ]
-/** Most classes a request may name: keeps one answer to a few MiB. */
+/** Maximum number of classes per request: limits an answer to a few MiB. */
 const BATCH = 500
-/** Class files kept for reading bodies. */
+/** Number of class files cached for reading bodies. */
 const BUDGET_BYTES = 32 * 1024 * 1024
 
 export class Mirrors {
@@ -41,9 +41,9 @@ export class Mirrors {
   readonly #files = new Map<number, ClassFile>()
   readonly #lambdas = new Map<number, readonly LambdaSite[]>()
   #bytes = 0
-  /** Class files parsed, those parsed again included. */
+  /** Number of parsed class files, including repeated ones. */
   parsed = 0
-  /** Included classes that could not be read: what they call is unknown. */
+  /** Included classes that could not be read: their calls are unknown. */
   unreadable = 0
 
   constructor(
@@ -51,7 +51,7 @@ export class Mirrors {
     private readonly hierarchy: Hierarchy,
   ) {}
 
-  /** The mirror; null if the class cannot be read; undefined if nobody has asked for it yet. */
+  /** Returns the mirror; null if the class cannot be read; undefined if it was not requested yet. */
   get(id: number): Mirror | null | undefined {
     return this.#mirrors.get(id)
   }
@@ -60,7 +60,7 @@ export class Mirrors {
     return this.#files.has(id) || this.#mirrors.get(id) === null
   }
 
-  /** A mirror from bytes at hand (the class-load hook). */
+  /** Creates a mirror from available bytes (the class-load hook). */
   put(id: number, bytes: Uint8Array, jdk: boolean): Mirror | null {
     const file = readableClassFile(bytes)
     if (file === null) {
@@ -103,19 +103,19 @@ export class Mirrors {
   }
 
   /**
-   * Whether calls in the class are missing if it cannot be read. Of one whose calls are not followed only the method table is
-   * wanted, and without it every method below is taken for an override. One whose initialiser has failed shows no bytes, and
-   * will never run.
+   * Returns whether calls are missing if the class cannot be read. Of a class whose calls are not followed only the method table is
+   * needed, and without it every method of a subtype counts as an override. A class with a failed initialiser shows no bytes, and
+   * never runs.
    */
   #isFollowed(id: number): boolean {
     const node = this.hierarchy.get(id)
     return node === undefined || (node.included && (node.flags & CLASS_UNINITIALISED) === 0)
   }
 
-  /** What a method's bytecode can cause to run. Its class file must have been fetched. */
+  /** Returns what a method's bytecode can cause to run. The class file must have been fetched. */
   body(id: number, methodIndex: number): MethodBody {
     const file = this.#files.get(id)
-    if (file === undefined) return NO_BODY // unreadable, and counted so
+    if (file === undefined) return NO_BODY // unreadable, and counted as such
     try {
       return readBody(file, this.#methodOf(id, file, methodIndex))
     } catch (problem) {
@@ -125,7 +125,7 @@ export class Mirrors {
     }
   }
 
-  /** The mirror may come from the load hook: HotSpot shows the methods of a loaded class in another order. */
+  /** A mirror may come from the load hook, whose method order differs from that of a loaded class in HotSpot. */
   #methodOf(id: number, file: ClassFile, methodIndex: number): MethodInfo {
     const method = file.methods[methodIndex]
     const meant = this.#mirrors.get(id)?.methods[methodIndex]
@@ -133,7 +133,7 @@ export class Mirrors {
     return meant === undefined || isMeant(method) ? method : (file.methods.find(isMeant) ?? method)
   }
 
-  /** All lambdas the class makes. Its class file must have been fetched, once. */
+  /** Returns all lambdas that the class creates. Its class file must have been fetched once. */
   lambdas(id: number): readonly LambdaSite[] {
     const known = this.#lambdas.get(id)
     if (known !== undefined) return known
@@ -146,7 +146,7 @@ export class Mirrors {
     return this.#lambdas.has(id)
   }
 
-  /** Drops class files over the budget, oldest first. Not while bodies are being read. */
+  /** Drops class files over the budget, oldest first. Not called while bodies are read. */
   trim(): void {
     for (const [id, file] of this.#files) {
       if (this.#bytes <= BUDGET_BYTES) return
@@ -155,13 +155,13 @@ export class Mirrors {
     }
   }
 
-  /** The class is gone from the target. */
+  /** Removes an unloaded class. */
   drop(id: number): void {
     this.forgetFile(id)
     this.#mirrors.delete(id)
   }
 
-  /** The class has other code now, and the same methods. */
+  /** Drops the class file of a redefined class; its methods are the same. */
   forgetFile(id: number): void {
     this.#bytes -= this.#files.get(id)?.bytes.length ?? 0
     this.#files.delete(id)
@@ -176,7 +176,7 @@ export class Mirrors {
   }
 }
 
-/** What any method of a class file can cause to run; null if it cannot be read. */
+/** Returns what any method of a class file can cause to run; null if it cannot be read. */
 export function sitesOf(bytes: Uint8Array): { className: string; sites: Site[] } | null {
   const file = readableClassFile(bytes)
   if (file === null) return null

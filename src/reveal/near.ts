@@ -1,16 +1,16 @@
-// Close names, for "root not found": what the user may have meant.
+// Similar names, for suggestions after "root not found".
 
 import { fuzzyScore } from '../base/fuzzy.ts'
 
 const AT_MOST = 5
-/** Of an abbreviation, as OrdSvc, most letters begin words or go on where the one before has stopped: so much for each. */
+/** Minimum share of letters of an abbreviation, as OrdSvc, that begin words or continue the previous letter. */
 const ABBREVIATION = 4
 
 /**
- * Edit distance (insert, delete, replace, swap of neighbours: one each), letters compared without
+ * Returns the edit distance (insert, delete, replace, swap of neighbours: one each), ignoring
  * case.
  *
- * @param limit  distances above it come back as `limit + 1`, early
+ * @param limit  a greater distance is returned early as `limit + 1`
  */
 export function editDistance(a: string, b: string, limit = 100): number {
   const s = a.toLowerCase()
@@ -38,8 +38,8 @@ export function editDistance(a: string, b: string, limit = 100): number {
 }
 
 /**
- * The candidates closest to `wanted`, best first, at most five. A name that contains the wanted one
- * (or the reverse) counts as close however long it is; so does one that it abbreviates, but last.
+ * Returns at most five candidates closest to `wanted`, best first. A name that contains the wanted one
+ * (or the reverse) counts as close at any length; so does a name that it abbreviates, but last.
  */
 export function nearest(wanted: string, candidates: Iterable<string>): string[] {
   const limit = Math.max(1, Math.floor(wanted.length / 3))
@@ -64,14 +64,14 @@ export function nearest(wanted: string, candidates: Iterable<string>): string[] 
     .map(([name]) => name)
 }
 
-/** Behind those that contain it. */
+/** Rank after names that contain the wanted one. */
 const ABBREVIATED = 0.75
 
 function isAbbreviation(wanted: string, name: string): boolean {
   return wanted.length >= 3 && (fuzzyScore(wanted, name) ?? 0) >= ABBREVIATION * wanted.length
 }
 
-/** Letters that both begin with. */
+/** Returns the length of the common prefix. */
 function prefix(name: string, lower: string): number {
   let length = 0
   while (length < lower.length && name[length]?.toLowerCase() === lower[length]) length++

@@ -1,43 +1,43 @@
-// What a user may write for --root, --include and --exclude, and what it matches.
+// Syntax and matching of --root, --include and --exclude.
 //
-// Shells eat `$`, and people paste names from stack traces, imports and class files alike. So `.`,
-// `/` and `$` are one separator here: names are compared in dotted form, and a pattern says nothing
-// about where packages end and nested classes begin. A name may be cut short on the left:
-// `Foo.process` is any `Foo`. The best kind of match wins (RootRank), and the report says how many.
+// Shells expand `$`, and users paste names from stack traces, imports and class files. So `.`,
+// `/` and `$` are the same separator here: names are compared in dotted form, and a pattern does not distinguish
+// packages from nested classes. A name may omit its left part:
+// `Foo.process` is any `Foo`. The best kind of match applies (RootRank), and the report shows the number of matches.
 
 import { BadPattern } from './errors.ts'
 
-/** How well a class name fits a root's class: a higher rank, once seen, shuts out lower ones. */
+/** How well a class name fits a root's class. Matches of a higher rank exclude lower ones. */
 export const RANK_NONE = 0
 export const RANK_NESTED = 1 // `Inner` for pkg.Outer.Inner
 export const RANK_SIMPLE = 2 // `Outer.Inner` for pkg.Outer.Inner
 export const RANK_FULL = 3
 
 export interface RootPattern {
-  /** As the user wrote it. */
+  /** Text as written by the user. */
   readonly text: string
-  /** Dotted class name, possibly without its package; may hold wildcards. */
+  /** Dotted class name, possibly without its package; may have wildcards. */
   readonly className: string
-  /** Method name, `<init>` for `new`; may hold wildcards. */
+  /** Method name, `<init>` for `new`; may have wildcards. */
   readonly method: string
-  /** Inside of the parentheses as written, or null if there were none. */
+  /** Text between the parentheses, or null without parentheses. */
   readonly parameters: string | null
   /** Return descriptor, if one was written after the parentheses. */
   readonly returns: string | null
-  /** What the user named it with, for words to the user; absent for --root. */
+  /** Option with which the user named it, for messages; absent for --root. */
   readonly option?: 'region'
 }
 
-/** What `text` is called in a message: "root 'Foo.process'". */
+/** Returns the name of `text` in a message: "root 'Foo.process'". */
 export type RootOption = 'root' | 'region'
 
 export interface ClassPattern {
   readonly text: string
-  /** Matches a dotted class name. */
+  /** Returns whether a dotted class name matches. */
   readonly expression: RegExp
 }
 
-/** Internal name to the dotted form that all patterns compare: `a/B$C` is `a.B.C`. */
+/** Converts an internal name to the dotted form for patterns: `a/B$C` to `a.B.C`. */
 export function dotted(internalName: string): string {
   return internalName.replace(/[/$]/g, '.')
 }
@@ -50,12 +50,12 @@ export function parseRoot(text: string): RootPattern {
   return parseMethod(text, (reason) => new BadPattern('root', text, reason, ROOT_HINT))
 }
 
-/** What is written like a root, and is none. @throws BadPattern */
+/** Parses a method pattern of another option. @throws BadPattern */
 export function parseOther(text: string): RootPattern {
   return parseMethod(text, (reason) => new BadPattern('the method', text, reason, ROOT_HINT))
 }
 
-/** @throws what `bad` gives */
+/** @throws the error created by `bad` */
 export function parseMethod(text: string, bad: (reason: string) => Error): RootPattern {
   const trimmed = text.trim()
   const open = trimmed.indexOf('(')
@@ -74,7 +74,7 @@ export function parseMethod(text: string, bad: (reason: string) => Error): RootP
     }
   } else if (trimmed.includes(')')) throw bad("its ')' has no '('")
 
-  // `Class#method` and `Class::method` are what other tools print.
+  // Other tools print `Class#method` and `Class::method`.
   const name = head.replace(/::|#/, '.').replaceAll('/', '.')
   const dot = name.lastIndexOf('.')
   if (dot < 0) throw bad('it names no class and method')
@@ -82,9 +82,9 @@ export function parseMethod(text: string, bad: (reason: string) => Error): RootP
   let method = name.slice(dot + 1)
   if (method === 'new') method = '<init>'
   if (method === '') throw bad('the method name is missing')
-  // `$Proxy12` is a name of its own, so an empty first segment is allowed there.
+  // `$Proxy12` is a class name, so an empty first segment is allowed there.
   if (className === '' || name.startsWith('.')) throw bad('the class name is missing')
-  // Names of methods may: Kotlin has them in backticks.
+  // Method names may contain blanks: Kotlin has them in backticks.
   if (/\s/.test(className)) throw bad('the name of a class holds no blanks')
   if (/[;[<>():]/.test(className)) throw bad(`'${className}' is not a class name`)
   if (/[<>]/.test(method) && !/^<(?:cl)?init>$/.test(method)) {
@@ -106,18 +106,18 @@ export function parseClassPattern(option: 'include' | 'exclude', text: string): 
   const name = trimmed.replaceAll('/', '.')
   if (/^\.|\.$|\.\./.test(name)) throw bad('a part of the name is empty')
   const simple = !/[./]/.test(trimmed)
-  // `*` stays inside a package; nested classes belong to their outer class. The dotted form has lost
-  // that difference, so class patterns match the form with `.` for `/` and `$` kept.
+  // `*` matches within a package; nested classes belong to their outer class. The dotted form loses
+  // that difference, so class patterns match the form with `.` for `/` and with `$` kept.
   const body = globOf(name.replaceAll('$', '.'), '[^.]*')
   return { text, expression: new RegExp(`^${simple ? '(?:.*[.$])?' : ''}${body}(?:\\$.*)?$`, 'su') }
 }
 
-/** Does an include or exclude pattern take this class (internal name)? */
+/** Returns whether an include or exclude pattern matches this class (internal name). */
 export function matchesClass(pattern: ClassPattern, internalName: string): boolean {
   return pattern.expression.test(internalName.replaceAll('/', '.'))
 }
 
-/** How well `internalName` fits the class of a root. */
+/** Returns how well `internalName` fits the class of a root. */
 export function rootRank(root: RootPattern, internalName: string): number {
   const name = dotted(internalName)
   if (root.className.includes('*')) {
@@ -135,10 +135,10 @@ export function rootRank(root: RootPattern, internalName: string): number {
   }
 }
 
-/** Does a method of a matching class fit the root? */
+/** Returns whether a method of a matching class fits the root. */
 export function matchesMethod(root: RootPattern, name: string, descriptor: string): boolean {
   if (root.method.includes('*')) {
-    // `Foo.*` means what Foo does, not how it comes to be.
+    // `Foo.*` means the methods of Foo, not its constructors and initialisers.
     if (name.startsWith('<') || !wildcard(root.method).test(name)) return false
   } else if (name !== root.method) return false
   if (root.parameters === null) return true
@@ -151,7 +151,7 @@ export function matchesMethod(root: RootPattern, name: string, descriptor: strin
   return written.length === actual.length && written.every((it, i) => fitsType(it, actual[i]))
 }
 
-/** `(I[Ljava/lang/String;)V` as `['int', 'java.lang.String[]']`. */
+/** Returns `(I[Ljava/lang/String;)V` as `['int', 'java.lang.String[]']`. */
 export function readableParameters(descriptor: string): string[] {
   const found: string[] = []
   for (const [type] of descriptor.slice(1, descriptor.indexOf(')')).matchAll(/\[*(?:[BCDFIJSZ]|L[^;]+;)/g)) {
@@ -178,13 +178,13 @@ function fitsType(written: string, actual: string): boolean {
   return actual === name || actual.endsWith(`.${name}`)
 }
 
-/** In class names `*` crosses no dot and `**` does; a leading wildcard or dot-free pattern is for any package. */
+/** In class names `*` does not match a dot, `**` does; a pattern with a leading wildcard or without dots matches any package. */
 function wildcard(pattern: string): RegExp {
   const anywhere = /^\*?[^.*]*\*?$/.test(pattern) ? '(?:.*\\.)?' : ''
   return new RegExp(`^${anywhere}${globOf(pattern, '[^.]*')}$`, 'su')
 }
 
-/** `.` also stands for `$`, as users write nested classes either way. */
+/** `.` also matches `$`, since users write nested classes either way. */
 function globOf(pattern: string, star: string): string {
   return pattern
     .split(/(\*\*?)/)

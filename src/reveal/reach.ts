@@ -1,24 +1,24 @@
-// What is reachable so far, and what follows from it: the part that schemes A and B share.
+// Reachable code and its consequences: the part shared by schemes a and b.
 //
-// A *site* is reached when a method holding it is expanded. Reaching it takes the methods it can
-// run now, and remembers it for classes that are loaded later: by the owner's name (an owner not
-// loaded yet, or loaded once more by another loader) and by the types it dispatches on (later
-// overriders and implementors). *Taking* a method gives it an id, or a reason why it is skipped.
-// Which methods are expanded, and when, is the scheme's business (`revealer.ts`, `lazy.ts`).
+// A *site* is reached when the method that contains it is expanded. Reaching it takes the methods it can
+// run now, and remembers it for classes loaded later: by the owner's name (an owner not
+// loaded yet, or loaded again by another loader) and by the types it dispatches on (later
+// overriders and implementors). *Taking* a method assigns an id, or a reason why it is skipped.
+// The scheme decides which methods are expanded, and when (`revealer.ts`, `lazy.ts`).
 //
-// A method that is not instrumented although it has bytecode (an intrinsic, one that the JVM refused,
-// one of application code that the filters leave out) will never announce its first invocation, so
-// it is *passed through*, once: its sites count as its callers', to any depth. So left-out code of
-// the application is transparent without being guessed at.
+// A method with bytecode that is not instrumented (an intrinsic, a method refused by the JVM, or
+// excluded application code) has no first-invocation event, so
+// it is *passed through* once: its sites count as its callers', to any depth. So excluded application
+// code is transparent without guesses.
 //
-// The JDK is transparent too, but not read. A call into it can come back anywhere a JDK type's method
-// is overridden, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
+// The JDK is transparent too, but not analysed. A call into it can call back any override of a JDK type's
+// method, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
 // a JDK type, are reachable, in classes loaded now or later. The gate has levels (`leaf-calls.ts`):
-// calls that provably call nothing back leave it shut, all others open it, and what cannot be read at
-// all to the overriders of left-out application types as well. This over-approximates a lot. It is the price of missing nothing without reading the
-// JDK; scheme B still opens the gate only when a method holding such a call, or one that leads to it
-// through left-out code, is entered. What the JDK calls by reflection or through a method handle is not
-// behind the gate: the target asks when it happens (`Revealer.reflectiveTarget`).
+// calls that provably call nothing back keep it closed, all others open it, and code that cannot be read
+// opens it also to overriders of excluded application types. This over-approximates much, and is the cost of missing no call without analysing the
+// JDK. Scheme b still opens the gate only when a method with such a call, or one that leads to it
+// through excluded code, is entered. Methods that the JDK calls by reflection or through a method handle are not
+// behind the gate: the target asks at the call (`Revealer.reflectiveTarget`).
 
 import { addTo, append } from '../base/arrays.ts'
 import { isJdkName } from '../base/jdk-names.ts'
@@ -32,7 +32,7 @@ import type { Mirror, MirrorMethod } from './mirror.ts'
 import { HIDDEN, type Taker } from './taker.ts'
 import { jdkUpcalls, upcalls } from './upcalls.ts'
 
-/** What a call may reach in so many classes tells nobody anything, and costs their method tables. */
+/** Above this number of classes, possible targets of a call are uninformative, and would need all their method tables. */
 const MANY_RECEIVERS = 16
 const REFLECTIVE = new Set([
   'java/lang/reflect/Method.invoke',
@@ -41,34 +41,34 @@ const REFLECTIVE = new Set([
 ])
 export class Reach {
   readonly #reached = new Set<string>()
-  /** Reached sites by the name of their owner, to be linked again when a class of that name comes. */
+  /** Reached sites by the name of their owner, to be linked again when a class of that name is loaded. */
   readonly #byOwner = new Map<string, LoadedSite[]>()
   /** Selectors dispatched on a type, by class id. */
   readonly #dispatched = new Map<number, Set<string>>()
-  /** Every selector of a reached virtual site: all there is to go by while supertypes are unknown. */
+  /** Every selector of a reached virtual site, for classes with unknown supertypes. */
   readonly #selectors = new Set<string>()
-  /** Selectors that the types behind the gate declare. */
+  /** Selectors declared by the types behind the gate. */
   readonly #excludedSelectors = new Set<string>()
-  /** Types of objects that native code is given, by class id: it may call any method of theirs. */
+  /** Types of arguments of native code, by class id: it may call any of their methods. */
   readonly #families = new Set<number>()
   readonly #initialised = new Set<string>()
   #jdkUpcalls = jdkUpcalls(false)
   readonly #blocked = new Set<string>()
   #swept = GATE_CLOSED
-  /** Some of the JDK is read and some is not, which may call what the former declares. */
+  /** Whether a part of the JDK is analysed: the rest may call methods declared by that part. */
   #isPartOfJdkRead = false
   readonly linker: Linker
 
   constructor(
     private readonly classes: Classes,
     readonly taker: Taker,
-    /** A body may be expanded in the load hook of its class: scheme A, or code that is left out. */
+    /** Whether bodies are expanded in the load hook of their class: scheme a, or excluded code. */
     private readonly expandsInHook: boolean,
   ) {
     this.linker = classes.linker
   } /**
-   * Classes that were left out have methods now that are added by hand, as the filter says: what has been reached of them is
-   * taken, by what had led to it before.
+   * Handles classes that now have methods included by hand, by the filter: reached methods of these classes are
+   * taken, from the sites that led to them before.
    */
   async opened(nodes: readonly ClassNode[]): Promise<void> {
     const { hierarchy } = this.linker
@@ -76,21 +76,21 @@ export class Reach {
       .flatMap((node) => this.linker.methodsOf(node))
       .filter((it) => this.taker.isDecided(it))
     this.taker.takeAgain(reached.map(({ node, method }) => ({ classId: node.id, methodIndex: method.index })))
-    // Sites of a supertype have led to them before, or opened the gate.
+    // Sites of a supertype have reached them before, or have opened the gate.
     const owners = new Set(nodes.flatMap((it) => hierarchy.subtypesOf(it)).map((it) => it.name))
     const sites = [...owners].flatMap((name) => this.#byOwner.get(name) ?? [])
     await this.reach(sites, true)
     await this.appeared(nodes)
   }
 
-  /** The session reads the JDK, but for classes that it leaves out: one of them is there. */
+  /** Called when the session analyses the JDK and an excluded JDK class is loaded. */
   jdkIsReadInPart(): void {
     if (this.#isPartOfJdkRead) return
     this.#isPartOfJdkRead = true
-    this.#swept = GATE_CLOSED // what it may call back was passed over before
+    this.#swept = GATE_CLOSED // overriders it may call back were skipped before
   }
 
-  /** Those whose classes are still there. */
+  /** Returns the sites whose classes are still loaded. */
   refsOf(targets: readonly MethodTarget[]): MethodRef[] {
     return targets.map((it) => this.classes.refOf(it)).filter((it) => it !== null)
   }
@@ -105,9 +105,9 @@ export class Reach {
   }
 
   /**
-   * Takes what may be called without any call site. Once, at the start.
+   * Takes methods that are called without a call site. Called once, at the start.
    *
-   * @param threads  what the JVM calls in a new thread, too
+   * @param threads  whether to include methods that the JVM calls in a new thread
    */
   async takeUpcalls(threads: boolean): Promise<void> {
     for (const [name, selectors] of Object.entries(upcalls(threads))) {
@@ -134,7 +134,7 @@ export class Reach {
     }
   }
 
-  /** Reaches every site of these methods, and of what is passed through on the way. */
+  /** Reaches every site of these methods, and of methods passed through on the way. */
   async expand(refs: readonly MethodRef[]): Promise<void> {
     let queue: readonly MethodRef[] = refs
     do {
@@ -144,13 +144,13 @@ export class Reach {
     } while (queue.length + this.taker.owed.length > 0)
   }
 
-  /** Does what is still owed: sites of methods passed through, a gate that was opened on the way. */
+  /** Processes pending work: sites of methods passed through, and a gate opened on the way. */
   async expandPassed(): Promise<void> {
     if (this.taker.passed.length + this.taker.owed.length > 0) await this.expand([])
     else await this.reach([])
   }
 
-  /** Sites of the method that are not reached yet. Its class file must be there (`filesFor`). */
+  /** Returns the sites of the method that are not reached yet. Its class file must be available (`filesFor`). */
   sitesOf({ node, method }: MethodRef): LoadedSite[] {
     return this.linker.mirrors
       .body(node.id, method.index)
@@ -158,7 +158,7 @@ export class Reach {
       .filter((it) => !this.isReached(it))
   }
 
-  /** Methods that the body calls, in its order, as far as they are loaded. Takes nothing. */
+  /** Returns the loaded methods that the body calls, in order. Takes nothing. */
   async calleesOf(ref: MethodRef): Promise<MethodRef[]> {
     await this.linker.mirrors.fetchFiles([ref.node.id])
     const { sites } = this.linker.mirrors.body(ref.node.id, ref.method.index)
@@ -174,7 +174,7 @@ export class Reach {
     return this.#reached.has(keyOf(it))
   }
 
-  /** Reaches sites and all they lead to; opens the gate where they ask for it. */
+  /** Reaches sites and their targets; opens the gate if they require it. */
   async reach(sites: readonly LoadedSite[], again = false): Promise<void> {
     let frontier = sites
     let force = again
@@ -195,7 +195,7 @@ export class Reach {
     }
   }
 
-  /** Links all sites, fetching the method tables they need in as few batches as possible. */
+  /** Links all sites, and fetches missing method tables in as few batches as possible. */
   async linkAll(sites: readonly LoadedSite[]): Promise<Linked[]> {
     const done: (Linked | null)[] = sites.map(() => null)
     return await this.#untilKnown(() => {
@@ -204,7 +204,7 @@ export class Reach {
     })
   }
 
-  /** Marks a linked site as reached and takes its targets. `onward` is left to the caller. */
+  /** Marks a linked site as reached and takes its targets. The caller processes `onward`. */
   commit(it: LoadedSite, linked: Linked): void {
     const { site } = it
     const key = keyOf(it)
@@ -226,11 +226,11 @@ export class Reach {
     if (site.kind === 'any') for (const type of linked.dispatchers) this.#families.add(type.id)
   }
 
-  /** Classes that are new, or whose supertypes are now known better. */
+  /** Handles new classes, and classes with newly known supertypes. */
   async appeared(nodes: readonly ClassNode[]): Promise<void> {
     const open = nodes.filter((it) => !this.linker.closed(it))
     const onward: LoadedSite[] = []
-    // Calls by name. Those of JDK classes too: a call into one that was not loaded opens the gate.
+    // Calls by name, including JDK classes: a call into a JDK class that was not loaded opens the gate.
     const again = nodes.flatMap((it) => this.#remembered(it))
     if (again.length > 0) await this.reach(again, true)
     await this.#takeJdkUpcalls(nodes)
@@ -263,8 +263,8 @@ export class Reach {
   }
 
   /**
-   * Whether every site of the method is dealt with. Sites that would take nothing are dealt with on
-   * the spot. Fetches nothing: a method whose class file is not at hand is left as it is.
+   * Returns whether every site of the method is processed. Sites that would take nothing are processed
+   * at once. Fetches nothing: returns false for a method without an available class file.
    */
   settled(ref: MethodRef): boolean {
     if (!this.linker.mirrors.hasFile(ref.node.id)) return false
@@ -287,12 +287,12 @@ export class Reach {
     return settled
   }
 
-  /** Sites that were not free a moment ago may be now. */
+  /** Sites that were not free before may be free now. */
   unblock(): void {
     this.#blocked.clear()
   }
 
-  /** Committing it would take no method and open no gate. */
+  /** Returns whether committing the site would take no method and open no gate. */
   isFree(linked: Linked): boolean {
     return (
       linked.gate <= this.taker.gate &&
@@ -303,19 +303,19 @@ export class Reach {
   }
 
   /**
-   * Nothing loaded answers to the site yet. Committing it before its method is entered would arm it
-   * on suspicion, and take methods as classes are loaded that nobody may ever call.
+   * Returns whether no loaded class answers to the site yet. Committing it before its method is entered would arm it
+   * on suspicion, and take methods of later classes that may never be called.
    */
   isGuess({ site, loader }: LoadedSite, linked: Linked): boolean {
     if (site.kind === 'record' || linked.targets.length > 0) return false
-    // Of what is on the deny-list, a method handle's or a variable handle's methods have descriptors that none declares.
+    // Methods of method handles and variable handles have descriptors that no class declares.
     if (linked.dispatchers.some((it) => it.followed && (it.included || !isJdk(it)))) return true
     return (
       this.linker.hierarchy.resolve(site.owner, loader).length === 0 && !/^(?:java\/|\[)/.test(site.owner)
     )
   }
 
-  /** Forgets what is remembered for code that is gone: sites seen from these loaders, and the classes. */
+  /** Removes data of unloaded code: sites of these loaders, and the classes. */
   unloaded(classes: ReadonlySet<number>, loaders: ReadonlySet<number>): void {
     for (const id of classes) {
       this.#dispatched.delete(id)
@@ -332,7 +332,7 @@ export class Reach {
     }
   }
 
-  /** Subtypes the receiver of a site may have, from the hierarchy alone. */
+  /** Returns the subtypes that the receiver of a site may have, from the hierarchy only. */
   receivers(it: LoadedSite): number {
     let count = 0
     for (const owner of this.linker.hierarchy.resolve(it.site.owner, it.loader)) {
@@ -354,7 +354,7 @@ export class Reach {
   #initialise(name: string): void {
     if (this.#initialised.has(name)) return
     this.#initialised.add(name)
-    // Of a class in the hook the supertypes may be known by name only, or not be linked yet.
+    // Supertypes of a class in the hook may be known by name only, or not be linked yet.
     for (const node of this.linker.hierarchy.named(name)) {
       if (this.linker.closed(node)) continue
       for (const above of [node, ...this.linker.hierarchy.ancestors(node)]) {
@@ -374,7 +374,7 @@ export class Reach {
     }
   }
 
-  /** Reached sites that may now mean this class. */
+  /** Returns reached sites that may now mean this class. */
   #remembered(node: ClassNode): LoadedSite[] {
     if (isHidden(node)) return []
     return (this.#byOwner.get(node.name) ?? []).filter((it) =>
@@ -382,7 +382,7 @@ export class Reach {
     )
   }
 
-  /** Selectors dispatched on any supertype, those of excluded types apart. */
+  /** Returns selectors dispatched on any supertype, except those of excluded types. */
   #selectorsFor(node: ClassNode): { selectors: Set<string>; overriding: Set<string> } {
     const selectors = new Set<string>()
     const overriding = new Set<string>()
@@ -396,13 +396,13 @@ export class Reach {
   }
 
   /**
-   * A class in the load hook whose supertypes are not all loaded: what it overrides is not known
-   * yet, and it will be used before we can ask again. A method that bears the name and descriptor
-   * of any reached virtual call counts as an override of it; when excluded code may call back, so
-   * does one that bears a selector of a known excluded type, and any at all if the missing
-   * supertype looks like the JDK's own. A missing supertype of the application may be expanded in its
-   * own hook, with calls back to any method of this class: then all of them are taken, provided that
-   * something reached makes or uses the class.
+   * Handles a class in the load hook whose supertypes are not all loaded: its overrides are not known
+   * yet, and it will be used before the next request. A method with the name and descriptor
+   * of any reached virtual call counts as an override of it. If excluded code may call back, so
+   * does a method with a selector of a known excluded type, and any method if the missing
+   * supertype seems to be a JDK class. A missing supertype of the application may be expanded in its
+   * own hook, with calls back to any method of this class: then all methods are taken, provided that
+   * reached code creates or uses the class.
    */
   #takeByName(node: ClassNode): void {
     if (!node.followed || isHidden(node)) return
@@ -429,8 +429,8 @@ export class Reach {
   }
 
   /**
-   * Takes what the open gate admits in these classes: followed methods that override a method of
-   * a supertype behind the gate, also those inherited by a class that adds that type.
+   * Takes the methods that the open gate admits in these classes: followed methods that override a method of
+   * a supertype behind the gate, including methods inherited by a class that adds that type.
    *
    * @returns handles of lambdas behind excluded functional interfaces
    */
@@ -447,7 +447,7 @@ export class Reach {
       const ancestors = hierarchy.ancestors(node)
       const isCalledBack = this.#isPartOfJdkRead && level >= GATE_FULL && !isJdk(node)
       const types = ancestors.filter((it) => isBehind(level, it) || (isCalledBack && isJdk(it)))
-      // Every class has Object above it, and a class in a row without its superclass has too.
+      // Every class has Object above it, also a class in a row without its superclass.
       if (types.length === 0) continue
       if (isHidden(node)) {
         if (types.every((it) => it.name === OBJECT)) continue
@@ -473,8 +473,8 @@ export class Reach {
         for (const method of mirrors.get(owner.id)?.methods ?? []) {
           if (!isOverrider(method)) continue
           const selector = method.name + method.descriptor
-          // A class cannot inherit an interface's default where a class above declares the method;
-          // that costs precision only.
+          // A class cannot inherit an interface's default if a superclass declares the method;
+          // ignoring that costs precision only.
           if (types.some((type) => this.#mayDeclare(type, selector))) this.taker.take({ node: owner, method })
         }
       }
@@ -495,7 +495,7 @@ export class Reach {
     return handles
   }
 
-  /** What the JDK that is not read may call of its own, by whatever name: all that is added of it. */
+  /** Takes methods of included JDK classes that unread JDK code may call under any name: all of them. */
   async #takeBehind(nodes: readonly ClassNode[]): Promise<void> {
     await this.linker.mirrors.fetch(nodes.map((it) => it.id))
     for (const node of nodes) {
@@ -504,7 +504,7 @@ export class Reach {
     }
   }
 
-  /** Does the type behind the gate declare something the selector can override? Unreadable types may. */
+  /** Returns whether the type behind the gate declares a method that the selector can override. True for unreadable types. */
   #mayDeclare(type: ClassNode, selector: string): boolean {
     if (type.name === OBJECT) return OBJECT_SELECTORS.has(selector)
     const mirror = this.linker.mirrors.get(type.id)
@@ -515,7 +515,7 @@ export class Reach {
     return true
   }
 
-  /** Runs `attempt`, fetching what it wants, until it has an answer. */
+  /** Runs `attempt`, fetching the classes it wants, until it has a result. */
   async #untilKnown<T>(attempt: () => T | null): Promise<T> {
     const { wanted, wantedFiles, mirrors } = this.linker
     for (;;) {
@@ -531,14 +531,14 @@ export class Reach {
   }
 }
 
-/** Is the type excluded, and one whose methods code behind a gate of that level may call? */
+/** Returns whether the type is excluded, and code behind a gate of that level may call its methods. */
 function isBehind(level: number, type: ClassNode): boolean {
-  // What is added by hand changes nothing for others.
+  // Types included by hand count as excluded here: expected callbacks do not change.
   if (type.added) return level >= (isJdk(type) ? GATE_FULL : GATE_ANY)
   return type.followed ? !type.included && level >= GATE_ANY : level >= GATE_FULL
 }
 
-/** Can it override, or be overridden? Abstract ones only `declare`. */
+/** Returns whether the method can override or be overridden. Abstract methods only `declare`. */
 function isOverrider(method: MirrorMethod, declares = false): boolean {
   const never = ACC_STATIC | ACC_PRIVATE | (declares ? 0 : ACC_ABSTRACT)
   return (method.access & never) === 0 && !method.name.startsWith('<')

@@ -1,25 +1,25 @@
-// What a user may write for --region: a method as for --root, and perhaps lines of it.
+// Syntax of --region: a method as for --root, optionally with lines.
 
 import { BadPattern } from './errors.ts'
 import { parseMethod, type RootPattern } from './patterns.ts'
 
 export interface RegionPattern {
-  /** As the user wrote it. */
+  /** Text as written by the user. */
   readonly text: string
-  /** The methods; its text is without the lines. */
+  /** Pattern of the methods; its text is without the lines. */
   readonly method: RootPattern
-  /** Both belong to it; null for the whole method. */
+  /** First and last line, inclusive; null for the whole method. */
   readonly lines: { readonly from: number; readonly to: number } | null
 }
 
 const HINT = "Write it as 'Class.method', 'Class.method:120-140' or 'Class.method(int, String):120'."
-/** What a class file can name. */
+/** Maximum line number in a class file. */
 const LAST_LINE = 65535
 
 /** @throws BadPattern */
 export function parseRegion(text: string): RegionPattern {
   const bad = (reason: string) => new BadPattern('region', text, reason, HINT)
-  // `Class::method` is what other tools print.
+  // Other tools print `Class::method`.
   const plain = text.trim().replaceAll('::', '.')
   const colon = plain.indexOf(':')
   const method: RootPattern = {

@@ -1,12 +1,12 @@
-// Revelation: told about classes and first invocations, answers with the methods to instrument next.
+// Revelation: receives classes and first invocations, and returns the methods to instrument next.
 //
-// This file is the door: it keeps the order of events, turns them into questions to `reach.ts`, and
-// packs the answers. Reading bytecode is `call-sites.ts`; resolving names `linker.ts`; changing code
-// is `instrument/`; talking to the JVM is `session/`, seen from here as a RevealPort.
+// This file is the interface of the folder: it orders events, turns them into requests to `reach.ts`, and
+// packs the answers. `call-sites.ts` reads bytecode, `linker.ts` resolves names, `instrument/` changes
+// code, and `session/` communicates with the JVM, seen from here as a RevealPort.
 //
 // Calls must not overlap; the session serialises them. A returned method may be in a class whose
 // load hook has been answered but which the JVM has not defined yet (another class of the same load
-// led to it): such a method goes in as soon as its class is defined.
+// led to it): such a method is instrumented as soon as its class is defined.
 //
 // Invariant: a method is returned in `instrument` at most once per session.
 
@@ -29,38 +29,38 @@ import { Roots } from './roots.ts'
 import { type Skipped, Taker } from './taker.ts'
 
 export interface RevealOptions extends ClassOptions {
-  /** `a` takes everything reachable at once, `b` on first invocations, `adaptive` the roots and what it is told to. */
+  /** `a` takes all reachable methods at once, `b` on first invocations, `adaptive` the roots and requested methods. */
   readonly scheme: Scheme
   readonly roots: readonly RootPattern[]
-  /** Threads that are started inside the graph belong to it. */
+  /** Whether threads started inside a root belong to it. */
   readonly followThreads?: boolean
-  /** Scheme B: methods to take at most, in one of the first answers, beyond the direct callees. LOOK_AHEAD, unless a test sets it. */
+  /** Scheme b: maximum number of methods in one of the first answers, beyond the direct callees. LOOK_AHEAD except in tests. */
   readonly lookAhead?: number
-  /** Id of the first method; 1, unless given. */
+  /** Id of the first method; default 1. */
   readonly firstId?: number
-  /** Methods that are taken at most, besides roots. Default: any number. */
+  /** Maximum number of methods besides roots. Default: no limit. */
   readonly maxMethods?: number
 }
 
 export interface Revelation {
   readonly instrument: MethodTarget[]
-  /** Ids of methods whose callees are all dealt with: their probes need not ask. */
+  /** Ids of methods whose callees are all revealed: their probes need not ask. */
   readonly ready: number[]
   readonly skipped: Skipped[]
-  /** True once: Method.invoke and Constructor.newInstance should get their hook now. */
+  /** True once: Method.invoke and Constructor.newInstance must get their hook now. */
   readonly reflection: boolean
 }
 
 export interface RevealCounters {
   readonly instrumentedMethods: number
-  /** Time spent here, waiting for class bytes included. */
+  /** Time spent in revelation, including waits for class bytes. */
   readonly analysisMs: number
   readonly parsedClasses: number
-  /** Classes and reflective targets that could not be looked into: calls may be missing there. */
+  /** Classes and reflective targets that could not be read: calls may be missing there. */
   readonly gaps: number
 }
 
-/** A method by its names, all overloads of it. */
+/** A method by name, with all its overloads. */
 export interface Callee {
   /** Internal name. */
   readonly className: string
@@ -97,23 +97,23 @@ export class Revealer {
     })
   }
 
-  /** Whether there are more methods than are taken at most. */
+  /** Whether the maximum number of methods was exceeded. */
   get isFull(): boolean {
     return this.#taker.isFull
   }
 
-  /** The initial list of loaded classes, and later deltas. Cheap: nothing is fetched or revealed. */
+  /** Adds the initial list of loaded classes, and later deltas. Cheap: fetches and reveals nothing. */
   addClasses(infos: readonly ClassInfo[]): void {
     const touched = this.classes.add(infos)
     if (this.#started) for (const node of touched) this.#appeared.add(node)
   }
 
   /**
-   * Takes the roots that are loaded; the others stay armed. Scheme A: all that they reach, too.
+   * Takes the loaded roots; the others stay armed. With scheme a also everything that they reach.
    *
-   * @throws RootNotFound if a root's class is loaded and has no such method
-   * @throws AbstractOrNativeRoot if a root names nothing that has bytecode
-   * @throws RootNeverInstrumented if a root names nothing that may be changed
+   * @throws RootNotFound if a root's class is loaded and does not have the method
+   * @throws AbstractOrNativeRoot if a root names only methods without bytecode
+   * @throws RootNeverInstrumented if a root names only methods that must not be changed
    */
   async start(): Promise<Revelation> {
     const cause = () => `roots, scheme ${this.#options.scheme}`
@@ -121,28 +121,28 @@ export class Revealer {
       this.#started = true
       await this.roots.match(this.classes.hierarchy.nodes(), true)
       if (this.#options.scheme === 'adaptive') return
-      // Without --jdk, what a thread runs is called back by code that is left out, like a task.
+      // Without --jdk, excluded code calls back the code of a thread, like a task.
       await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
     })
   }
 
   /**
-   * Scheme B: the roots are about to run. What they reach is taken as if they, and all methods behind them that are known
-   * to run, had been entered: that saves a step for each, and takes nothing that those steps would not have taken.
+   * Scheme b: called before the roots run. Takes what they reach as if they, and all methods below them that are known
+   * to run, had been entered: that saves a step per method, and takes no method that those steps would not have taken.
    *
-   * In steps, as all of it takes seconds in a server, and classes that are loaded meanwhile wait for their turn.
+   * Runs in steps: on a server the whole takes seconds, and classes that are being loaded wait for their turn.
    *
-   * @param past  of this JVM's methods
+   * @param past  knowledge of this JVM's methods
    */
   rootsWillRun(past: Past): AsyncGenerator<Revelation, void, void> {
     return this.#lazy.rootsWillRun(past, (cause, step, settled) => this.#answer(cause, step, settled))
   }
 
   /**
-   * Takes methods by their names, of the classes that are known and that the filters include: of each pattern the best kind of match,
+   * Takes methods by name, in known classes that the filters include: for each pattern the best kind of match,
    * all overloads that have code.
    *
-   * @returns what to instrument, and the patterns of which there is nothing to take
+   * @returns methods to instrument, and patterns without any such method
    */
   async takeNamed(
     patterns: readonly RootPattern[],
@@ -177,12 +177,12 @@ export class Revealer {
     return found.length > 0
   }
 
-  /** Before `start`: these methods are left out. */
+  /** Called before `start`: excludes these methods. */
   beginLeftOut(isLeftOut: MethodFilter): void {
     this.#taker.leaveOut(isLeftOut)
   }
 
-  /** From now on these methods are left out; of those that were, and are not any more, what is to be instrumented. */
+  /** Excludes these methods from now on; returns formerly excluded methods that must be instrumented. */
   async leaveOut(isLeftOut: MethodFilter): Promise<Revelation> {
     const cause = () => 'what is left out by hand has changed'
     return await this.#answer(cause, async () => {
@@ -190,14 +190,14 @@ export class Revealer {
     })
   }
 
-  /** Before `start`: these are added by hand. */
+  /** Called before `start`: includes these by hand. */
   beginAdded(added: readonly Chosen[]): void {
     this.classes.include(added)
   }
 
   /**
-   * From now on these, and no others, are added by hand: what is reached of them is taken, whatever the filters say. What has
-   * been taken of others keeps its id; it is the caller's to leave it out.
+   * Sets the targets included by hand: their reached methods are taken, for any filters. Taken methods
+   * of former targets keep their ids; the caller excludes them.
    */
   async add(added: readonly Chosen[]): Promise<Revelation> {
     const cause = () => 'what is added by hand has changed'
@@ -207,7 +207,7 @@ export class Revealer {
     })
   }
 
-  /** Scheme B: a method is about to run for the first time. Its id comes back in `ready`. */
+  /** Scheme b: handles a method's first invocation. Its id is returned in `ready`. */
   async firstInvocation(methodId: number): Promise<Revelation> {
     const target = this.methods.get(methodId)
     const entered = [methodId]
@@ -220,8 +220,8 @@ export class Revealer {
   }
 
   /**
-   * A class is in the load hook: not defined yet, its supertypes possibly not even loaded. Methods
-   * of this very class may be returned; the hook rewrites them.
+   * Handles a class in the load hook: it is not defined yet, and its supertypes may not even be loaded. Methods
+   * of this class may be returned; the hook rewrites them.
    */
   async classLoading(info: LoadingClass, bytes: Uint8Array): Promise<Revelation> {
     const cause = () => `class ${info.name.replaceAll('/', '.')} is being loaded`
@@ -234,13 +234,13 @@ export class Revealer {
     })
   }
 
-  /** After `addClasses` of a delta: classes that did not pass the hook, lambda proxies among them. */
+  /** Called after `addClasses` of a delta: handles classes that did not pass the hook, such as lambda proxies. */
   async classesAppeared(): Promise<Revelation> {
     const cause = () => 'classes have appeared'
     return await this.#answer(cause, async () => {})
   }
 
-  /** A method is about to be invoked by reflection. Nothing is revealed if it is excluded. */
+  /** Handles a method about to be invoked by reflection. Reveals nothing if it is excluded. */
   async reflectiveTarget(classId: number, name: string, descriptor: string): Promise<Revelation> {
     const cause = () => `${name}${descriptor} of class ${classId} is called by reflection or a handle`
     return await this.#answer(cause, async () => {
@@ -260,10 +260,10 @@ export class Revealer {
   }
 
   /**
-   * A hidden class is about to be defined: its own calls cannot be counted, and its bytes are never seen
-   * again. What any method of it calls counts as called.
+   * Handles a hidden class that is about to be defined: its calls cannot be counted, and its bytes are not visible
+   * later. The callees of all its methods count as called.
    *
-   * @param hostId  class in whose name it is defined: the loader and the nest are this one's
+   * @param hostId  class in whose name it is defined, which determines its loader and nest
    */
   async hiddenClass(hostId: number, bytes: Uint8Array): Promise<Revelation> {
     const cause = () => `a hidden class is being defined for class ${hostId}`
@@ -280,7 +280,7 @@ export class Revealer {
     })
   }
 
-  /** Another agent has given the classes other code: what has been looked at in them is looked at again. */
+  /** Handles classes changed by another agent: they are analysed again as far as they were before. */
   async classesChanged(classIds: readonly number[]): Promise<Revelation> {
     const cause = () => `another agent has redefined ${classIds.length} classes`
     return await this.#answer(cause, async () => {
@@ -301,14 +301,14 @@ export class Revealer {
     })
   }
 
-  /** The JVM or the rewriter refused the method. What it calls is revealed with the next answer. */
+  /** Handles a method refused by the JVM or the rewriter. Its callees are revealed with the next answer. */
   refused(methodId: number, reason: string): void {
     const target = this.methods.get(methodId)
     this.methods.dropped([methodId])
     this.roots.refused(target, reason)
     this.#taker.skip(target.className, target.name, target.descriptor, reason)
     const ref = this.classes.refOf(target)
-    // In scheme A, and if it ran before it was refused, its callees have been dealt with.
+    // With scheme a, and if it ran before it was refused, its callees are revealed already.
     if (ref !== null && this.#options.scheme === 'b' && !this.#lazy.hasEntered(methodId)) {
       this.#lazy.entered([methodId])
       this.#taker.passed.push(ref)
@@ -316,7 +316,7 @@ export class Revealer {
   }
 
   /**
-   * Classes and loaders that the target has dropped: nothing of them will run again. Their methods keep
+   * Handles unloaded classes and loaders. Their methods keep
    * ids and names.
    */
   unloaded(classes: readonly number[], loaders: readonly number[]): void {
@@ -328,9 +328,9 @@ export class Revealer {
   }
 
   /**
-   * Whether these could be roots, of the classes that are loaded. Takes nothing.
+   * Checks whether these could be roots in the loaded classes. Takes nothing.
    *
-   * @returns their methods, with ids that are of no use yet
+   * @returns their methods, with provisional ids
    * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded
    */
   async checkRoots(patterns: readonly RootPattern[]): Promise<MethodTarget[]> {
@@ -340,9 +340,9 @@ export class Revealer {
   }
 
   /**
-   * What these methods call themselves and could be roots instead, in the order of their code.
+   * Returns callees of these methods that could be roots instead, in code order.
    *
-   * @param enough  how many will do: nothing else is answered until they are found
+   * @param enough  maximum number: other requests wait until they are found
    */
   async callees(methodIds: Iterable<number>, enough: number): Promise<Callee[]> {
     const found = new Map<string, Callee>()
@@ -371,7 +371,7 @@ export class Revealer {
   }
 
   /**
-   * Runs one event, with what has appeared since the last one, and packs what was taken.
+   * Runs one event, with classes that have appeared since the last one, and packs the taken methods.
    *
    * @param cause  names the event in the debug log
    */
@@ -415,9 +415,9 @@ export class Revealer {
   }
 
   /**
-   * Scheme A: eager revelation of a call subgraph (JFluid paper, section 6.1). Whatever class hierarchy analysis finds reachable
-   * from the roots, directly or transitively, is taken at once; a class loaded later adds what it contributes, again
-   * transitively. No method needs to announce its first invocation, so every method is ready from the start.
+   * Scheme a: eager revelation of a call subgraph (JFluid paper, section 6.1). All methods that class hierarchy analysis finds reachable
+   * from the roots, directly or transitively, are taken at once; a class loaded later adds its own, again
+   * transitively. No method needs a first-invocation request, so every method is ready from the start.
    */
   async #takeAll(): Promise<MethodTarget[]> {
     const taken: MethodTarget[] = []
@@ -433,10 +433,10 @@ export class Revealer {
 const HIDDEN_HERE = 'hidden class: calls of its methods are not counted, but calls made by them are'
 
 /**
- * A revelation in a line of the debug log.
+ * Formats a revelation for the debug log.
  *
- * @param cause  what it came of
- * @param ms     how long that took, class bytes that were fetched included
+ * @param cause  event that caused it
+ * @param ms     duration, including the fetching of class bytes
  */
 function revelationText(cause: string, ms: number, revelation: Revelation): string {
   const { instrument, ready, skipped, reflection } = revelation

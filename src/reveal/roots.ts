@@ -1,5 +1,5 @@
-// The roots the user named: which loaded methods they mean, which of them still wait for their
-// class, and what to say when a name fits nothing.
+// The user's roots: the loaded methods they mean, roots that still wait for their
+// class, and messages for names without a match.
 
 import { maxOf } from '../base/arrays.ts'
 import { CLASS_GONE, NEVER_DEFINED } from '../base/refusal.ts'
@@ -28,43 +28,43 @@ import {
 } from './patterns.ts'
 
 export interface RootReport {
-  /** The root as the user wrote it. */
+  /** The root as written by the user. */
   readonly text: string
-  /** What it was named with. */
+  /** Option with which it was named. */
   readonly option: RootOption
-  /** Methods it stands for, overloads and classes of one name in several packages included. */
+  /** Number of its methods, including overloads and classes of one name in several packages. */
   readonly methods: number
-  /** Classes those methods are in, dotted. */
+  /** Classes of those methods, dotted. */
   readonly classes: readonly string[]
-  /** It matches nothing loaded yet, and waits. */
+  /** Whether it matches no loaded method yet, and waits. */
   readonly armed: boolean
-  /** For an armed root: why no class of its name that has been loaded will do. */
+  /** For an armed root: why no loaded class of its name is suitable. */
   readonly problem: RootProblem | null
-  /** Matching methods that cannot be roots, and why: `com.foo.Bar.read() is native`. */
+  /** Matching methods that cannot be roots, with the reason: `com.foo.Bar.read() is native`. */
   readonly unusable: readonly string[]
   /** For an armed root: loaded classes with a similar name, as roots, closest first. */
   readonly near: readonly string[]
 }
 
-/** What is known of a root without looking for anything. */
+/** What is known of a root without a search. */
 export interface RootProgress {
   readonly text: string
   /** Ids of its methods. */
   readonly ids: ReadonlySet<number>
-  /** It has no method, and a class that it names beyond doubt has been loaded. */
+  /** Whether it has no method although a class that it names unambiguously has been loaded. */
   readonly failed: boolean
 }
 
 class State {
-  /** Best kind of match that had such a method. */
+  /** Best kind of match with such a method. */
   rank = RANK_NONE
   readonly ids = new Set<number>()
-  /** By id: the class of the method, dotted. */
+  /** Dotted class of the method, by id. */
   readonly classOf = new Map<number, string>()
-  /** Methods that were to have probes and have none, by name, with the reason. */
+  /** Methods that should have probes and have none, by name, with the reason. */
   readonly refused = new Map<string, string>()
   readonly unusable = new Set<string>()
-  /** Classes that it names and that have no such method, by name: one of each, as loaders come and go. */
+  /** Classes that it names without such a method, by name: one of each name, since loaders may repeat them. */
   readonly searched = new Map<string, { readonly node: ClassNode; readonly sure: boolean }>()
   /** Methods that it names and that are abstract, native, or never instrumented, by name. */
   readonly useless = new Map<string, MethodRef>()
@@ -72,7 +72,7 @@ class State {
   constructor(readonly pattern: RootPattern) {}
 }
 
-/** What `match` needs to reach the rest of revelation. */
+/** What `match` uses of the rest of revelation. */
 export interface RootSink {
   includeRootClass(node: ClassNode): void
   /** Takes the method and returns its id; null if it is skipped (denied, unmodifiable …). */
@@ -93,7 +93,7 @@ export class Roots {
   /**
    * Takes the methods of these classes that a root names.
    *
-   * @param strict  throw if a root's class is among them and has no such method; else it is reported
+   * @param strict  whether to throw if a root's class is among them without the method; otherwise it is reported
    * @throws RootProblem
    */
   async match(nodes: Iterable<ClassNode>, strict: boolean): Promise<void> {
@@ -116,16 +116,16 @@ export class Roots {
       else if (state.ids.size === 0) this.#note(state, candidates)
       if (state.ids.size > 0 || candidates.length === 0) continue
       await this.#fetchAround(state)
-      // The class is there and the method is not: say so now, it cannot appear later.
+      // The class is loaded without the method: reported now, since the method cannot appear later.
       const problem = strict && isSure(state) ? this.#problemOf(state) : null
       if (problem !== null) throw problem
     }
   }
 
   /**
-   * Whether others could be roots. Takes nothing.
+   * Checks whether other roots are possible. Takes nothing.
    *
-   * @returns their methods, with ids that are of no use yet
+   * @returns their methods, with provisional ids
    * @throws RootProblem | RootNotLoaded
    */
   async check(
@@ -160,13 +160,13 @@ export class Roots {
     })
   }
 
-  /** The method has no probes, though it was taken. A root without any other is as good as not found. */
+  /** Handles a taken method without probes. A root without any other method counts as not found. */
   refused({ id, className, name, descriptor }: MethodTarget, reason: string): void {
     const method = readableMethod(className, name, descriptor)
     for (const state of this.#states) {
       if (!state.ids.delete(id)) continue
       state.classOf.delete(id)
-      if (reason === CLASS_GONE || reason === NEVER_DEFINED) continue // another of that name may come
+      if (reason === CLASS_GONE || reason === NEVER_DEFINED) continue // another class of that name may be loaded
       state.refused.set(method, reason)
       state.unusable.add(`${method}: ${reason}`)
     }
@@ -213,13 +213,13 @@ export class Roots {
 
   #note({ pattern, searched }: State, candidates: readonly { node: ClassNode; rank: number }[]): void {
     for (const { node, rank } of candidates) {
-      // Cut short, the name may mean a class still to come rather than one of the JDK's or a nested one.
+      // A shortened name may mean a class that is loaded later, and not a JDK class or nested class.
       const named = rank > RANK_SIMPLE || (rank === RANK_SIMPLE && node.included)
       searched.set(dotted(node.name), { node, sure: named && !pattern.className.includes('*') })
     }
   }
 
-  /** What the hint of a problem needs. Supertypes and subtypes still to come pass the load hook. */
+  /** Fetches what the hint of a problem needs. Later supertypes and subtypes pass the load hook. */
   async #fetchAround({ pattern, searched, useless }: State): Promise<void> {
     if (pattern.className.includes('*')) return
     const { hierarchy } = this.linker
@@ -231,7 +231,7 @@ export class Roots {
     if (living.length > 0) await this.linker.mirrors.fetch(living.map((it) => it.id))
   }
 
-  /** From what has been read so far, so that it can be asked for at any time. */
+  /** Uses only data read so far, so that it can be called at any time. */
   #problemOf(state: State): RootProblem | null {
     const { pattern, refused, useless, searched } = state
     if (refused.size > 0) return new RootRefused(pattern.text, refused, pattern.option)
@@ -253,7 +253,7 @@ export class Roots {
     return nodes.length === 0 ? null : this.#notFound(pattern, nodes)
   }
 
-  /** Classes that may implement an abstract method; there is no use in more. */
+  /** Maximum number of classes that may implement an abstract method. */
   #below(ref: MethodRef): ClassNode[] {
     return this.linker.hierarchy
       .subtypesOf(ref.node)
@@ -261,7 +261,7 @@ export class Roots {
       .slice(0, 200)
   }
 
-  /** Concrete methods below abstract ones, at most five. */
+  /** Returns at most five concrete methods below abstract ones. */
   #implementationsOf(refs: readonly MethodRef[]): string[] {
     const selectors = new Set(refs.map((it) => it.method.name + it.method.descriptor))
     const found = new Set<string>()
@@ -282,7 +282,7 @@ export class Roots {
       for (const ref of this.linker.methodsOf(node)) {
         const { method } = ref
         const name = method.name === '<init>' ? 'new' : method.name
-        // Right method, other parameters; or declared by a supertype.
+        // The right method with other parameters, or declared by a supertype.
         if (method.name === pattern.method) exact.add(show(ref))
         else if (method.name !== '<clinit>' && isSuggested(ref))
           simple.set(name, `${dotted(node.name)}.${name}`)
@@ -297,7 +297,7 @@ export class Roots {
     )
   }
 
-  /** Loaded classes named like the root's, compared on as many name parts as the user wrote. */
+  /** Returns loaded classes with names similar to the root's, compared on as many name parts as the user wrote. */
   #nearClasses(pattern: RootPattern): string[] {
     const parts = pattern.className.split('.').length
     const full = new Map<string, string>()
@@ -305,7 +305,7 @@ export class Roots {
       if (!node.included || isHidden(node)) continue
       const name = dotted(node.name)
       const tail = name.split('.').slice(-parts).join('.')
-      // One that does bear the name has been searched: it is no suggestion.
+      // A class with exactly that name has been searched: it is no suggestion.
       if (tail !== pattern.className && !full.has(tail)) full.set(tail, name)
     }
     const method = pattern.method === '<init>' ? 'new' : pattern.method
@@ -313,12 +313,12 @@ export class Roots {
   }
 }
 
-/** A class that the root names beyond doubt has been loaded, and it was no use. */
+/** Returns whether a class that the root names unambiguously has been loaded without such a method. */
 function isSure({ refused, searched, useless }: State): boolean {
   return refused.size + useless.size > 0 || [...searched.values()].some((it) => it.sure)
 }
 
-/** Neither what the compiler has made, nor what would be refused next. */
+/** Returns whether a method is a useful suggestion: not generated by the compiler, and not refused next. */
 function isSuggested(ref: MethodRef): boolean {
   return hasCode(ref) && (ref.method.access & ACC_SYNTHETIC) === 0
 }

@@ -1,5 +1,5 @@
-// What has been decided of each method that was reached: it has an id, or a reason why not, once. What is not instrumented leads
-// on: it is passed through, opens the gate, or owes the sites that native code may call.
+// Decisions about reached methods: each gets an id or a reason, once. A method that is not instrumented is
+// passed through, opens the gate, or adds sites that native code may call.
 
 import { CLASS_UNMODIFIABLE } from '../base/class-info.ts'
 import { debug } from '../base/debug.ts'
@@ -15,53 +15,53 @@ import type { MethodIds, MethodTarget } from './method-ids.ts'
 export interface Skipped {
   /** Internal name. */
   readonly className: string
-  /** `*` when it is the whole class. */
+  /** Method name and descriptor; `*` for the whole class. */
   readonly method: string
   readonly descriptor: string
   readonly reason: string
 }
 
-/** A method that has been reached and has no id. */
+/** A reached method without an id. */
 type WithoutId = Omit<MethodTarget, 'id' | 'root'>
 
 export const HIDDEN =
   'hidden class, defined before the session or outside a root: calls of its methods, and calls made only by them, are missing'
 
 export class Taker {
-  /** Taken since the scheme last looked. */
+  /** Methods taken since the scheme last read this list. */
   fresh: MethodTarget[] = []
-  /** Skipped since the session was last told. */
+  /** Methods skipped since the session last read this list. */
   skipped: Skipped[] = []
-  /** How far code that is not read may call back. */
+  /** How far unread code may call back. */
   gate = GATE_CLOSED
-  /** A reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
+  /** Whether a reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
   reflection = false
-  /** A method was not taken because there were too many. */
+  /** Whether a method was not taken because of the maximum number. */
   isFull = false
-  /** They will never announce their first invocation: what they call counts as called. */
+  /** Methods without a first-invocation event: their callees count as called. */
   passed: MethodRef[] = []
-  /** What methods that were not passed through have led to. */
+  /** Sites of methods that were not passed through. */
   owed: LoadedSite[] = []
   readonly #decided = new Set<string>()
   readonly #skippedOnce = new Set<string>()
-  /** Those that the user leaves out, while the session runs. */
+  /** Methods excluded by the user during the session. */
   #isLeftOut: MethodFilter = () => false
   readonly #leftOut = new Map<string, WithoutId>()
 
-  /** @param most  methods that are taken, besides roots */
+  /** @param most  maximum number of methods, besides roots */
   constructor(
     private readonly classes: Classes,
     private readonly ids: MethodIds,
     private readonly most: number,
   ) {}
 
-  /** Gives the method an id, or a reason why not, unless that has been done. */
+  /** Assigns an id or a reason to the method, unless it has one. */
   take(ref: MethodRef, root = false): MethodTarget | null {
     const { node, method } = ref
     if ((method.access & ACC_ABSTRACT) !== 0) return null
     const place = placeOf(ref)
     if (this.#decided.has(place)) return null
-    // A class initialiser may have run long ago.
+    // A class initialiser may have run before.
     if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
     this.#decided.add(place)
     const { index: methodIndex, name, descriptor } = method
@@ -88,7 +88,7 @@ export class Taker {
     return taken
   }
 
-  /** From a method that is left out. */
+  /** Handles a target of an excluded method. */
   #leadOn(ref: MethodRef): void {
     const { node, method } = ref
     const denied = isJdk(node) ? deniedClass(node.name) : null
@@ -98,7 +98,7 @@ export class Taker {
     else this.#enterNative(ref)
   }
 
-  /** Of what was decided before, and has no id. */
+  /** Handles a method that was decided before and has no id. */
   takeAgain(methods: readonly Pick<MethodTarget, 'classId' | 'methodIndex'>[]): void {
     for (const method of methods) {
       const ref = this.classes.refOf(method)
@@ -108,7 +108,7 @@ export class Taker {
     }
   }
 
-  /** From now on these methods are left out. Those that were left out before, and are not any more, are taken. */
+  /** Excludes these methods from now on. Takes formerly excluded methods. */
   leaveOut(isLeftOut: MethodFilter): void {
     this.#isLeftOut = isLeftOut
     const back = [...this.#leftOut].filter(
@@ -125,7 +125,7 @@ export class Taker {
         this.#enterNative(ref)
         return 'native: methods that it calls by name, in classes that are not passed to it, may be missing'
       }
-      this.openGate(gateOf([node.name], method.name, method.descriptor)) // native code can call back, and reflect
+      this.openGate(gateOf([node.name], method.name, method.descriptor)) // native code can call back, and use reflection
       return node.included ? 'native: JDK methods that it calls by name may be missing' : 'native'
     }
     const denied = deniedMethod(node.name, method.name)
@@ -143,8 +143,8 @@ export class Taker {
   }
 
   /**
-   * Native code of the application. JNI finds methods by name, private ones too: in the class of the method,
-   * and in those of the objects that it is given.
+   * Handles native code of the application. JNI finds methods by name, including private ones: in the class of the method,
+   * and in the classes of its arguments.
    */
   #enterNative({ node, method }: MethodRef): void {
     this.openGate(GATE_ANY)

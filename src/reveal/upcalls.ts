@@ -1,10 +1,10 @@
-// What is called without any call site: by the JVM itself, and by native code of the JDK by name.
+// Methods called without a call site: by the JVM itself, and by native code of the JDK by name.
 
 type Upcalls = Readonly<Record<string, readonly string[]>>
 
 /**
- * What the JVM itself, or the JDK on its behalf, calls on objects of the application whenever any code needs a class
- * that is not there yet: on its loader, and on the transformers of its agents.
+ * Methods of application objects that the JVM, or the JDK for it, calls when code needs a class that is not loaded
+ * yet: of its loader, and of transformers of agents.
  */
 const UPCALLS: Upcalls = {
   'java/lang/ClassLoader': [
@@ -19,7 +19,7 @@ const UPCALLS: Upcalls = {
   ],
 }
 
-/** Exceptions that the JVM itself makes and throws, out of bytecode, linking and its native methods. */
+/** Exceptions that the JVM itself creates and throws, from bytecode, linking and native methods. */
 const THROWN_BY_THE_JVM =
   `AbstractMethodError ArithmeticException ArrayIndexOutOfBoundsException ArrayStoreException
   ClassCastException ClassCircularityError ClassFormatError ClassNotFoundException CloneNotSupportedException
@@ -30,8 +30,8 @@ const THROWN_BY_THE_JVM =
   UnsupportedClassVersionError VerifyError reflect/InvocationTargetException`.split(/\s+/)
 
 /**
- * What the JVM calls in the JDK itself, by class and method name (vmSymbols.hpp), and native code of the JDK by name, as far
- * as it is known here. Of interest with `--jdk`.
+ * JDK methods called by the JVM itself, by class and method name (vmSymbols.hpp), and by native code of the JDK, as far
+ * as known. Used with `--jdk`.
  */
 const JDK_UPCALLS: Upcalls = {
   ...Object.fromEntries(THROWN_BY_THE_JVM.map((name) => [`java/lang/${name}`, ['<init>']])),
@@ -46,15 +46,15 @@ const JDK_UPCALLS: Upcalls = {
 }
 
 /**
- * By class name, selectors.
+ * Returns selectors by class name.
  *
- * @param threads what the JVM calls in a new thread, too
+ * @param threads whether to include methods that the JVM calls in a new thread
  */
 export function upcalls(threads: boolean): Upcalls {
   return threads ? { ...UPCALLS, 'java/lang/Thread': ['run()V'] } : UPCALLS
 }
 
-/** By class name, names of methods. */
+/** Method names by class name. */
 export function jdkUpcalls(threads: boolean): Upcalls {
   return threads ? { ...JDK_UPCALLS, 'java/lang/Thread': ['run'] } : JDK_UPCALLS
 }
