@@ -40,14 +40,16 @@ async function held(
 }
 
 forEachJdk((jdk) => {
-  it('a client that is killed: nothing of it is left, and no call has waited', {
+  it('a killed client leaves nothing behind and delays no call', {
     timeout: 60_000,
   }, async () => {
     const ms = await held(jdk, (_, recording) => recording.process.kill())
     expect(ms).toBeLessThan(WAIT_FOR_CLIENT_MS)
   })
 
-  it('a client that is stopped: the same, and it says so when it goes on', { timeout: 60_000 }, async () => {
+  it('a stopped client leaves nothing behind, delays no call, and reports the lost session when it continues', {
+    timeout: 60_000,
+  }, async () => {
     const ms = await held(jdk, async (java, { process: p, file }) => {
       await stop(p)
       await until(() => ownThreads(java.pid).length === 0)

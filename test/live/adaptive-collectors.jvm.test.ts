@@ -28,7 +28,7 @@ forEachJdk((jdk) => {
     ['Serial', true],
     ['Parallel', true],
     ['G1', false],
-  ])('%s: warned %s', async (collector, isBent) => {
+  ])('%s: the warning about compiled loops without safepoints is %s', async (collector, isBent) => {
     const classes = await compileJava(jdk, PROGRAM)
     const java = startJava(jdk, [`-XX:+Use${collector}GC`, '-cp', classes, 'fix.Loops'])
     await java.line(/^ready/)

@@ -108,7 +108,7 @@ function expectAsTold(profile: Profile, told: Oracle): void {
 
 forEachJdk((jdk) => {
   const threads = jdk.version >= VIRTUAL_THREADS ? ', virtual threads among them' : ''
-  it(`states are within 5 points of what a server has measured, and timed calls are all it has counted${threads}`, {
+  it(`states are within 5 points of the measurement of the server, and all timed calls are counted${threads}`, {
     timeout: 120_000,
   }, async () => {
     const { profile, told } = await recorded(jdk)

@@ -129,7 +129,7 @@ async function start(jdk: Jdk) {
 }
 
 forEachJdk((jdk) => {
-  it('a root that is called by reflection has all its calls, though what calls it was compiled before', async () => {
+  it('all reflective calls of a root are counted, even if the caller was compiled before', async () => {
     const { java, recording } = await start(jdk)
     java.send('reflected')
     await java.line(/^called/)
@@ -140,7 +140,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('threads that end by an exception out of the root: each call is counted, and their program gets the exception', async () => {
+  it('calls that end by an exception out of the root are counted, and the program receives the exception', async () => {
     const { java, recording } = await start(jdk)
     java.send('died')
     const [, begun, uncaught] = /^died (\d+) (\d+)/m.exec(await java.line(/^died /)) ?? []
@@ -153,7 +153,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('more threads inside than there is room for: none waits, and each call is in a row or a gap, which is said', async () => {
+  it('with more threads than slots none waits, and each call is in a row or a reported gap', async () => {
     const { java, recording } = await start(jdk)
     java.send('throng')
     const [, enteringMs] = /^entered (\d+)/m.exec(await java.line(/^entered /)) ?? []
@@ -170,7 +170,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('a process that is suspended goes on afterwards, and the report says for how long it stood still', async () => {
+  it('a suspended process continues, and the report states how long it was suspended', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Reached': PROGRAM }), 'fix.Reached'])
     await java.line(/^ready/)
     java.send('go')

@@ -111,7 +111,7 @@ forNewestJdk((jdk) => {
       return java
     }
 
-    it('that is not called: it is told after five seconds, threads that were inside before at once, and the status is 83', async () => {
+    it('that is not called is reported after five seconds, and the exit status is 83', async () => {
       const java = await stuck()
       const recording = record(java, '--root', 'fix.Stuck.stuck', '--root', 'fix.Stuck.never')
       await stderrLine(
@@ -130,7 +130,7 @@ forNewestJdk((jdk) => {
       expect(profile.warnings).toEqual(['no root was called'])
     })
 
-    it('that is abstract: what implements it is named, though no class but the root was asked for', async () => {
+    it('that is abstract is refused with the names of its implementations', async () => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
       await java.line(/^ready/)
       const asked = ['record', `${java.pid}`, '--scheme', 'adaptive', '--root', 'Shape.area', '--out', 'no']
@@ -143,7 +143,7 @@ forNewestJdk((jdk) => {
       ])
     })
 
-    it('that does not return has its time so far, and the report says so', async () => {
+    it('that does not return is reported with its time so far', async () => {
       const java = await stuck()
       const recording = record(java, '--root', 'fix.Stuck.late')
       await recording.started
@@ -160,7 +160,7 @@ forNewestJdk((jdk) => {
       )
     })
 
-    it('that returns at once while other threads do its work: a warning says where they are', async () => {
+    it('that returns quickly while other threads do its work causes a warning that names these threads', async () => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Async': ASYNC }), 'fix.Async'])
       await java.line(/^ready/)
       const session = await attached(java, 'fix.Async.accept')
@@ -175,7 +175,7 @@ forNewestJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('a root in a hot loop: all its calls are counted, 1 of 64 is timed, and a warning says so', async () => {
+  it('all calls of a root in a hot loop are counted, 1 of 64 is timed, and a warning is shown', async () => {
     const java = await start(jdk, 'Ticker', ['4', 'empty'])
     const paused = async () => await number(java, 'pause', /paused (\d+)\n/)
     const before = await paused()
@@ -208,8 +208,8 @@ forEachJdk((jdk) => {
     )
   })
 
-  describe('a redefinition that is refused', () => {
-    it('of the root: nothing is recorded, and the error says why', async () => {
+  describe('a refused redefinition', () => {
+    it('of the root records nothing, and the error states the reason', async () => {
       const java = await startReshaping(jdk)
       const recording = record(java, '--root', 'Reshaped.work')
       await expect(recording.started).rejects.toThrow()
@@ -222,7 +222,7 @@ forEachJdk((jdk) => {
       await java.line(/^ran 1$/)
     })
 
-    it('of a method that is to be timed: it is not, the others are, and a warning says why', async () => {
+    it('of a timed method leaves only this method untimed, and a warning states the reason', async () => {
       const java = await startReshaping(jdk)
       const times = ['--time', 'Reshaped.work', '--time', 'Other.help']
       const recording = record(java, '--root', 'Reshaping.task', ...times)
@@ -244,7 +244,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('another agent that changes a class of a timed method: it gets its probes back, and a warning says from when to when', async () => {
+  it('a timed method whose class another agent changes gets its probes back, and a warning states the interval', async () => {
     const java = await startOther(jdk, 'off')
     await tell(java, 'run') // its class is loaded
     const recording = record(java, '--root', 'fix.Other.root', '--time', 'fix.Other$Work.step')
@@ -267,8 +267,8 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ refusedClasses: 0, left: [] })
   })
 
-  describe('little metaspace', () => {
-    it('at the start: the attach is refused, with how much there is and how much it takes', async () => {
+  describe('low metaspace', () => {
+    it('at the start refuses the attach and prints free and required metaspace', async () => {
       const java = await start(jdk, 'Ticker', ['1', 'sleep'], ['-XX:MaxMetaspaceSize=6m'])
       const { process: p, started } = record(java, '--root', 'fix.Ticker.work')
       await expect(started).rejects.toThrow()
@@ -278,7 +278,7 @@ forEachJdk((jdk) => {
       )
     })
 
-    it('later: only the root is timed, and a warning says how much there is', async () => {
+    it('during a session limits timing to the root, and a warning states the free metaspace', async () => {
       // With the agent in it from the start nothing is thrown away, and samples count from the first on.
       const options = [`-javaagent:${agentJar().path}`, '-XX:MaxMetaspaceSize=18m']
       const java = await start(jdk, 'Server', ['4'], options)
@@ -295,7 +295,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('the first redefinition: whether it throws compiled code away is told before, and for how long the JVM stands still', async () => {
+  it('loss of compiled code and the pause are announced before the first redefinition', async () => {
     const java = await start(jdk, 'Ticker', ['1', 'sleep'])
     const recording = record(java, '--root', 'fix.Ticker.work')
     await recording.started
@@ -313,7 +313,7 @@ forEachJdk((jdk) => {
     await recording.end()
   })
 
-  it('the first redefinition: an agent that has only looked has not had it, and one that has is believed', async () => {
+  it('an agent that only ran doctor does not count as the first redefinition, and an earlier session does', async () => {
     const java = await start(jdk, 'Ticker', ['1', 'sleep'])
     expect((await jfluid('doctor', `${java.pid}`, '--root', 'fix.Ticker.work')).code).toBe(0)
     const told = async () => {

@@ -68,8 +68,8 @@ const marked = (session: Session, tree: Tree): string[] =>
     .map((id) => session.methodName(id).method)
 
 forEachJdk((jdk) => {
-  describe('a call that is in the code of before', () => {
-    it('is marked in all trees that have samples of it, and the report says what that means', async () => {
+  describe('a call that still runs the code without probes', () => {
+    it('is marked in all trees with samples of it, and the report explains the mark', async () => {
       const { java, session } = await attached(jdk)
       await startLong(java, session)
       expect(await session.time('fix.Lost.work')).toBe(1)
@@ -98,7 +98,7 @@ forEachJdk((jdk) => {
       expect(text).toMatch(/^! samples show calls of this method that its probes did not see/m)
     })
 
-    it('is the only one: a call that begins later is seen', async () => {
+    it('is marked alone, and later calls are counted', async () => {
       const { java, session } = await attached(jdk)
       expect(await session.time('fix.Lost.work')).toBe(1)
       await startLong(java, session)

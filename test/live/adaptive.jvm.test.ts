@@ -21,7 +21,7 @@ function* rows(nodes: readonly JsonNode[]): Generator<JsonNode> {
 }
 
 forEachJdk((jdk) => {
-  it('roots and timed methods are counted exactly, with what is below them sampled', async () => {
+  it('roots and timed methods are counted exactly, and the methods below are sampled', async () => {
     const classpath = await compileFixture(jdk, 'KnownTree')
     const program = { mainClass: 'fix.KnownTree', args: ['1', '3'], root: 'fix.KnownTree.task' }
     const oracle = await countCalls({ jdk, classpath, ...program, send: ['run', 'quit'], include: ['fix.*'] })
@@ -48,7 +48,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('methods that the user times while it records are counted exactly from then on', async () => {
+  it('methods that the user adds with --time during a recording are counted exactly from then on', async () => {
     const classpath = await compileFixture(jdk, 'KnownTree')
     const program = { mainClass: 'fix.KnownTree', args: ['1', '3'], root: 'fix.KnownTree.task' }
     const oracle = await countCalls({ jdk, classpath, ...program, send: ['run', 'quit'], include: ['fix.*'] })
@@ -83,7 +83,7 @@ forEachJdk((jdk) => {
     expect([calls('task'), calls('leaf')]).toEqual([counted('task'), counted('leaf')])
   })
 
-  it('finds a root when its class has been loaded, and counts its calls from then on', async () => {
+  it('a root is found when its class is loaded, and its calls are counted from then on', async () => {
     const { classes, a, b } = await compileLate(jdk)
     const java = startJava(jdk, ['-cp', classes, 'fix.Late', a, b])
     await java.line(/ready/)
@@ -104,7 +104,7 @@ forEachJdk((jdk) => {
     expect(merged.metrics.calls![0]).toBeGreaterThan(0)
   })
 
-  it('names classes that are like that of a root which none has', async () => {
+  it('similar class names are suggested for a root without a class', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
     await java.line(/^ready/)
     const out = ['--duration', '1s', '--out', join(temporaryDirectory(), 'p.jfluid')]
@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
     expect(ran.stderr).toMatch(/fix\.KnownTree\.task/)
   })
 
-  it('does not go with what needs all calls', async () => {
+  it('scheme adaptive refuses options that need all calls', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/^ready/)
     const ran = await jfluid(

@@ -205,7 +205,7 @@ forEachJdk((jdk) => {
   ]
   // The ways do not depend on the JDK.
   const ways = FULL ? all : newestOrAll.includes(jdk) ? all.slice(1, 2) : all.slice(0, 1)
-  it.each(ways)('is counted exactly from then on, with $scheme $flags', async (way) => {
+  it.each(ways)('an added method is counted exactly from then on, with $scheme $flags', async (way) => {
     const steered = await startProgram(jdk)
     const code = await steered.code()
     const session = await startSession(steered, way)
@@ -269,7 +269,7 @@ forNewestJdk((jdk) => {
     steered = await startProgram(jdk)
   })
 
-  it('of a class may be one method alone', async () => {
+  it('a single method of a class can be added', async () => {
     const code = await steered.code()
     const session = await startSession(steered, { scheme: 'b', flags: {} })
     await steered.steer('go')
@@ -290,7 +290,7 @@ forNewestJdk((jdk) => {
     expect(await steered.code()).toEqual(code)
   })
 
-  it('is also what was left out by hand when other methods were the roots', async () => {
+  it('methods excluded under earlier roots can be added under new roots', async () => {
     const flags = { exclude: ['fix.Count'] }
     const session = await startSession(steered, { scheme: 'b', flags })
     await session.exclude('fix.lib.*')
@@ -309,14 +309,14 @@ forNewestJdk((jdk) => {
     await end(session)
   })
 
-  it('or be included from the start: code of the JDK that is not read calls back what overrides it', async () => {
+  it('JDK interfaces can be included from the start, so callbacks from unread JDK code are counted', async () => {
     const flags = { jdk: true, include: ['fix.*', 'java.util.Comparator'] }
     const session = await startSession(steered, { scheme: 'b', flags })
     await countsExactly(session, steered, OWN)
     await end(session)
   })
 
-  it('is none of the JDK where its callers have probes for it', async () => {
+  it('JDK methods cannot be added in modes that instrument their callers', async () => {
     for (const flags of [{ callSites: true }, { mode: 'locks' }, { mode: 'alloc' }] as const) {
       const session = await startSession(steered, { scheme: 'b', flags })
       await expect(session.add('java.util.ArrayDeque')).rejects.toThrow(CannotAdd)

@@ -63,13 +63,13 @@ const OPENED = ['java.base/java.lang', 'java.instrument/sun.instrument'].flatMap
   `${it}=ALL-UNNAMED`,
 ])
 
-it('the option is all that is printed', async () => {
+it('agent-path prints only the option', async () => {
   const { code, stdout } = await jfluid('agent-path')
   expect(code).toBe(0)
   expect(stdout).toBe(`-javaagent:${agentJar().path}\n`)
 })
 
-it('what the JVM loads first has the format of JDK 8, which must start with it too', () => {
+it('boot classes of the agent have the class file format of JDK 8', () => {
   const boot = jarEntries(agentJar().path, /^jfluid\//).filter(({ path }) => path.endsWith('.class'))
   expect(boot.map(({ path, bytes }) => `${path} ${Buffer.from(bytes).readUInt16BE(6)}`).sort()).toEqual([
     'jfluid/Boot$Loader.class 52',
@@ -84,7 +84,7 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Host.java': HOST })
   })
 
-  it('it sleeps: no thread, transformer or redefinition; an attach wakes it, and loads nothing', async () => {
+  it('an idle agent has no thread or transformer, and an attach wakes it without loading classes', async () => {
     const java = startJava(jdk, [
       ...[agent, '-XX:-EnableDynamicAgentLoading', '-Xlog:redefine+class+load=info:stderr', ...OPENED],
       ...['-cp', classes, 'fix.Host'],
@@ -140,7 +140,7 @@ forEachJdk((jdk) => {
     return jar
   }
 
-  it('whatever it meets, the program starts, with a line about it', async () => {
+  it('the program starts in spite of any agent error, with one line about it', async () => {
     const asleep = /^jfluid: the agent is not in place, and the program goes on without it: .+\n$/
     const options: [string[], RegExp][] = [
       [[`${agent}=fast`], /^jfluid: the agent has no options, and 'fast' is none\n$/],
@@ -168,7 +168,7 @@ forEachJdk((jdk) => {
   const both: [string, string | undefined, string[]] = ['in both', agent, [agent]]
   it.each(
     FULL ? [['on the command line', undefined, [agent]], ['in JAVA_TOOL_OPTIONS', agent, []], both] : [both],
-  )('run profiles a JVM that has it %s', async (_, variable, option) => {
+  )('run profiles a JVM started with the agent option %s', async (_, variable, option) => {
     const out = join(temporaryDirectory(), 'p.jfluid')
     const program = [jdk.java, ...option, '-cp', classes, 'fix.Host', 'once']
     const script = variable === undefined ? program : ['sh', '-c', program.map((it) => `'${it}'`).join(' ')]
@@ -184,7 +184,7 @@ forEachJdk((jdk) => {
 
   if (!newestOrAll.includes(jdk)) return // the rest does not depend on the JDK
 
-  it('where attach is switched off it sleeps on, and what is left is said', async () => {
+  it('with attach disabled the agent stays idle, and its remains are reported', async () => {
     const java = startJava(jdk, [agent, '-XX:+DisableAttachMechanism', '-cp', classes, 'fix.Host'])
     await java.line(/ready/)
     const { code, stderr } = await jfluid('roots', String(java.pid))
@@ -200,7 +200,7 @@ forEachJdk((jdk) => {
     ['of another build, where none may be loaded', /^runtime\/build$/, ['-XX:-EnableDynamicAgentLoading']],
   ]
   it.each(FULL ? builds : builds.slice(0, 1))(
-    'an agent %s is told by doctor, and by who attaches',
+    'doctor and attach report an agent %s',
     async (_, other, options) => {
       const agent = `-javaagent:${pieces(/^nothing/, other)}`
       const java = startJava(jdk, [...options, agent, '-cp', classes, 'fix.Host'])
@@ -218,7 +218,7 @@ forEachJdk((jdk) => {
     },
   )
 
-  it('JAVA_TOOL_OPTIONS gives it to JVMs that are no servers', async () => {
+  it('JAVA_TOOL_OPTIONS passes the agent to short-lived JVMs', async () => {
     const out = temporaryDirectory()
     const source = join(out, 'A.java')
     writeFileSync(source, 'class A {}')

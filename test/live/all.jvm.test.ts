@@ -42,7 +42,7 @@ async function calls(java: JavaProcess, n: number): Promise<void> {
   await java.line(new RegExp(`^done ${n}$`))
 }
 
-it('all are recorded together and each by itself; one that takes no attach, and one that ends, are told', async () => {
+it('--all records each JVM in a file of its own and reports JVMs that refuse or end', async () => {
   const [a, b, shut] = await Promise.all([
     start(oldest),
     start(newest),
@@ -94,7 +94,7 @@ it('all are recorded together and each by itself; one that takes no attach, and 
   expect(a.stderr() + shut.stdout()).not.toMatch(/Full thread dump/)
 })
 
-it('all are shown together, and one alone; both have their own code in the end', async () => {
+it('--all shows all JVMs together or one of them, and restores the code of all', async () => {
   const [a, b] = await Promise.all([start(newest), start(newest)])
   const out = join(temporaryDirectory(), 'p.jfluid')
   const words = ['attach', '--all', NAME, '--root', `fix.${NAME}.work`, '--out', out]

@@ -8,7 +8,7 @@ import { forEachJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
 
 forEachJdk((jdk) => {
-  it('--jdk without escape analysis: as much as the JVM says, within 1 %', async () => {
+  it('--jdk without escape analysis counts allocated bytes within 1 % of the JVM', async () => {
     const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
     const roots = ['--root', 'fix.Allocs.root', '--root', 'fix.Allocs.library']
     const program = [

@@ -99,7 +99,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
-  it('each kind of site, in its context', async () => {
+  it('each kind of allocation site is counted in its context', async () => {
     const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
     const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '1']
     const ran = await jfluid('run', '--root', ROOT, '--record', file, '--mode', 'alloc', '--', ...program)
@@ -138,7 +138,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.allocation!.jvmBytes).toBeGreaterThan(profile.allocation!.siteBytes)
   })
 
-  it('--reproducible: two runs of a program are one file', async () => {
+  it('--reproducible creates identical files in two runs of a program', async () => {
     const files = ['a', 'b'].map((it) => join(temporaryDirectory('jfluid-alloc-'), `${it}.jfluid`))
     for (const file of files) {
       const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '2']
@@ -150,7 +150,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(one!.equals(other!)).toBe(true)
   })
 
-  it('--sample-every: as much in all, within what chance allows', async () => {
+  it('--sample-every estimates the total within the sampling error', async () => {
     const flags = ['--mode', 'alloc', '--sample-every', '16']
     const recording = startRecording(java.pid, '--root', ROOT, ...flags)
     await recording.started
@@ -167,7 +167,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
-    'virtual threads count as others do; the JVM does not account for them',
+    'allocations of virtual threads are counted, although the JVM does not count them',
     async () => {
       const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
       await recording.started
@@ -180,7 +180,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   )
 
   // The last: it goes on being told so.
-  it('a JVM that has been told not to count says nothing, rather than nought', async () => {
+  it('a JVM with disabled allocation counters reports no value instead of zero', async () => {
     await ask(java, 'uncounted 0', /done/)
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
     await recording.started

@@ -76,20 +76,20 @@ describe('processes', () => {
   const out = join(temporaryDirectory(), 'p.jfluid')
   const record = (...args: string[]) => jfluid('record', ...args, '--out', out)
 
-  it('no such process', async () => {
+  it('a process id without a process is refused', async () => {
     const gone = startProcess('true', [])
     await gone.exit
     const ran = await record(String(gone.pid), '--root', 'A.b')
     expectRefusal(ran, STATUS.noSuchProcess, /no such process/, /jfluid ps/)
   })
 
-  it('a process that is no JVM', async () => {
+  it('a process that is not a JVM is refused', async () => {
     const sleep = startProcess('sleep', ['60'])
     const ran = await record(String(sleep.pid), '--root', 'A.b')
     expectRefusal(ran, STATUS.notAJvm, /sleep is not a JVM/, /jfluid ps/)
   })
 
-  itAsRoot('a process that hides what it is from its own user is no JVM either', async () => {
+  itAsRoot('a process that its own user cannot inspect is refused as not a JVM', async () => {
     // Linux lets nobody but root look into a program that its user may run, but not read.
     const dir = temporaryDirectory()
     chmodSync(dir, 0o755)
@@ -103,10 +103,10 @@ describe('processes', () => {
     expect(p.child.exitCode).toBe(null)
   })
 
-  it('leave no file', () => expect(existsSync(out)).toBe(false))
+  it('refused commands create no output file', () => expect(existsSync(out)).toBe(false))
 })
 
-it('what only options are about is said by the command as well', async () => {
+it('the jfluid command reports errors that concern only options', async () => {
   const missing = join(temporaryDirectory(), 'missing')
   const [unknown, format, file] = await Promise.all([
     jfluid('atach', '1'),
@@ -118,7 +118,7 @@ it('what only options are about is said by the command as well', async () => {
   expectRefusal(file, STATUS.fileNotFound, /no such file/, /jfluid record/)
 })
 
-describe('no terminal', () => {
+describe('commands without a usable terminal', () => {
   /** `jfluid attach` to what is no JVM, in the shell, on a terminal that script(1) gives it. */
   async function attachOnTerminal(before: string, after: string, TERM: string) {
     const attach = `${before} "${process.execPath}" "${cli}" attach ${process.pid} --root A.b ${after}`
@@ -127,27 +127,27 @@ describe('no terminal', () => {
     return { code, said: p.stdout().replaceAll('\r', '') }
   }
 
-  it('attach wants one, and names the command that does without', async () => {
+  it('attach requires a terminal for output and suggests jfluid record', async () => {
     expectRefusal(
       await jfluid('attach', '1', '--root', 'A.b'),
       ...([STATUS.noTerminal, /needs a terminal, and the output/, /jfluid record/] as const),
     )
   })
 
-  it('attach wants one for its keys, too', async () => {
+  it('attach requires a terminal for keyboard input', async () => {
     const { code, said } = await attachOnTerminal('', '</dev/null', 'xterm')
     expect(code, said).toBe(STATUS.noTerminal)
     expect(said).toMatch(/^jfluid: .*needs a terminal, and the input is not one\n {2}.*jfluid record/m)
   })
 
-  it('a dumb one will not do', async () => {
+  it('attach refuses a dumb terminal', async () => {
     const { code, said } = await attachOnTerminal('', '', 'dumb')
     expect(code, said).toBe(STATUS.terminalTooSmall)
     expect(said).not.toContain('\x1b')
     expect(said).toMatch(/^jfluid: .*type "dumb"\n {2}Set TERM .*jfluid record/m)
   })
 
-  it('a small one will not do, and is told its size', async () => {
+  it('attach refuses a terminal that is too small and prints its size', async () => {
     const { code, said } = await attachOnTerminal('stty cols 79 rows 30;', '', 'xterm')
     expect(code, said).toBe(STATUS.terminalTooSmall)
     expect(said).toMatch(
@@ -159,7 +159,7 @@ describe('no terminal', () => {
     expect(large.code, large.said).toBe(STATUS.notAJvm)
   })
 
-  it('run without --record wants one, before anything is started', async () => {
+  it('run without --record requires a terminal before it starts the program', async () => {
     const dir = temporaryDirectory()
     const ran = await jfluid('run', '--root', 'A.b', '--', 'touch', join(dir, 'started'))
     expectRefusal(ran, STATUS.noTerminal, /needs a terminal/, /record/)
@@ -193,7 +193,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     shared = await start()
   })
 
-  it('attach disabled: it is not signalled, so no thread dump is caused', async () => {
+  it('with attach disabled it is refused without a signal, so no thread dump is printed', async () => {
     const java = await start(['-XX:+DisableAttachMechanism'])
     expectRefusal(
       await record(java.pid, '--root', 'A.b'),
@@ -208,7 +208,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     expect(java.stdout() + java.stderr()).not.toMatch(/Full thread dump/)
   })
 
-  it('a method that its class does not have: close ones are named; the JVM goes on', async () => {
+  it('a missing method is refused with similar names, and the JVM continues', async () => {
     const java = shared
     expectRefusal(
       await record(java.pid, '--root', 'fix.Callbacks.rot'),
@@ -238,7 +238,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     await recording.end()
   })
 
-  it('a class that is never loaded is waited for in vain; loaded ones with a close name are told', async () => {
+  it('a class that is never loaded is reported at the end with similar names', async () => {
     // Both the root and the pattern are at fault: the root is told.
     const ran = await record(shared.pid, '--root', 'fix.Calbacks.root', '--exclude', '*Unheard')
     const { stderr } = ran
@@ -258,7 +258,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   })
 
   it.each((FULL ? LATE.map((it) => [it]) : [LATE]).map((roots) => [roots] as const))(
-    'roots of a class that comes later, which cannot be, are told as soon as it has come, and at the end',
+    'unusable roots of a class loaded later are reported at load and at the end',
     async (roots) => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Soon.java': SOON }), 'fix.Soon'])
       targets.push(java.pid)
@@ -288,7 +288,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     },
   )
 
-  it('patterns that match no class until the end are told; the profile is kept', async () => {
+  it('patterns that match no class are reported, and the profile is kept', async () => {
     const patterns = ['--include', 'com.nowhere.**', '--exclude', '*Unheard']
     const recording = startRecording(shared.pid, '--root', 'fix.Callbacks.root', ...patterns)
     await recording.started
@@ -319,7 +319,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     expect(stderr).toMatch(/^warning: --exclude \*Unheard matches no loaded class$/m)
   })
 
-  itAsRoot("another user's JVM", async () => {
+  itAsRoot('a JVM of another user is refused', async () => {
     const java = await start([], NOBODY)
     const ran = await jfluidAs(
       STRANGER,
@@ -332,14 +332,14 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   })
 })
 
-describe('a place that cannot be written to', () => {
+describe('an output path that cannot be written', () => {
   let java: JavaProcess
   beforeAll(async () => {
     java = startJava(oldest, ['-cp', await compileFixture(oldest, 'Ticker'), 'fix.Ticker'])
     await java.line(/ready/)
   })
 
-  it('does not cost the profile: it is put elsewhere, and the message says where', async () => {
+  it('moves the profile to another directory, and the message names it', async () => {
     const tmp = temporaryDirectory()
     const missing = join(tmp, 'missing', 'p.jfluid')
     const record = ['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '300ms', '--out']
@@ -361,7 +361,7 @@ describe('a place that cannot be written to', () => {
     expectRefusal(folder, STATUS.cannotWrite, /cannot write/, /--out/)
   })
 
-  it('may become so while recording: a folder that lies there by now costs no profile either', async () => {
+  it('moves the profile if the path becomes unwritable during the recording', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
     await recording.started
     mkdirSync(recording.file)
@@ -374,7 +374,7 @@ describe('a place that cannot be written to', () => {
   })
 })
 
-it('building the agent without a JDK says what is missing', async () => {
+it('building the agent without a JDK reports what is missing', async () => {
   const build = fileURLToPath(new URL('../../backend-java/build.mjs', import.meta.url))
   const p = startProcess(process.execPath, [build], {
     env: { PATH: temporaryDirectory(), JAVA_HOME: undefined, JFLUID_JDKS: '/nowhere' },
@@ -386,7 +386,7 @@ it('building the agent without a JDK says what is missing', async () => {
   )
 })
 
-it('nothing on the list of what can go wrong has the status of another', () => {
+it('all error exit statuses are distinct', () => {
   const all = Object.values(STATUS)
   expect([...new Set<number>(all)]).toEqual(all)
   expect(all).not.toContain(0)

@@ -57,7 +57,7 @@ forEachJdk((jdk) => {
   }
 
   describe('a session with scheme b', () => {
-    it('compares root calls with those without probes, where probes are much of their time', async () => {
+    it('compares root calls with and without probes if probe cost is a large part of their time', async () => {
       const { bareNs, before, profile, report } = await recorded('dense')
       const { bareCalls, instrumentation, merged, rootCalls } = profile
       expect(bareCalls).toBeDefined()
@@ -76,14 +76,14 @@ forEachJdk((jdk) => {
       expect(profile.detach?.left).toEqual([])
     })
 
-    it('compares nothing where the root calls itself alone: its own probes stay in', async () => {
+    it('makes no comparison if the root only calls itself, because its own probes stay', async () => {
       const { before, profile } = await recorded('fib')
       expect(profile.bareCalls).toBeUndefined()
       expect(profile.instrumentation.redefinitions).toBe(before)
       expect(profile.detach?.left).toEqual([])
     })
 
-    it('has what was recorded if the JVM ends meanwhile', async () => {
+    it('keeps the recorded data if the JVM ends during the comparison', async () => {
       const { java, session } = await started('dense')
       await until(async () => (await session.status()).elapsedMs > 3_500)
       const before = session.engine.installation.redefinitions
@@ -97,7 +97,7 @@ forEachJdk((jdk) => {
       expect(profile.rootCalls!.count).toBeGreaterThan(200)
     })
 
-    it('leaves it where they are not', async () => {
+    it('makes no comparison if probe cost is small', async () => {
       const { before, profile } = await recorded('sparse')
       expect(profile.bareCalls).toBeUndefined()
       expect(profile.rootCalls!.count).toBeGreaterThan(1_000)

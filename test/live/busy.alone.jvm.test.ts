@@ -35,7 +35,7 @@ const BUSY = `
   }`
 
 forJdks({ before: 23, reason: 'from JDK 23 on little compiled code is discarded' }, (jdk) => {
-  it('it is not asked to compile all again: stacks inside the root are taken instead, --yes attaches, and more than stacks is an error', {
+  it('a busy JVM gets stack sampling instead of a code cache flush, --yes overrides this, and other modes fail', {
     timeout: 90_000,
   }, async () => {
     const dir = temporaryDirectory()

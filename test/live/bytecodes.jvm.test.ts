@@ -76,7 +76,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   // The tests that attach are with scheme b.
   it.each(FULL ? ['a', 'b'] : ['a'])(
-    'scheme %s, precise: the JVM counts as many for each method',
+    'scheme %s with --bba precise counts as many bytecodes per method as the JVM',
     async (scheme) => {
       const profile = await run('--mode', 'bytecodes', '--bba', 'precise', '--scheme', scheme)
       expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
@@ -86,7 +86,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('default: as many, and more where something is thrown in the middle of a block', () => {
+  it('the default analysis counts as many bytecodes, and more if a block ends by an exception', () => {
     const bytecodes = bytecodesOf(byDefault)
     const more = Object.keys(steps).filter((method) => bytecodes[method]! > steps[method]!)
     expect(Object.keys(bytecodes).sort()).toEqual(Object.keys(steps).sort())
@@ -105,7 +105,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(bytecodes[parsed]).toBe(steps[parsed]! + 2 * 3 * 2)
   })
 
-  it("a block analysis of one's own", async () => {
+  it('a custom block analysis gives precise counts', async () => {
     const file = join(temporaryDirectory('jfluid-analysis-'), 'calls.mjs')
     // Ends blocks at calls: as precise as can be where nothing else throws.
     writeFileSync(file, 'export default ({ opcode }) => opcode >= 182 && opcode <= 186\n')
@@ -117,20 +117,20 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(bytecodes['fix.Blocks.catches(I)I']).toBeGreaterThan(steps['fix.Blocks.catches(I)I']!)
   })
 
-  it('two runs give the same trees, in every context', async () => {
+  it('two runs give the same tree with equal counts in each context', async () => {
     const again = await run('--mode', 'bytecodes')
     expect(JSON.stringify(again.merged)).toBe(JSON.stringify(byDefault.merged))
     expect(again.methods).toEqual(byDefault.methods)
   })
 
-  it('count: the calls of exact time, and no time', async () => {
+  it('--mode count gives the calls of exact mode and no times', async () => {
     const [counted, exact] = [await run('--mode', 'count'), await run()]
     expect(callsOf(counted)).toEqual(callsOf(exact))
     expect(counted.merged[0]).not.toHaveProperty('selfNs')
     expect(counted.mode).toBe('count')
   })
 
-  it('by attach: threads that have ended, one tree each; classes from before', async () => {
+  it('attach counts bytecodes of ended threads and of classes loaded before', async () => {
     await ask(java, `run ${N}`, /^done/)
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')
     await recording.started
@@ -145,7 +145,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   const itWithVirtualThreads = itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')
-  itWithVirtualThreads('virtual threads count as many, whatever carries them', async () => {
+  itWithVirtualThreads('bytecodes of virtual threads are counted on any carrier', async () => {
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')
     await recording.started
     await ask(java, `virtual 40 ${N}`, /^done/)
@@ -155,7 +155,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     for (const [method, count] of Object.entries(steps)) expect(each[method], method).toBe(count * 20)
   })
 
-  it('tasks that are followed to other threads', async () => {
+  it('bytecodes of tasks in other threads are counted with --follow-threads', async () => {
     const flags = ['--mode', 'bytecodes', '--bba', 'precise', '--follow-threads']
     const recording = startRecording(java.pid, '--root', 'fix.Blocks.fanOut', ...flags)
     await recording.started
@@ -167,7 +167,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.followedTasks).toBe(30)
   })
 
-  it('an activation of more than 2^31 bytecodes', async () => {
+  it('an activation of more than 2^31 bytecodes is counted', async () => {
     const root = 'fix.Blocks.longLoop'
     const recording = startRecording(java.pid, '--root', root, '--mode', 'bytecodes')
     await recording.started

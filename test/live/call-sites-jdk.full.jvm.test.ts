@@ -9,7 +9,7 @@ import { forEachJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
 
 forEachJdk((jdk) => {
-  it('with --jdk, methods of texts and numbers have their places', async () => {
+  it('--call-sites with --jdk records call sites of String and number methods', async () => {
     const file = join(temporaryDirectory('jfluid-sites-'), 'p.jfluid')
     const flags = [
       '--call-sites',

@@ -68,7 +68,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   const profileOf = async (program: readonly string[], ...flags: string[]) =>
     await readProfileJson(await profile(program, '--root', ROOT, ...flags))
 
-  it('the program knows its own calls', () => {
+  it('the program reports its own calls as expected', () => {
     expect(expected.size).toBeGreaterThan(50)
     // fib(6) is 25 calls, of which 13 are of 0 or 1; two of the others' calls are in one line.
     const fib = [...expected].filter(([call]) => /^fib \d+ \d+ (fib|leaf)$/.test(call))
@@ -82,7 +82,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     { name: 'count', flags: ['--mode', 'count'] },
     { name: 'bytecodes', flags: ['--mode', 'bytecodes'] },
   ]
-  it.each(FULL ? modes : modes.slice(0, 2))('$name: every call has its place', async ({ flags }) => {
+  it.each(FULL ? modes : modes.slice(0, 2))('$name: every call has its call site', async ({ flags }) => {
     const recorded = await profileOf(['run'], ...flags)
     expect(recorded.callSites).toBe(true)
     expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
@@ -93,14 +93,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(leaf.map((it) => it.calls)).toEqual([all.reduce((sum, [, times]) => sum + times, 0)])
   })
 
-  it('samples by bytecodes: after each of them all places are seen', async () => {
+  it('sampling every bytecode sees all call sites', async () => {
     const recorded = await profileOf(['run'], '--mode', 'sample', '--every', '1bc', '--random', '0')
     expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
     expect(sorted(callsIn(recorded)).map(([call]) => call)).toEqual(sorted(expected).map(([call]) => call))
     expect(recorded.warnings).toEqual([])
   })
 
-  it('a task has no place, whatever its worker has called before', async () => {
+  it('a followed task has no call site', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Hands'), 'fix.Hands'])
     await java.line(/^ready/)
     const flags = ['--root', 'fix.Hands.root', '--follow-threads', '--call-sites', '--mode', 'count']
@@ -121,7 +121,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     ])
   })
 
-  it('without line numbers there is the bytecode index', async () => {
+  it('without line numbers call sites are bytecode indexes', async () => {
     const full = classes
     classes = await compileFixture(jdk, 'Sites', ['-g:none'])
     try {
@@ -139,7 +139,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
-    'a virtual thread tells, too; reports show lines; a gate wants both alike',
+    'call sites of virtual threads are recorded, reports show lines, and gate requires the option in both profiles',
     async () => {
       const file = await profile(['virtual'], '--root', ROOT, '--mode', 'count')
       expect(sorted(callsIn(await readProfileJson(file)))).toEqual(sorted(expected))

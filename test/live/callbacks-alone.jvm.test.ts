@@ -111,7 +111,7 @@ forNewestJdk((jdk) => {
   // What the JDK calls depends on the JDK, and how it is found on the scheme; seldom on both.
   describe.each<'a' | 'b'>(FULL ? ['a', 'b'] : ['b'])('scheme %s', (scheme) => {
     // One session, whose roots are changed: each knows only what its own root has reached.
-    it('what a single call into the JDK calls back is counted', { timeout: 120_000 }, async () => {
+    it('callbacks from a single call into the JDK are counted', { timeout: 120_000 }, async () => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Alone', ...ROOTS])
       await java.line(/^ready$/)
       const options = sessionOptions({ root: [`fix.Alone.${ROOTS[0]}`], scheme })

@@ -28,11 +28,11 @@ function transformations(profile: JsonProfile): number {
 }
 
 describe.each(oldestOrAll)('JDK $version', (jdk) => {
-  describe.each(SCHEMES)('scheme %s', (scheme) => {
+  describe.each(SCHEMES)('with scheme %s', (scheme) => {
     const record = (java: JavaProcess) =>
       startRecording(java.pid, '--root', 'fix.Other.root', '--scheme', scheme)
 
-    it('an agent that came first: what it made of a class is what is counted, and what stays', async () => {
+    it('code changed by an earlier agent is profiled and restored', async () => {
       const java = await startOther(jdk, 'on')
       const recording = record(java)
       await recording.started
@@ -44,7 +44,7 @@ describe.each(oldestOrAll)('JDK $version', (jdk) => {
       expect(await tell(java, 'run')).toEqual({ ones: 0, twos: 6 })
     })
 
-    it('an agent that comes later and changes a class: both versions are counted, and its own stays', async () => {
+    it('both versions of a class that a later agent changes are counted, and the changed version stays', async () => {
       const java = await startOther(jdk)
       const recording = record(java)
       await recording.started
@@ -56,7 +56,7 @@ describe.each(oldestOrAll)('JDK $version', (jdk) => {
       expect(await tell(java, 'run')).toEqual({ ones: 3, twos: 6 })
     })
 
-    it('an agent that came first and changes its mind: a class that lost its probes gets them back', async () => {
+    it('a class that lost its probes by another agent gets them back', async () => {
       const java = await startOther(jdk, 'off')
       const recording = record(java)
       await recording.started

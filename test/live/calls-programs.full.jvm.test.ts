@@ -6,7 +6,7 @@ import { profileCalls, programsOf } from './calls-programs.ts'
 
 forEachJdk((jdk) => {
   describe.each(['a', 'b'])('scheme %s', (scheme) => {
-    it.each(programsOf(jdk))('%s is counted exactly', async (program) => {
+    it.each(programsOf(jdk))('calls of %s are counted exactly', async (program) => {
       await profileCalls(jdk, scheme, [program])
     })
   })

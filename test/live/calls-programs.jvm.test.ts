@@ -5,7 +5,7 @@ import { newestOrAll } from '../support/jdks.ts'
 import { profileCalls, programsOf } from './calls-programs.ts'
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it.each(['a', 'b'])('scheme %s: every program below one attach is counted exactly', async (scheme) => {
+  it.each(['a', 'b'])('scheme %s counts all programs exactly in one attach', async (scheme) => {
     await profileCalls(jdk, scheme, programsOf(jdk))
   })
 })

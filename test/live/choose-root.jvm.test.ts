@@ -26,7 +26,7 @@ forNewestJdk((jdk) => {
     await until(async () => (await namesIn(await openAttachSocket(java.pid))).methods.includes(PROCESS))
   })
 
-  it('a name that is typed in part becomes the root of an ordinary session', {
+  it('a partly typed name selects the root of a normal session', {
     timeout: 60_000,
   }, async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
@@ -49,7 +49,7 @@ forNewestJdk((jdk) => {
     expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true })
   })
 
-  it('Ctrl-C is heard while the search begins', { timeout: 60_000 }, async () => {
+  it('Ctrl-C during the start of root sampling is handled', { timeout: 60_000 }, async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     await terminal.until((lines) => lines.some((it) => it.includes(`attaching to ${java.pid}`)))
     terminal.send('\x03')
@@ -57,7 +57,7 @@ forNewestJdk((jdk) => {
     expect(terminal.scrollback().join('\n')).toContain(`no root was chosen; JVM ${java.pid} runs as before`)
   })
 
-  it('a JVM that ends while one chooses is an error that says so', { timeout: 60_000 }, async () => {
+  it('a JVM that ends during root selection is reported as an error', { timeout: 60_000 }, async () => {
     const other = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main'])
     await other.line(/ready/)
     const terminal = Terminal.jfluid(['attach', `${other.pid}`])
@@ -69,14 +69,14 @@ forNewestJdk((jdk) => {
     expect(shown).not.toContain('runs as before')
   })
 
-  it('names to complete are the classes that are loaded and the methods that run', async () => {
+  it('name completion offers loaded classes and running methods', async () => {
     const { classes, methods } = await namesIn(await openAttachSocket(java.pid))
     expect(classes).toEqual(expect.arrayContaining(['shop.Main', 'shop.OrderService', 'shop.Journal']))
     expect(methods).toContain('shop.Suggestions.normalise')
     expect([...classes, ...methods].filter((it) => /^java\.|\$\$Lambda|\(/.test(it))).toEqual([])
   })
 
-  it('without a terminal a root is asked for', async () => {
+  it('attach without a terminal requires --root', async () => {
     const { code, stderr } = await jfluid('attach', `${java.pid}`)
     expect(code).toBe(64)
     expect(stderr).toContain('no root method was given')
@@ -84,7 +84,7 @@ forNewestJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('methods below a root that is picked are timed by the redefinition of the root', {
+  it('methods below a selected root are timed by the same redefinition as the root', {
     timeout: 60_000,
   }, async () => {
     // Where the first redefinition discards all compiled code, methods are timed after ten seconds; not with an agent at start.

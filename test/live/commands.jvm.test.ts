@@ -41,7 +41,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     )
   })
 
-  it('ps lists it with its version, main class, and that one can attach', async () => {
+  it('ps lists the JVM with version, main class and attach permission', async () => {
     const { code, stdout, stderr } = await jfluid('ps')
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^PID +USER +JAVA +ATTACH +MAIN CLASS\n/)
@@ -49,7 +49,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(row).toMatch(new RegExp(`^\\d+ +\\S+ +${jdk.version}\\S* +yes +fix\\.Ticker$`))
   })
 
-  it('record keeps the profile when whoever read its progress has gone', async () => {
+  it('record keeps the profile if the reader of its progress has exited', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
     await recording.started
     recording.process.child.stderr?.destroy()
@@ -58,7 +58,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect((await readProfileJson(recording.file)).events.count).toBeGreaterThan(0)
   })
 
-  it('record ends with its own status when signals come in its last moments', async () => {
+  it('record exits with its own status if signals arrive at the end', async () => {
     const out = join(temporaryDirectory(), 'p.jfluid')
     const root = ['--root', 'fix.Ticker.work']
     const p = startJfluid('record', String(java.pid), ...root, '--duration', '100ms', '--out', out)
@@ -71,7 +71,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect((await readProfileJson(out)).truncated).toBe(false)
   })
 
-  it('ps --json says the same to a program', async () => {
+  it('ps --json prints the same data as ps', async () => {
     const { code, stdout } = await inProcess('ps', '--json')
     expect(code).toBe(0)
     const rows = JSON.parse(stdout) as { pid: number }[]
@@ -81,7 +81,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     })
   })
 
-  it('record tells its progress on stderr in plain lines, and nothing on stdout', () => {
+  it('record prints plain progress lines on stderr and nothing on stdout', () => {
     expect([record.code, record.stdout]).toEqual([0, ''])
     const said = record.stderr.split('\n')
     const order = ['attaching to', 'calibrating', 'reading classes', 'instrumenting', 'recording']
@@ -95,7 +95,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
   })
 
-  it('report is plain text in a pipe, with one line per fact', async () => {
+  it('report prints plain text into a pipe, one fact per line', async () => {
     const { code, stdout, stderr } = await jfluid('report', file)
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^jfluid profile of fix\.Ticker$/m)
@@ -104,13 +104,13 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(stdout).toMatch(/^probes +.* removed from all times$/m)
   })
 
-  it('report --top N names N methods', async () => {
+  it('report --top N lists N methods', async () => {
     const { stdout } = await inProcess('report', file, '--top', '2')
     const [, table] = stdout.split(/^Hot methods.*\n.*\n|^Details$/m)
     expect(table.trim().split('\n')).toHaveLength(2)
   })
 
-  it('report --json is a page of the profile: facts, N methods, the pruned tree', async () => {
+  it('report --json prints facts, N methods and the pruned tree', async () => {
     const { code, stdout } = await inProcess('report', file, '--json', '--top', '3')
     expect(code).toBe(0)
     const report = JSON.parse(stdout) as { methods: unknown[]; warnings: unknown[] }
@@ -118,7 +118,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(report.methods).toHaveLength(3)
   })
 
-  it('export --format json has exactly the documented shape', async () => {
+  it('export --format json has exactly the documented structure', async () => {
     const { code, stdout, stderr } = await jfluid('export', file, '--format', 'json')
     expect([code, stderr]).toEqual([0, ''])
     const profile = JSON.parse(stdout) as JsonProfile
@@ -137,7 +137,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     )
   })
 
-  it('export --format collapsed is one line a context, to a file with --out', async () => {
+  it('export --format collapsed writes one line per context, to a file with --out', async () => {
     const out = join(temporaryDirectory(), 'p.collapsed')
     const toFile = await inProcess('export', file, '--format', 'collapsed', '--out', out)
     expect([toFile.code, toFile.stdout]).toEqual([0, ''])
@@ -147,7 +147,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^\S+ [1-9]\d*$/)
   })
 
-  it('export writes every format, and says nothing', async () => {
+  it('export writes every format without messages', async () => {
     const dir = temporaryDirectory()
     const able = formats.filter(({ needsTrace }) => needsTrace !== true)
     for (const { extension } of able) {
@@ -159,14 +159,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(readdirSync(dir)).toHaveLength(able.length)
   })
 
-  it('a recording that is over leaves no directory, no socket and no agent file behind', () => {
+  it('a finished recording leaves no directory, socket or agent file behind', () => {
     expect(existsSync(`/tmp/.jfluid_pid${java.pid}`)).toBe(false)
     expect(existsSync(`/tmp/.attach_pid${java.pid}`)).toBe(false)
     const maps = readFileSync(`/proc/${java.pid}/maps`, 'utf8')
     expect(maps).not.toMatch(/jfluid-[^/]+\/ring/)
   })
 
-  it('a recording whose JVM dies is kept as far as it went, and says so', async () => {
+  it('a recording whose JVM dies is saved and marked', async () => {
     // The last of these tests: it has no JVM any more.
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
     await recording.started
@@ -180,8 +180,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 })
 
-describe('without a JVM', () => {
-  it('export takes the format from the extension, and says what it can take', async () => {
+describe('commands without a JVM', () => {
+  it('export selects the format by file extension and lists valid formats', async () => {
     const dir = temporaryDirectory()
     const file = join(dir, 'p.jfluid')
     await writeProfile(profileOf('main 1x 10ns ( work 2x 54ns )'), file)
@@ -198,7 +198,7 @@ describe('without a JVM', () => {
     )
   })
 
-  it('export ended by a signal leaves what was there, and nothing else', async () => {
+  it('export that is interrupted keeps the old file and leaves no other file', async () => {
     const dir = temporaryDirectory()
     const file = join(dir, 'p.jfluid')
     const tree = chain(20_000) // 200 MB of text
@@ -214,7 +214,7 @@ describe('without a JVM', () => {
     expect(readFileSync(out, 'utf8')).toBe('old')
   })
 
-  it('--version is that of the package, and of the agent in it', async () => {
+  it('--version prints the version of the package and of its agent', async () => {
     const built = readFileSync(join(import.meta.dirname, '../../dist/agent/build-id'), 'utf8')
     const { code, stdout, stderr } = await jfluid('--version')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -224,7 +224,7 @@ describe('without a JVM', () => {
   })
 
   it.each(['ps', 'attach', 'record', 'run', 'report', 'export'])(
-    '%s --help explains itself',
+    '%s --help prints its usage',
     async (name) => {
       const { code, stdout, stderr } = await inProcess(name, '--help')
       expect([code, stderr]).toEqual([0, ''])
@@ -233,7 +233,7 @@ describe('without a JVM', () => {
     },
   )
 
-  it('report to a reader that has seen enough ends quietly', async () => {
+  it('a reader that closes the pipe early causes no error message', async () => {
     const cli = new URL('../../dist/cli.js', import.meta.url).pathname
     const p = startProcess('sh', ['-c', `"$0" "${cli}" --help | head -1`, process.execPath])
     await p.exit
@@ -242,7 +242,7 @@ describe('without a JVM', () => {
   })
 })
 
-it('npx jfluid in the repository runs what has been built', async () => {
+it('npx jfluid in the repository runs the built version', async () => {
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
   const p = startProcess('npx', ['jfluid', '--version'], { cwd })
   const { code } = await p.exit

@@ -35,7 +35,7 @@ async function jsonOf(session: Session): Promise<JsonProfile> {
 
 forEachJdk((jdk) => {
   it.each<'a' | 'b'>(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])(
-    'scheme %s: other roots are recorded from zero, exactly',
+    'scheme %s: other roots are recorded exactly from zero',
     async (scheme) => {
       const classes = await compileFixture(jdk, 'KnownTree')
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.KnownTree', '4', '10'])
@@ -92,7 +92,7 @@ forEachJdk((jdk) => {
 })
 
 describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
-  'a change that fails, on JDK %i',
+  'a failed change of roots on JDK %i',
   (_, jdk) => {
     /** A session that has recorded one known run. */
     async function recorded() {
@@ -110,7 +110,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
     const callsOfProfile = (profile: Profile) =>
       lines(callsByPath((JSON.parse([...jsonPieces(profile)].join('')) as JsonProfile).merged))
 
-    it('a session that is left while its roots are changed leaves nothing', async () => {
+    it('a session that ends while its roots change leaves nothing behind', async () => {
       const classes = await compileFixture(jdk, 'KnownTree')
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.KnownTree', '4', '10'])
       await ask(java, 'run', /^done/, 1)
@@ -126,7 +126,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(filesOf(java.pid, process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
     })
 
-    it('records the old roots again, and keeps what they had given', async () => {
+    it('a failed change records the old roots again and keeps their data', async () => {
       const { java, jvm, code, session, expected } = await recorded()
       const kept: Profile[] = []
       let failures = 1
@@ -152,7 +152,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(await liveCode(jvm, OF_ALL)).toEqual(code)
     })
 
-    it('ends with what the old ones had given, marked as cut short, where not even they can be recorded', async () => {
+    it('the profile of the old roots is marked as truncated if these cannot be recorded again', async () => {
       const { jvm, code, session, expected } = await recorded()
       const failing = (phase: string) => {
         if (phase === 'calibrating') throw new Error('no room')
@@ -173,7 +173,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(await liveCode(jvm, OF_ALL)).toEqual(code)
     })
 
-    it('the same where the JVM ends meanwhile', async () => {
+    it('the profile of the old roots is marked as truncated if the JVM ends during the change', async () => {
       const { java, session, expected } = await recorded()
       const killing = (phase: string) => {
         if (phase === 'calibrating') process.kill(java.pid, 'SIGKILL')
@@ -190,7 +190,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(profile.warnings.join('\n')).toContain('the JVM ended while its roots were changed')
     })
 
-    it('is none where the root has no room for probes: it is looked at before', async () => {
+    it('a root without room for probes is refused before the change', async () => {
       const statements = 'i = i * 31 + 7;'.repeat(8_190) + 'i++;'.repeat(4) // 65,532 bytes
       const classes = await compileJava(jdk, {
         'fix/Large': `package fix; public class Large {
@@ -328,7 +328,7 @@ forEachJdk((jdk) => {
   ]
   const ways = FULL ? [...each, ...others] : jdk === newest ? [each[1]!, others[0]!] : [each[0]!, others[1]!]
   it.each(ways)(
-    'what is left out by hand, with $scheme $flags: all else is counted exactly',
+    'after methods are excluded with $scheme $flags all others are counted exactly',
     async ({ scheme, flags }) => {
       const classes = await compileJava(jdk, { 'fix/Steered': STEERED, 'fix/Count': COUNT, 'fix/Late': LATE })
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steered'])

@@ -80,7 +80,7 @@ forEachJdk((jdk) => {
 
     const cases = CASES.filter((it) => it.before > 0 || program.firstRunVaries === undefined)
     it.each(cases.map((it) => [it.title, it] as const))(
-      'is counted call by call, %s',
+      '%s is counted exactly, call by call',
       { timeout: 600_000 },
       async (_, the) => {
         classpath ??= await compileProgram(jdk, program)

@@ -56,7 +56,7 @@ forEachJdk((jdk) => {
 
   // The first run loads, reveals and instruments what the programs need; the second one links call sites of classes
   // that the first has redefined after it had used them; the third one is compared.
-  it('the two schemes agree on every path once warmed up: of a known tree, of the shop, of every way of being called', {
+  it('both schemes count the same calls on every path after warm-up', {
     timeout: 120_000,
   }, async () => {
     const classes = await Promise.all([

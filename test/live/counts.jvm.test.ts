@@ -15,9 +15,9 @@ const THROWN_OUT_OF_SUPER = 13
 
 describe.each(jdks)('JDK $version', (jdk) => {
   // What is counted depends on the JDK, and how it is found on the scheme; seldom on both.
-  describe.each(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('scheme %s', (scheme) => {
+  describe.each(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('with scheme %s', (scheme) => {
     // Several programs in one JVM and one session: their classes and roots have nothing in common.
-    it('programs whose calls are known: every call of each is there, and no other', async () => {
+    it('all calls of programs with known counts are counted, and no others', async () => {
       const { classes, a, b } = await compileLate(jdk)
       const programs = `KnownTree 4 50 , Callbacks , Throws , Late ${a} ${b}`.split(' ')
       const java = startJava(jdk, ['-cp', classes, 'fix.Several', ...programs])
@@ -67,7 +67,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21').each(FULL ? ['a', 'b'] : ['b'])(
-    'virtual threads that park, pinned and not, and change carriers, under scheme %s',
+    'calls of virtual threads that park, pin and change carriers are counted under scheme %s',
     async (scheme) => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Virtual'), 'fix.Virtual'])
       await java.line(/ready/)

@@ -57,7 +57,7 @@ function expectNoSecrets(path: string, ...secrets: string[]): void {
 const directory = temporaryDirectory('jfluid-debug-')
 
 forEachJdk((jdk) => {
-  it('the log has each step of a session of a program, and no token', async () => {
+  it('the debug log contains each step of a session and no token', async () => {
     vi.stubEnv('JFLUID_DEBUG', 'all')
     vi.stubEnv('JFLUID_DEBUG_DIR', directory)
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -100,7 +100,7 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('both ends of a session by a proxy have a log, without its key', async () => {
+  it('both ends of a proxy session write a log without the key', async () => {
     const dir = temporaryDirectory('jfluid-debug-')
     const env = { JFLUID_DEBUG: 'all', JFLUID_DEBUG_DIR: dir }
     const java = await knownTree(jdk)
@@ -132,7 +132,7 @@ forNewestJdk((jdk) => {
     for (const { pid } of [client, listener]) expectNoSecrets(logOf(pid), key)
   })
 
-  it('the process of a session by ssh has its log in the folder of the proxy that ssh has started', async () => {
+  it('the session process started by ssh writes its log into the folder of the proxy', async () => {
     const dir = temporaryDirectory('jfluid-debug-')
     const { env } = machine()
     const java = await knownTree(jdk)

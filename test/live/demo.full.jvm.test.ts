@@ -10,7 +10,7 @@ import { until } from './remains.ts'
 
 const demo = fileURLToPath(new URL('../../examples/demo.mjs', import.meta.url))
 
-it('npm run demo that is told to end has its service end first', { timeout: 60_000 }, async () => {
+it('npm run demo stops its service when it is terminated', { timeout: 60_000 }, async () => {
   const p = startProcess(process.execPath, [demo], { detached: true })
   await stderrLine(p, /^recording/)
   const shop = Number(/attaching to (\d+)/.exec(p.stderr())![1])
@@ -21,7 +21,9 @@ it('npm run demo that is told to end has its service end first', { timeout: 60_0
   await until(() => !existsSync(`/proc/${shop}`))
 })
 
-it('npm run demo on a terminal shows the tree of its service; q ends both', { timeout: 60_000 }, async () => {
+it('npm run demo shows the call tree on a terminal, and q ends demo and service', {
+  timeout: 60_000,
+}, async () => {
   const terminal = new Terminal([process.execPath, demo])
   const pid = await terminal.until(
     (lines) =>

@@ -32,7 +32,7 @@ forNewestJdk((jdk) => {
     return java
   }
 
-  it('a target whose client is stopped leaves it, also where nothing waits for it; the client keeps its profile', async () => {
+  it('a target with a stopped client detaches even if no thread waits, and the client keeps its profile', async () => {
     const { java, jvm } = await startDebuggable(jdk, args)
     const recording = startRecording(java.pid, ...ROOT)
     await recording.started
@@ -51,7 +51,7 @@ forNewestJdk((jdk) => {
     await jvm.dispose()
   })
 
-  it('a target whose client is stopped gets its own code back at once by jfluid detach', async () => {
+  it('jfluid detach restores the code at once if the client is stopped', async () => {
     const { java, jvm } = await startDebuggable(jdk, args)
     const recording = startRecording(java.pid, ...ROOT)
     await recording.started
@@ -81,7 +81,7 @@ forNewestJdk((jdk) => {
     await jvm.dispose()
   })
 
-  it('a client that lives is asked first, unless it is to be by force', async () => {
+  it('jfluid detach is refused while the client is alive, unless forced', async () => {
     const java = await startTicker()
     const recording = startRecording(java.pid, ...ROOT)
     await recording.started
@@ -110,7 +110,7 @@ forNewestJdk((jdk) => {
     expect((await next.stop()).merged).toHaveLength(1)
   })
 
-  it('a line that a killed `jfluid detach` has left ends the session that was meant, and no other', async () => {
+  it('a leftover request of a killed jfluid detach ends only its own session', async () => {
     const java = await startTicker()
     const recording = startRecording(java.pid, ...ROOT)
     await recording.started
@@ -128,7 +128,7 @@ forNewestJdk((jdk) => {
     expect((await recording.process.exit).code).toBe(75)
   })
 
-  it('a JVM that nobody has attached to is not touched; what dead clients have left goes', async () => {
+  it('jfluid detach leaves a JVM without a session unchanged and removes remains of dead clients', async () => {
     const dead = startProcess(process.execPath, ['-e', ''])
     await dead.exit
     const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]
@@ -145,7 +145,7 @@ forNewestJdk((jdk) => {
     expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
   })
 
-  itOnlyIf(IS_ROOT, 'needs root')("somebody else's JVM is theirs", async () => {
+  itOnlyIf(IS_ROOT, 'needs root')('jfluid detach refuses a JVM of another user', async () => {
     const java = await startTicker()
     const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
       execFile(process.execPath, [CLI, 'detach', String(java.pid)], NOBODY, (error, _, said) =>
@@ -157,7 +157,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('no process, and one that is no JVM', async () => {
+it('jfluid detach refuses a missing process and a process that is not a JVM', async () => {
   const sleeping = startProcess('sleep', ['60'])
   const { code, stderr } = await jfluid('detach', String(sleeping.pid))
   expect(code).toBe(69)

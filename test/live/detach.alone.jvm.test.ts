@@ -8,7 +8,7 @@ import { startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 forNewestJdk((jdk) => {
-  it('throughput comes back', { timeout: 120_000 }, async () => {
+  it('throughput is restored after detach', { timeout: 120_000 }, async () => {
     // Processor time, which a busy machine does not change, and a loop that compilers cannot improve upon:
     // that of `tiny` is compiled twofold better or worse from one time to the next.
     const java = startJava(jdk, [

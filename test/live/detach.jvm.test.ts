@@ -98,9 +98,9 @@ forEachJdk((jdk) => {
     ticker = await compileFixture(jdk, 'Ticker', DEBUG)
   })
 
-  describe('every method has its own code back', () => {
+  describe('every method has its original code after detach', () => {
     it.each(PROGRAMS.filter(({ on = jdks }) => on.includes(jdk)))(
-      '$name',
+      '$name has its original code after detach',
       async ({ compile, args, root, scheme, isCalled, own = 'Lfix/', grows }) => {
         const { java, jvm } = await startDebuggable(jdk, ['-cp', await compile(jdk, ticker), ...args])
         // A hidden class cannot be redefined, and may be unloaded at any time.
@@ -131,7 +131,7 @@ forEachJdk((jdk) => {
     )
   })
 
-  it('what remains is the list below and nothing else', async () => {
+  it('only the listed remains exist after detach', async () => {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', ticker, 'fix.Ticker', '1', 'tiny'])
     await ask(java, 'rate 50', /^rate \d+/) // what it is asked by is there from now on
     const threadsBefore = await threadNames(java.pid)
@@ -186,7 +186,7 @@ forEachJdk((jdk) => {
     await jvm.dispose()
   })
 
-  it('a class loaded afterwards is as its file has it', async () => {
+  it('a class loaded after detach has the code of its class file', async () => {
     const { classes, a, b } = await compileLate(jdk)
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Late', a, b])
     const recording = startRecording(java.pid, '--root', 'fix.Late.run')

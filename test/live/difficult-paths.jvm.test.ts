@@ -45,9 +45,9 @@ const TASKS = `
 
 const classesOf = (jdk: Jdk) => compileJava(jdk, { 'Tasks.java': TASKS })
 
-describe(`jfluid below ${PLACE}, and the locale C`, () => {
+describe(`jfluid installed below ${PLACE}, with locale C`, () => {
   forOldestJdk((jdk) => {
-    it('attaches, also a second time, and prints nothing in the program', async () => {
+    it('attach works twice and prints nothing in the program', async () => {
       const options = jdk.version >= 21 ? ['-XX:+EnableDynamicAgentLoading'] : []
       const cwd = join(temporaryDirectory(), PLACE)
       mkdirSync(cwd)
@@ -70,7 +70,7 @@ describe(`jfluid below ${PLACE}, and the locale C`, () => {
       expect(java.stderr()).toBe('')
     })
 
-    it('runs java, and the JVMs that a script starts', async () => {
+    it('run profiles java and JVMs started by a script', async () => {
       const dir = temporaryDirectory()
       const script = join(dir, 'twice.sh')
       const classes = await classesOf(jdk)

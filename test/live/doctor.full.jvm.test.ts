@@ -12,7 +12,7 @@ import { doctor, problems, start } from './doctor-json.ts'
 const NOBODY = { uid: 65534, gid: 65534 }
 
 forEachJdk((jdk) => {
-  it('attach switched off, and a program of another user', async () => {
+  it('doctor reports a disabled attach and a program of another user', async () => {
     const disabled = await start(jdk, '-XX:+DisableAttachMechanism')
     expect(await doctor(disabled)).toMatchObject({ exitCode: 78 })
     const classes = readableByAll(await compileFixture(jdk, 'Ticker'))
@@ -24,7 +24,7 @@ forEachJdk((jdk) => {
     expect(told.findings.find((it) => it.check === 'attach')?.level).toBe('ok')
   })
 
-  it('a runtime without java.instrument', async () => {
+  it('doctor reports a runtime without java.instrument', async () => {
     const image = join(temporaryDirectory(), 'image')
     const jlink = join(jdk.home, 'bin', 'jlink')
     await promisify(execFile)(jlink, ['--add-modules', 'java.base', '--output', image])

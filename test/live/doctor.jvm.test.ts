@@ -12,7 +12,7 @@ import { jfluid, readProfileJson } from '../support/jfluid.ts'
 import { doctor, problems, start } from './doctor-json.ts'
 
 forNewestJdk((jdk) => {
-  it('says that nothing forbids an attach, and leaves no trace in the JVM', async () => {
+  it('doctor reports that an attach is possible and leaves no trace in the JVM', async () => {
     const java = await start(jdk)
     const told = await doctor(java)
     expect(told.findings.find((it) => it.check === 'jdk')?.text).toContain(jdk.full)
@@ -23,7 +23,7 @@ forNewestJdk((jdk) => {
     expect(java.stderr()).toBe('')
   })
 
-  it('counts what a session then instruments, and what was compiled stays so', async () => {
+  it('doctor counts the methods that a session instruments and discards no compiled code', async () => {
     const java = await start(jdk)
     const connection = await openAttachSocket(java.pid)
     const before = await compiledMethods(connection)
@@ -60,7 +60,7 @@ forNewestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('says what forbids it as attach then does, before a root is looked at', async () => {
+  it('doctor reports the same obstacle as attach before it checks the root', async () => {
     const java = await start(jdk, '-XX:-EnableDynamicAgentLoading')
     const told = await doctor(java, '--root', 'fix.Ticker.work')
     expect(problems(told)).toEqual(['agent loading'])

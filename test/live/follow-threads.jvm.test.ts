@@ -121,7 +121,7 @@ async function run(java: JavaProcess, way: string, n: number): Promise<void> {
 const FOLLOW = ['--root', 'fix.Hands.root', '--follow-threads']
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it('a traced call is whole when all that it has handed over has ended, or never begins', async () => {
+  it('a traced call is complete when all its tasks have ended or were cancelled', async () => {
     const java = await start(jdk)
     const ways = Object.keys(HANDED).filter((way) => way !== 'rejected') // takes up what was cancelled when it is over
     const all = [
@@ -150,7 +150,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it.each(FULL ? ['a', 'b'] : ['b'])(
-    'scheme %s: work stands below what handed it over, all of it',
+    'scheme %s: tasks are counted below the call that submitted them',
     async (scheme) => {
       const java = await start(jdk)
       const recording = startRecording(java.pid, ...FOLLOW, '--scheme', scheme)
@@ -190,7 +190,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('after detach, the methods of the JDK have their code back, and no task is remembered', async () => {
+  it('after detach JDK methods have their original code, and no task is referenced', async () => {
     const classes = await compileFixture(jdk, 'Hands')
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Hands'])
     const before = await liveCode(jvm, 'Ljava/util/concurrent/')
@@ -211,13 +211,13 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 })
 
-describe('on the newest JDK', () => {
+describe('--follow-threads on the newest JDK', () => {
   let java: JavaProcess
   beforeAll(async () => {
     java = await start(newest)
   })
 
-  it('without the option, work of other threads is not there', async () => {
+  it('without --follow-threads tasks in other threads are not recorded', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Hands.root')
     await recording.started
     for (const [way, [n]] of Object.entries(HANDED)) await run(java, way, n)
@@ -229,7 +229,7 @@ describe('on the newest JDK', () => {
     expect(profile.followedTasks).toBe(0)
   })
 
-  it('a root that hands nothing over: a warning says so', async () => {
+  it('a root that submits no tasks causes a warning', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Hands.work', '--follow-threads')
     await recording.started
     await run(java, 'submit', 10)
@@ -240,7 +240,7 @@ describe('on the newest JDK', () => {
     ])
   })
 
-  it('with its pool instrumented as well, a periodic task does not make the tree deeper', async () => {
+  it('a periodic task does not deepen the tree if its pool is instrumented', async () => {
     const pool = ['--jdk', '--yes', '--include', 'fix.**', '--include', 'java.util.concurrent.Scheduled*']
     const recording = startRecording(java.pid, '--root', 'fix.Hands.periodic', ...pool, '--follow-threads')
     await recording.started

@@ -25,7 +25,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await record(baseline, 'bytecodes')
   })
 
-  it('two runs of the same program are the same bytes, and pass without any tolerance', async () => {
+  it('two runs of a program create identical files and pass without tolerance', async () => {
     const again = join(temporaryDirectory('jfluid-gate-'), 'again.jfluid')
     await record(again, 'bytecodes')
     expect(readFileSync(again).equals(readFileSync(baseline))).toBe(true)
@@ -34,14 +34,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(ran.stdout).toMatch(/^a call {4}0\.00 %$/m)
   })
 
-  it('the same program passes, as JSON: what the program prints is not in it', async () => {
+  it('gate passes for the same program, and its JSON omits program output', async () => {
     const ran = await jfluid('gate', baseline, '--json', '--', ...program)
     expect(ran.code, ran.stderr).toBe(0)
     expect(JSON.parse(ran.stdout)).toMatchObject({ passed: true, growth: 0, methods: [], rootCallsAfter: 1 })
     expect(ran.stderr).toContain('words found')
   })
 
-  it('a root that does not return is no baseline', async () => {
+  it('a root that does not return is refused as a baseline', async () => {
     const source =
       'class Exits { static void root() { System.exit(0); } public static void main(String[] a) { root(); } }'
     const classes = await compileJava(jdk, { Exits: source })
@@ -55,14 +55,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(refused.stderr).toContain('the baseline does not hold all calls: 1 call had not ended')
   })
 
-  it('one that does more fails with 82, and names the method', async () => {
+  it('gate fails with 82 and names the method if the program does more work', async () => {
     const ran = await jfluid('gate', baseline, '--tolerance', '0.5%', '--', ...program, '2000', 'linear')
     expect(ran.code).toBe(82)
     expect(ran.stderr).toMatch(/one call of the root costs .* % more bytecodes, 0\.50 % are allowed/)
     expect(ran.stdout).toMatch(/^ {2}\+\d.* {2}Index\.scan\(Ljava\/lang\/String;\)Z /m)
   })
 
-  it('another profile takes the place of a command; the tolerance is for growth alone', async () => {
+  it('gate accepts a second profile instead of a command, and the tolerance covers growth only', async () => {
     const more = join(temporaryDirectory('jfluid-gate-'), 'more.jfluid')
     await record(more, 'bytecodes', '2100')
     const strict = await inProcess('gate', baseline, more, '--json')
@@ -74,7 +74,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect((await inProcess('gate', more, baseline)).code).toBe(0)
   })
 
-  it('says what cannot be compared', async () => {
+  it('gate reports profiles that cannot be compared', async () => {
     const counted = join(temporaryDirectory('jfluid-gate-'), 'counted.jfluid')
     await record(counted, 'count')
     const other = await inProcess('gate', baseline, counted)

@@ -203,7 +203,7 @@ forOldestJdk((jdk) => {
     return { recording, ask }
   }
 
-  describe('a guest', () => {
+  describe('the agent in the application', () => {
     it('calls no method of a thread that its class may override', async () => {
       const { recording, ask } = await start('visit')
       await ask('odd 20')
@@ -216,19 +216,19 @@ forOldestJdk((jdk) => {
       counted(await next.stop(), 'visit', 3)
     })
 
-    it('waits in interrupted threads too, and leaves them interrupted', async () => {
+    it('waits in interrupted threads and leaves them interrupted', async () => {
       const { recording, ask } = await start('first')
       expect(await ask('interrupted 40')).toContain('still interrupted 40')
       counted(await recording.stop(), 'first', 40)
     })
 
-    it('is not driven out by interrupts', async () => {
+    it('is not disturbed by interrupts', async () => {
       const { recording, ask } = await start('visit')
       await ask('nag 100')
       counted(await recording.stop(), 'visit', 100)
     })
 
-    it('that finds no memory harms nobody, says what it has missed, and leaves', async () => {
+    it('without memory does not affect the program, reports missed calls and ends', async () => {
       const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
       await java.line(/ready/)
       const recording = startRecording(java.pid, '--root', 'fix.Crowd.crowded')
@@ -249,7 +249,7 @@ forOldestJdk((jdk) => {
       expect(mappedFiles(java.pid).filter((name) => name.includes('/ring'))).toEqual([])
     })
 
-    it('that samples by bytecodes: a full heap makes no application thread throw, and the client ends', async () => {
+    it('that samples by bytecodes throws in no application thread if the heap is full, and the client ends', async () => {
       const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
       await java.line(/ready/)
       const sampling = ['--mode', 'sample', '--every', '10bc']

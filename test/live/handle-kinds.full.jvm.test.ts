@@ -7,9 +7,9 @@ import { countHandleCalls, ROOT, startHandleKinds, WORKERS } from './handle-kind
 const RUNS = 20
 
 forEachJdk((jdk) => {
-  describe.each([1, 2, 'default'] as const)('at compilation level %s', (level) => {
+  describe.each([1, 2, 'default'] as const)('compilation level %s', (level) => {
     it.each(['a', 'b'])(
-      `in ${RUNS} JVMs every kind of call is counted, under scheme %s`,
+      `every kind of method handle call is counted in ${RUNS} JVMs under scheme %s`,
       { timeout: RUNS * 60_000 },
       async (scheme) => {
         for (let run = 1; run <= RUNS; run++) {

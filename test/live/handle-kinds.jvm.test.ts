@@ -15,7 +15,7 @@ const SECOND = {
 forEachJdk((jdk) => {
   // Both levels on each JDK where all is asked for.
   it.each<1 | 'default'>(FULL ? [1, 'default'] : [jdk === newest ? 'default' : 1])(
-    'every kind of call is counted, in two sessions at compilation level %s',
+    'method handle calls of every kind are counted in two sessions at compilation level %s',
     { timeout: 60_000 },
     async (level) => {
       const java = await startHandleKinds(jdk, level)

@@ -48,7 +48,7 @@ const told = (name: string, from: Heap, to: Heap): string =>
   `${name} ${kib(to.total - from.total)} (byte[] ${kib(to.byteArrays - from.byteArrays)}, own classes ${kib(to.ours)})`
 
 forNewestJdk((jdk) => {
-  it(`${METHODS} methods and thousands of the JDK's take little of the heap, and give it back`, {
+  it(`probes in ${METHODS} methods and thousands of JDK methods use little heap and release it`, {
     timeout: 120_000,
   }, async () => {
     const program = `fix.Big${METHODS}`

@@ -34,7 +34,7 @@ public class Reader {
 }`
 
 forEachJdk((jdk) => {
-  it('a jar that has gone is read as it was', async () => {
+  it('a deleted agent jar on the class path can still be read', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Reader.java': READER }), 'fix.Reader'])
     await java.line(/^ready/)
     const dir = temporaryDirectory()

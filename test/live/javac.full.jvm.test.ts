@@ -18,7 +18,7 @@ import { filesOf, threadNames } from './remains.ts'
 forNewestJdk((jdk) => {
   describe('javac and the JDK below it compile 326 sources of commons-collections4', () => {
     it.each(['a', 'b'])(
-      'under scheme %s: to the same class files before, while and after',
+      'scheme %s does not change the class files that javac writes',
       {
         timeout: 600_000,
       },

@@ -45,7 +45,7 @@ import { until } from './remains.ts'
 const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk: false }
 
 forEachJdk((jdk) => {
-  it('a client that is killed at any turn leaves no thread standing, and the port to the next', async () => {
+  it('a client killed at any step leaves no suspended thread and a free debugger port', async () => {
     const tmp = temporaryDirectory()
     // It does nothing, so that the JDK's thread is the one that comes by.
     await using java = startJdwp(jdk, 'suspend=n', [
@@ -76,7 +76,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('a jar that a client has brought, and did not live to use, goes with the JVM, or with the next session', async () => {
+  it('an agent jar left by a killed client is deleted with the JVM or by the next session', async () => {
     const tmp = temporaryDirectory()
     const left = () =>
       readdirSync(tmp)
@@ -115,7 +115,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('a client of which nothing is heard before it records is given up, and the next one comes in', async () => {
+  it('a client that becomes silent before recording is dropped, and the next client is accepted', async () => {
     await using java = await startBeating(jdk)
     await java.line(/ready/)
     const way = await forwarded(java)
@@ -134,7 +134,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('the memory of a session goes back to the system', async () => {
+  it('the memory of a session is returned to the system', async () => {
     await using java = await startBeating(jdk)
     await java.line(/ready/)
     const way = await forwarded(java)
@@ -154,7 +154,7 @@ forEachJdk((jdk) => {
   })
 })
 
-it('a network that goes while a thread stands is told as that, and the thread runs once the JVM hears of it', async () => {
+it('a network failure while a thread is suspended is reported, and the thread resumes', async () => {
   await using java = await startBeating(newest)
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -173,7 +173,7 @@ it('a network that goes while a thread stands is told as that, and the thread ru
   await next.dispose()
 })
 
-it('a thread that stood before it parked is not parked without the permit that it had', async () => {
+it('a suspended thread that has a permit is not parked without it', async () => {
   const told = `long begin = System.nanoTime();
     java.util.concurrent.locks.LockSupport.parkNanos(3_000_000_000L);
     if (System.nanoTime() - begin < 2_500_000_000L) System.out.println("unparked");`
@@ -190,7 +190,7 @@ it('a thread that stood before it parked is not parked without the permit that i
   }
 })
 
-it('a JVM of which nothing comes any more ends the session, and what was recorded is kept', async () => {
+it('a JVM that becomes silent ends the session, and its recorded data are kept', async () => {
   await using java = await startBeating(newest)
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -215,7 +215,7 @@ it('a JVM of which nothing comes any more ends the session, and what was recorde
   await way.close()
 })
 
-it('a JVM of which nothing comes from the beginning is not waited for, and goes on', async () => {
+it('a JVM that is silent from the start is abandoned and continues', async () => {
   await using java = await startBeating(newest)
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -231,7 +231,7 @@ it('a JVM of which nothing comes from the beginning is not waited for, and goes 
   await way.close()
 })
 
-it('a JVM without memory for the buffer says so, and goes on', async () => {
+it('a JVM without memory for the buffer reports this and continues', async () => {
   await using java = await startBeating(newest, 'suspend=n', '50', '-XX:MaxDirectMemorySize=256k')
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -243,7 +243,7 @@ it('a JVM without memory for the buffer says so, and goes on', async () => {
   await way.close()
 })
 
-it('virtual threads that change carriers are told in their order', async () => {
+it('virtual threads that change carriers are reported in order', async () => {
   const main = 'Class.forName("fix.Virtual").getMethod("main", String[].class).invoke(null, (Object) args)'
   const beating = await compileJava(newest, {
     'fix/Beating.java': BEATING.replace('KnownTree.main(args)', main),
@@ -264,7 +264,7 @@ it('virtual threads that change carriers are told in their order', async () => {
   await way.close()
 })
 
-it('what was recorded before the program ended is kept', async () => {
+it('data recorded before the program ended are kept', async () => {
   await using java = await startBeating(newest, 'suspend=n', '2000')
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -281,7 +281,7 @@ it('what was recorded before the program ended is kept', async () => {
   await way.close()
 })
 
-it('a JVM that cannot reach us is told so, and goes on', async () => {
+it('a JVM that cannot connect to the client reports this and continues', async () => {
   // A network of its own, out of which a socket in a directory leads.
   const path = join(temporaryDirectory(), 'way')
   const inside = `require('net').createServer((a) => {

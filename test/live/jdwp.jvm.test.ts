@@ -33,7 +33,7 @@ import {
 import { until } from './remains.ts'
 
 forEachJdk((jdk) => {
-  it('a JVM without attach is looked at without a trace, and counted exactly; meanwhile the next debugger finds all threads running, and its own code afterwards', async () => {
+  it('a JVM without attach is profiled exactly over its debugger port, and a later debugger finds its original code', async () => {
     await using java = await startBeating(jdk)
     await java.line(/ready/)
     const told = await jfluid('doctor', '--jdwp', `${await portOf(java)}`, '--json', ...ROOT)
@@ -84,7 +84,7 @@ forEachJdk((jdk) => {
   })
 })
 
-it('a JVM that waits for a debugger at its start runs then', async () => {
+it('a JVM that waits for a debugger at startup runs after the attach', async () => {
   await using java = await startBeating(newest, 'suspend=y')
   const phases: string[] = []
   const address = { host: '127.0.0.1', port: await portOf(java) }
@@ -97,7 +97,7 @@ it('a JVM that waits for a debugger at its start runs then', async () => {
 })
 
 forEachJdk((jdk) => {
-  it('a thread of the JDK stands for a few turns of the network, none of the program does, and ours has ended by then', async () => {
+  it('only a JDK thread is suspended, for a few round trips, and the agent thread has ended by then', async () => {
     // No thread of this program passes a method.
     await using java = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
     await java.line(/ready/)
@@ -117,7 +117,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('the thread of the JDK is interrupted while it stands, and only where it waits: what it cleans up is not', async () => {
+  it('the suspended JDK thread is interrupted only if it waits, not during cleanup', async () => {
     await using waits = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
     await waits.line(/ready/)
     const jvm = await debug(waits, 1)
@@ -150,7 +150,7 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('a program without java.instrument is given it, and no warning of it', async () => {
+  it('a program without java.instrument gets the module without a warning', async () => {
     // The JVM refuses the module's library to whoever has not been allowed it, which is to become the rule.
     const options = ['--limit-modules', 'java.base,jdk.jdwp.agent', '--illegal-native-access=deny']
     await using java = await startBeating(
@@ -169,7 +169,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('a JVM that is stopped is told so, and takes the next debugger once it goes on', async () => {
+it('a stopped JVM is reported and accepts the next debugger when it continues', async () => {
   await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
@@ -184,7 +184,7 @@ it('a JVM that is stopped is told so, and takes the next debugger once it goes o
   await java.line(/done/)
 })
 
-it('a thread is not taken for whose monitors others would wait', async () => {
+it('a thread that holds contended monitors is not suspended', async () => {
   const locked = BEATING.replace(/java\.util.*?;/, 'synchronized (fix.Beating.class) { $& }')
   const path = await compileJava(newest, { ...SOURCES, 'fix/Beating.java': locked })
   await using java = startJdwp(newest, 'suspend=n', [...occupied(path), 'fix.Beating', '1', '1'])
@@ -200,7 +200,7 @@ it('a thread is not taken for whose monitors others would wait', async () => {
 const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid-carried-\d+\.jar$/.test(it))
 
 forNewestJdk((jdk) => {
-  it('a JVM with which nothing is shared gets the agent over the port, and its events come over the network: no call is lost', async () => {
+  it('a JVM without shared files gets the agent and sends its events over the network, without lost calls', async () => {
     // The buffer is not of the application's direct memory.
     await using java = await startBeating(jdk, 'suspend=n', '2000', '-XX:MaxDirectMemorySize=1m')
     await java.line(/ready/)
@@ -231,7 +231,7 @@ forNewestJdk((jdk) => {
 
 forNewestJdk((jdk) => {
   it.each(['SIGKILL' as const, ...(FULL ? ['SIGSTOP' as const] : [])])(
-    'where nothing is shared a client that gets %s is given up',
+    'without shared files, a client that receives %s is dropped',
     async (signal) => {
       await using java = await startBeating(jdk)
       await java.line(/ready/)
@@ -251,7 +251,7 @@ forNewestJdk((jdk) => {
   )
 })
 
-it('an idle JVM is told so, and is left as it was', async () => {
+it('an idle JVM is reported and left unchanged', async () => {
   await using java = startJdwp(newest, 'suspend=n', [...occupied(await classes), 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
@@ -265,7 +265,7 @@ it('an idle JVM is told so, and is left as it was', async () => {
   await java.line(/done/)
 })
 
-it('Common-Cleaner is not taken where it is at work, for whoever may hold something', async () => {
+it('a Common-Cleaner thread at work is not used, because it may hold a lock', async () => {
   const parks = `synchronized (Occupied.class) {
           while (true) java.util.concurrent.locks.LockSupport.parkNanos(5_000_000L);
         }`
@@ -286,7 +286,7 @@ it('Common-Cleaner is not taken where it is at work, for whoever may hold someth
   expect(java.stdout()).not.toContain('over')
 })
 
-it('a debugger that is connected stays so, and is named', async () => {
+it('a connected debugger stays connected and is named in the error', async () => {
   await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
   const port = await portOf(java)
   await using jvm = await JdwpTarget.connect(port)
@@ -297,7 +297,7 @@ it('a debugger that is connected stays so, and is named', async () => {
   expect((await jvm.virtualMachine.version()).ok).toBe(true)
 })
 
-it('what is no JVM is not taken for one', async () => {
+it('a port that does not belong to a JVM is refused', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))

@@ -11,7 +11,7 @@ import { newest } from '../support/jdks.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-it('npm pack gives a package that installs, and profiles where there is no JDK to build with', async () => {
+it('npm pack creates a package that can be installed and profiles without a JDK compiler', async () => {
   const place = temporaryDirectory('jfluid-package-')
   const npm = (...args: string[]) => {
     const ran = spawnSync('npm', [...args, '--silent', '--no-audit', '--no-fund', '--prefer-offline'], {

@@ -30,7 +30,7 @@ async function asJson(profile: library.Profile): Promise<JsonProfile> {
 }
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it('counts every call, tells pictures meanwhile, and leaves the target to itself', async () => {
+  it('the library counts every call, emits snapshots and restores the target', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '4', '50'])
     await java.line(/ready/)
     const phases: string[] = []
@@ -58,8 +58,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 })
 
-describe('errors', () => {
-  it('are those of the command', async () => {
+describe('errors of the library', () => {
+  it('errors of the library are those of the command', async () => {
     const refused = jfluid.attach(2 ** 31 - 1, { root: 'A.b' })
     await expect(refused).rejects.toBeInstanceOf(jfluid.JfluidError)
     await expect(refused).rejects.toMatchObject({ exitCode: 68 })
@@ -71,7 +71,7 @@ describe('errors', () => {
   })
 })
 
-it('a JVM that ends is told, ends the pictures, and leaves a profile', async () => {
+it('the library reports the end of a JVM, ends its snapshots and returns a profile', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
   await java.line(/ready/)
   const attachment = await jfluid.attach(java.pid, { root: 'fix.Ticker.work' })
@@ -88,7 +88,7 @@ it('a JVM that ends is told, ends the pictures, and leaves a profile', async () 
   expect(profile.events.count).toBeGreaterThan(1000)
 })
 
-describe('another program of node', () => {
+describe('another Node.js program', () => {
   let java: JavaProcess
   beforeAll(async () => {
     java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
@@ -98,7 +98,7 @@ describe('another program of node', () => {
   it.each([
     ['what holds for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
     ['that, and by the environment what goes with --eval only', ['--stack-size=900'], '--input-type=module'],
-  ])('records in a program of node that was started with %s', async (_what, options, NODE_OPTIONS) => {
+  ])('the library records in a Node.js program started with %s', async (_what, options, NODE_OPTIONS) => {
     const program = `
       import('jfluid').then(async ({ attach }) => {
         const attachment = await attach(${java.pid}, { root: 'fix.Ticker.work' })
@@ -111,7 +111,7 @@ describe('another program of node', () => {
   })
 
   // The last: the JVM ends.
-  it('a listener that throws is an uncaught exception, and the profile is there all the same', async () => {
+  it('a listener that throws is an uncaught exception, and the profile is kept', async () => {
     const program = `
       import { once } from 'node:events'
       import { attach } from 'jfluid'
@@ -130,7 +130,7 @@ describe('another program of node', () => {
   })
 })
 
-it('a listener of warnings that throws does not throw at whoever asks for the status', async () => {
+it('a warning listener that throws does not make the status request fail', async () => {
   const program = `
     import { Attachment } from '${await moduleUrl('library/attachment.js')}'
     process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
@@ -144,7 +144,7 @@ it('a listener of warnings that throws does not throw at whoever asks for the st
   expect(p.stdout()).toBe('uncaughtException of one\nstatus of 7\n')
 })
 
-it('examples/04-library runs as its README says', async () => {
+it('examples/04-library runs as described in its README', async () => {
   const java = startJava(newest, ['-cp', await compileShop(newest), 'shop.Main'])
   await java.line(/./)
   const cwd = temporaryDirectory('jfluid-library-')

@@ -75,7 +75,7 @@ forOldestJdk((jdk) => {
   const pulse = once(() => compileJava(jdk, { 'fix/Pulse': PULSE }))
 
   describe('a client that is killed', () => {
-    it('while profiling: the target is itself again within 2 s, and the next session works', async () => {
+    it('during profiling: the target is restored within 2 s, and the next session works', async () => {
       const { java, jvm } = await startDebuggable(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
       const before = await liveCode(jvm, 'Lfix/')
       const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
@@ -100,26 +100,29 @@ forOldestJdk((jdk) => {
   })
 
   describe('a JVM that dies', () => {
-    it.each(deathsOn(jdk))('%s: what was recorded is written, and says why it ends there', async (_, die) => {
-      const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '1'])
-      await java.line(/ready/)
-      const roots = ['--root', 'fix.Pulse.root', '--root', 'fix.Pulse.die', '--scheme', 'a']
-      const recording = startRecording(java.pid, ...roots)
-      await recording.started
-      // From one call that ended after the question to another: at least one was recorded.
-      for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
-      die(java)
-      await java.exit
-      expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
-      expect(recording.process.stderr()).toMatch(/warning: the JVM ended during the recording/)
-      expect(recording.process.stderr()).toMatch(
-        /^jfluid: JVM \d+ ended during the recording\n {2}Read .*: jfluid report \S+\.jfluid$/m,
-      )
-      const profile = await readProfileJson(recording.file)
-      expect(profile.truncated).toBe(true)
-      expect(profile.methods.find((m) => m.method === 'root')!.calls).toBeGreaterThan(0)
-      expect(filesOf(java.pid, recording.process.pid)).toEqual([])
-    })
+    it.each(deathsOn(jdk))(
+      '%s: the recorded data are written with the reason for the end',
+      async (_, die) => {
+        const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '1'])
+        await java.line(/ready/)
+        const roots = ['--root', 'fix.Pulse.root', '--root', 'fix.Pulse.die', '--scheme', 'a']
+        const recording = startRecording(java.pid, ...roots)
+        await recording.started
+        // From one call that ended after the question to another: at least one was recorded.
+        for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
+        die(java)
+        await java.exit
+        expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
+        expect(recording.process.stderr()).toMatch(/warning: the JVM ended during the recording/)
+        expect(recording.process.stderr()).toMatch(
+          /^jfluid: JVM \d+ ended during the recording\n {2}Read .*: jfluid report \S+\.jfluid$/m,
+        )
+        const profile = await readProfileJson(recording.file)
+        expect(profile.truncated).toBe(true)
+        expect(profile.methods.find((m) => m.method === 'root')!.calls).toBeGreaterThan(0)
+        expect(filesOf(java.pid, recording.process.pid)).toEqual([])
+      },
+    )
   })
 })
 
@@ -150,8 +153,8 @@ forOldestJdk((jdk) => {
     expect(filesOf(java.pid, last.process.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])
   })
 
-  describe('a client that is stopped', () => {
-    it('costs a target that loads 20 classes the same, once', { timeout: 60_000 }, async () => {
+  describe('a client that is stopped, class loading target', () => {
+    it('a stopped client delays a target that loads 20 classes once', { timeout: 60_000 }, async () => {
       const loadedMs = await heldFor(async () => {
         const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '0'])
         await java.line(/ready/)
@@ -176,8 +179,10 @@ forOldestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  describe('a client that is stopped', () => {
-    it('costs a busy target 250 ms, once; it says so when it goes on', { timeout: 60_000 }, async () => {
+  describe('a client that is stopped, busy target', () => {
+    it('a stopped client delays a busy target once by 250 ms and reports this when it continues', {
+      timeout: 60_000,
+    }, async () => {
       const blockedMs = await heldFor(async () => {
         const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '2'])
         await java.line(/ready/)
@@ -215,7 +220,7 @@ forNewestJdk((jdk) => {
   })
 
   /** It rests unless it is asked to run. */
-  describe('a target that is there for all of them', () => {
+  describe('a target with several clients', () => {
     let java: JavaProcess
     beforeAll(async () => {
       java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '3', '20'])
@@ -228,7 +233,7 @@ forNewestJdk((jdk) => {
       ['SIGHUP', STATUS.clientHungUp],
       ['SIGQUIT', STATUS.clientQuit],
     ] as const)(
-      'a client that is killed by %s: it detaches, keeps the profile and ends with %i',
+      'a client ended by %s detaches, keeps the profile and exits with %i',
       async (signal, code) => {
         const recording = startRecording(java.pid, '--root', 'fix.KnownTree.task')
         await recording.started
@@ -247,7 +252,7 @@ forNewestJdk((jdk) => {
       },
     )
 
-    it('a client that is killed by SIGKILL, which a shell tells as 137: no profile, not even half of one', async () => {
+    it('a client killed by SIGKILL leaves no profile, and the shell reports 137', async () => {
       const out = join(temporaryDirectory(), 'p.jfluid')
       const args = [
         'record',
@@ -276,7 +281,7 @@ forNewestJdk((jdk) => {
       await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
     })
 
-    it('a second client is refused with a status of its own, and the first goes on unharmed', async () => {
+    it('a second client is refused with its own exit status, and the first continues', async () => {
       const first = startRecording(java.pid, '--root', 'fix.KnownTree.task')
       await first.started
 

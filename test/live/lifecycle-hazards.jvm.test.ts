@@ -49,7 +49,7 @@ class C {
 }`
 
 forNewestJdk((jdk) => {
-  it('hundreds of stack overflows leave nobody spinning, and the tree in order', async () => {
+  it('hundreds of stack overflows leave no spinning thread and a consistent tree', async () => {
     const classes = await compileJava(jdk, { 'haz/Overflows.java': OVERFLOWS })
     const java = startJava(jdk, ['-Xint', '-cp', classes, 'haz.Overflows'])
     await java.line(/ready/)
@@ -66,7 +66,7 @@ forNewestJdk((jdk) => {
 
 forEachJdk((jdk) => {
   it.each(['a', 'b'])(
-    'classes loaded under the lock of one that is redefined (scheme %s)',
+    'classes loaded under the lock of a redefined class cause no deadlock (scheme %s)',
     async (scheme) => {
       const classes = await compileJava(jdk, { 'haz/Locked.java': LOCKED })
       const java = startJava(jdk, ['-cp', classes, 'haz.Locked'])

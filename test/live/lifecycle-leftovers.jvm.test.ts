@@ -8,7 +8,7 @@ import { startJava, startProcess, temporaryDirectory } from '../support/java-pro
 import { newest } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 
-it('a session removes what the dead have left, and nothing of the living', async () => {
+it('a session removes remains of dead clients and keeps those of living ones', async () => {
   const dead = startProcess(process.execPath, ['-e', ''])
   await dead.exit
   const cwd = temporaryDirectory()

@@ -40,7 +40,7 @@ const mean = (a: readonly number[]): number => a.reduce((x, y) => x + y, 0) / a.
 
 forNewestJdk((jdk) => {
   const CYCLES = FULL ? 250 : 12
-  it(`${CYCLES} sessions on one JVM: counts right each time, nothing grows`, {
+  it(`${CYCLES} sessions on one JVM count correctly and leak nothing`, {
     timeout: 600_000,
   }, async () => {
     const roots = ['task', 'split', 'descend', 'outer', 'even', 'mix'].map((m) => `fix.KnownTree.${m}`)
@@ -89,7 +89,7 @@ forNewestJdk((jdk) => {
   const TIMES = FULL ? 1000 : 25
   describe(`a class of 200 methods, instrumented and restored ${TIMES} times`, () => {
     // 1000 times take 50 s on two idle cores.
-    it('does what it did, has its own code and leaves no more behind than the second time', {
+    it('the restored class behaves as before and leaves no more memory behind than the second time', {
       timeout: 900_000,
     }, async () => {
       const classes = await compileBig(jdk)

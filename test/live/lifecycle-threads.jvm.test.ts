@@ -91,11 +91,11 @@ forNewestJdk((jdk) => {
     java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Crowd': CROWD }), 'fix.Crowd'])
     await java.line(/ready/)
   })
-  describe('more threads inside roots than the buffer has chunks', () => {
+  describe('more threads inside roots than chunks in the buffer', () => {
     it.each([
       ['together', 'meet'],
       ['convoy', 'queue'],
-    ])('%s: none hangs, and what was not recorded is counted', async (how, root) => {
+    ])('%s: no thread hangs, and unrecorded calls are counted', async (how, root) => {
       const recording = startRecording(java.pid, '--root', `fix.Crowd.${root}`)
       await recording.started
       await ask(java, `${how} 600`, /^done/)
@@ -110,7 +110,7 @@ forNewestJdk((jdk) => {
   })
 
   // After those above: the next thread finds a chunk again.
-  it('2,000 threads one after another: every call is counted, and none is remembered', async () => {
+  it('calls of 2,000 consecutive threads are counted, and no record of them stays', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Crowd.visit')
     await recording.started
     await ask(java, 'series 2000', /^done/)
@@ -129,7 +129,7 @@ forNewestJdk((jdk) => {
     expect([healed, profile.truncated]).toEqual([0, false])
   })
 
-  it('a stack overflow inside the root leaves the tree in order', async () => {
+  it('a stack overflow inside the root leaves a consistent tree', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Throws'), 'fix.Throws'])
     await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Throws.root')

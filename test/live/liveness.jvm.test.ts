@@ -69,7 +69,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return { java, recording, ask }
   }
 
-  it('what is kept is alive, what is dropped is not, and nothing of ours stays', async () => {
+  it('referenced objects are reported alive, released objects are not, and the agent keeps none', async () => {
     const { java, recording, ask } = await record(ROOT, '--sample-every', '1')
     await ask(`root ${N}`, 'gc', 'gc')
     expect(await jcmd(java.pid, 'GC.class_histogram')).toContain('JFluid1Survivors$Survivor')
@@ -89,7 +89,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(stdout).toContain('in fix.Leaks$Node.copy < fix.Leaks.keeps < fix.Leaks.root')
   })
 
-  it('places are given back, and what finds none is told of', async () => {
+  it('slots of dead objects are reused, and objects without a slot are reported', async () => {
     const { recording, ask } = await record('fix.Leaks.fills', '--sample-every', '1')
     await ask('fills 40000', 'forget', 'gc')
     await new Promise((looked) => setTimeout(looked, 1500)) // at the table: twice
@@ -105,7 +105,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(jvmBytes! / siteBytes).toBeLessThan(3)
   })
 
-  it('a JVM that ends by itself cannot be asked once more: a warning says so', async () => {
+  it('a warning reports that a JVM that exits cannot be asked for live objects', async () => {
     const file = join(temporaryDirectory('jfluid-liveness-'), 'p.jfluid')
     const allocs = await compileFixture(jdk, 'Allocs')
     const program = [jdk.java, '-cp', allocs, 'fix.Allocs', 'root', '12', '1']
@@ -117,7 +117,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(truncated).toBe(false)
   })
 
-  it('one of a hundred, unless told otherwise: as many in all, within what chance allows', async () => {
+  it('by default one of 100 objects is tracked, and totals are within the sampling error', async () => {
     const { recording, ask } = await record('fix.Leaks.fills')
     await ask('fills 50000', 'gc')
     const profile = await recording.stop()

@@ -104,7 +104,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return { profile, done, file: recording.file }
   }
 
-  it('locks: counts and times are those of the JVM, each in its context', async () => {
+  it('lock counts and times match those of the JVM, in each context', async () => {
     const { profile, done, file } = await record(['waits 25 3'], '--root', 'Task.root', '--mode', 'locks')
     expect(profile).toMatchObject({ mode: 'locks', waits: true })
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
@@ -137,7 +137,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(stdout).not.toContain('Hot methods')
   })
 
-  it('self time is without, and monitors that nobody else wants are taken without a word', async () => {
+  it('self time excludes waiting, and uncontended monitors are not reported', async () => {
     const roots = ['--root', 'Task.root', '--root', 'Task.quiet']
     const { profile } = await record(['waits 30 1', 'quiet 20000'], ...roots, '--mode', 'locks')
     expect(profile).toMatchObject({ mode: 'locks', waits: true })
@@ -160,7 +160,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(quiet).not.toHaveProperty('totalBlockedNs')
   })
 
-  it('every spelling of a wait, and what comes after one that throws', async () => {
+  it('every form of wait is counted, also after one that throws', async () => {
     const { profile } = await record(['spelled 20'], '--root', 'Task.spelled', '--mode', 'locks')
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
     const waits = waitsOf(profile.merged)
@@ -179,7 +179,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(thrown.totalNs).toBeLessThan(after.totalNs / 2)
   })
 
-  it('a session that ends in the middle of a wait has it up to then, and the next one begins anew', async () => {
+  it('a session that ends during a wait counts it up to then, and the next one starts from zero', async () => {
     const flags = ['--scheme', 'a', '--root', 'Task.root', '--root', 'Task.spelled', '--mode', 'locks']
     const first = startRecording(java.pid, ...flags)
     await first.started
@@ -203,7 +203,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expectWaits(profile.merged, 1, 25)
   })
 
-  it('what the JDK calls while a thread waits is part of the wait, also with --jdk', async () => {
+  it('JDK calls during a wait are part of the wait, also with --jdk', async () => {
     const jdkClasses = ['java.lang.Object', 'java.lang.Thread'].flatMap((name) => ['--include', name])
     const flags = ['--root', 'Task.root', '--jdk', '--include', 'fix.**', ...jdkClasses, '--mode', 'locks']
     const { profile } = await record(['waits 25 2'], ...flags)
@@ -218,7 +218,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
-    'virtual threads, whatever carries them, also many that wait for each other',
+    'waits of virtual threads are counted on any carrier, also if many wait for each other',
     async () => {
       const roots = ['--root', 'Task.root', '--root', 'Task.crowd']
       const { profile } = await record(['virtual 20 2', 'crowd 200 4'], ...roots, '--mode', 'locks')

@@ -22,7 +22,7 @@ import { remainsOf, until } from './remains.ts'
 const OWN = 'Lfix/'
 
 forEachJdk((jdk) => {
-  it('attach shows the tree of a busy service; q restores its code and proves that', async () => {
+  it('attach shows the tree of a busy service, and q restores and verifies its code', async () => {
     const { java, jvm } = await startDebuggable(jdk, [
       ...['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'],
     ])
@@ -39,7 +39,7 @@ forEachJdk((jdk) => {
     await jvm.dispose()
   })
 
-  it('record counts each call of each context, as a debugger does', async () => {
+  it('record counts each call in each context, as a debugger does', async () => {
     const classpath = await compileFixture(jdk, 'KnownTree')
     const program = { mainClass: 'fix.KnownTree', args: ['1', '3'], root: 'fix.KnownTree.task' }
     const oracle = await countCalls({ jdk, classpath, ...program, send: ['run', 'quit'], include: ['fix.*'] })
@@ -57,7 +57,7 @@ forEachJdk((jdk) => {
     expect(profile.detach?.left).toEqual([])
   })
 
-  it('run profiles a program from its start to its end', async () => {
+  it('run profiles a program from start to end', async () => {
     const file = join(temporaryDirectory(), 'p.jfluid')
     const classes = await compileFixture(jdk, 'Throws')
     const p = startJfluid(
@@ -72,7 +72,7 @@ forEachJdk((jdk) => {
     expect(sumsAreExact(merged)).toBe(true)
   })
 
-  it('a client that is killed leaves the service with its own code, at work, and nothing else', async () => {
+  it('a client that is killed leaves the service running with its original code', async () => {
     const { java, jvm } = await startDebuggable(jdk, [
       ...['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'],
     ])

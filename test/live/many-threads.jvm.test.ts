@@ -60,7 +60,7 @@ forEachJdk((jdk) => {
     return { java, recording }
   }
 
-  it('when the thread numbers are used up, what further threads do is a gap each, and none is mixed up', async () => {
+  it('calls of threads beyond the last thread number are gaps, and no threads are mixed up', async () => {
     const { java, recording } = await start()
     java.send('series 10')
     await java.line(/^done series/)

@@ -48,7 +48,7 @@ forEachJdk((jdk) => {
     return java
   }
 
-  it('record takes scheme adaptive for it, and counts calls of the root', async () => {
+  it('record uses scheme adaptive with --max-overhead and counts calls of the root', async () => {
     const java = await knownTree()
     const recording = startRecording(java.pid, '--max-overhead', '2%', '--root', 'fix.KnownTree.task')
     await recording.started
@@ -61,7 +61,7 @@ forEachJdk((jdk) => {
     expect(detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it.each(['a', 'b'])('--scheme %s is refused with it, before anything is touched', async (scheme) => {
+  it.each(['a', 'b'])('--scheme %s with --max-overhead is refused before the attach', async (scheme) => {
     const java = await knownTree()
     const out = ['--duration', '1s', '--out', join(temporaryDirectory(), 'p.jfluid')]
     const asked = ['--max-overhead', '2%', '--scheme', scheme, '--root', 'fix.KnownTree.task']
@@ -86,11 +86,11 @@ forEachJdk((jdk) => {
     return timed
   }
 
-  it('a method is timed if its probes cost less than half of it', async () => {
+  it('a method is timed if its probes cost less than half of --max-overhead', async () => {
     expect(await recorded(0.2, timesSteps)).toBe(true)
   })
 
-  it('and not if they cost more', async () => {
+  it('a method is not timed if its probes cost more than half of --max-overhead', async () => {
     const isDecided = async (session: Session) =>
       (await session.status()).warnings.some((it) =>
         it.startsWith('only the root is timed: calls of all else are too many'),

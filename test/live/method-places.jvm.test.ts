@@ -58,14 +58,14 @@ forEachJdk((jdk) => {
     return { java, agent, memory, loaded, idOf, leave: () => agent.detach().then(door.leave) }
   }
 
-  describe('methods are found by the names that the program gives them', () => {
+  describe('methods are found in JVM memory by the names of the program', () => {
     it.each([
       ['as it starts', []],
       ['without class data sharing', ['-Xshare:off']],
       ['with wide class pointers', ['-XX:-UseCompressedClassPointers']],
       ['with a heap beyond compressed references', ['-XX:-UseCompressedOops']],
       ['collected by ZGC', ['-XX:+UseZGC']],
-    ])('%s', async (_, options) => {
+    ])('methods are found with %s', async (_, options) => {
       const { java, agent, memory, idOf, leave } = await attached(options)
       const structs = await readStructs(memory, await agent.vmLibrary())
       const names = Object.keys(DECLARED)
@@ -79,7 +79,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('what cannot be read is zeros, and the JVM does not notice', async () => {
+  it('unreadable memory reads as zeros without an effect on the JVM', async () => {
     const { java, agent, memory, leave } = await attached([])
     const library = await agent.vmLibrary()
     const found = await memory.gather([0, 4096, library, 2 ** 47], 4)
@@ -90,7 +90,7 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  it('every loaded class is read, and one that is no longer there has no methods', async () => {
+  it('every loaded class is read, and an unloaded class has no methods', async () => {
     const { java, agent, memory, loaded, leave } = await attached([])
     const structs = await readStructs(memory, await agent.vmLibrary())
     const places = (await MethodPlaces.open(memory, agent, structs!))!

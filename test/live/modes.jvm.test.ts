@@ -41,8 +41,8 @@ forNewestJdk((jdk) => {
     await java.exit
   })
 
-  describe('each kind of mode', { timeout: 60_000 }, () => {
-    it.each(triedWith('run'))('run with %s', async (_, flags, answer) => {
+  describe('each mode', { timeout: 60_000 }, () => {
+    it.each(triedWith('run'))('run works with %s', async (_, flags, answer) => {
       const out = file()
       const program = [jdk.java, '-cp', classes, 'fix.Sampled', '1']
       const ran = await jfluid('run', ...flags, '--record', out, '--', ...program)
@@ -50,7 +50,7 @@ forNewestJdk((jdk) => {
       expect(answer(await readProfileJson(out))).toBeGreaterThan(0)
     })
 
-    it.each(triedWith('attach'))('attach with %s', async (_, flags, answer) => {
+    it.each(triedWith('attach'))('attach works with %s', async (_, flags, answer) => {
       const out = file()
       const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...flags, '--out', out])
       // Of the whole JVM, what is open is where most samples are: where a thread waits for a read, by dumps.

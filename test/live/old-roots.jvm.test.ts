@@ -62,27 +62,30 @@ forNewestJdk((jdk) => {
       status: 0,
       flags: ['--mode', 'sample', '--every', '1bc', '--random', '0'],
     },
-  ])('$mode', async ({ flags, status }) => {
-    const java = startJava(jdk, ['-cp', classes, 'fix.Held'])
-    await java.line(/ready/)
-    const ask = async (line: string) => {
-      java.send(line)
-      await java.line(new RegExp(`^done ${line}$`))
-    }
-    const before = ['first', 'second', 'held'].flatMap((it) => ['--root', `fix.Held.${it}`])
-    const first = startRecording(java.pid, ...before, ...flags)
-    await first.started
-    await ask('hold')
-    await ask('call')
-    await first.stop(status)
-    // It has fewer methods: one of its ids does not stand for a method of this session.
-    const second = startRecording(java.pid, '--root', 'fix.Held.other', ...flags)
-    await second.started
-    await ask('free')
-    await ask('other')
-    const profile = await second.stop()
-    expect(profile.merged.map(({ method, calls }) => [method, calls])).toEqual([['other', 1]])
-    expect(profile.instrumentation.gaps).toBe(0)
-    expect([profile.truncated, profile.warnings]).toEqual([false, []])
-  })
+  ])(
+    'a thread that enters an old root in a later session opens no call in mode $mode',
+    async ({ flags, status }) => {
+      const java = startJava(jdk, ['-cp', classes, 'fix.Held'])
+      await java.line(/ready/)
+      const ask = async (line: string) => {
+        java.send(line)
+        await java.line(new RegExp(`^done ${line}$`))
+      }
+      const before = ['first', 'second', 'held'].flatMap((it) => ['--root', `fix.Held.${it}`])
+      const first = startRecording(java.pid, ...before, ...flags)
+      await first.started
+      await ask('hold')
+      await ask('call')
+      await first.stop(status)
+      // It has fewer methods: one of its ids does not stand for a method of this session.
+      const second = startRecording(java.pid, '--root', 'fix.Held.other', ...flags)
+      await second.started
+      await ask('free')
+      await ask('other')
+      const profile = await second.stop()
+      expect(profile.merged.map(({ method, calls }) => [method, calls])).toEqual([['other', 1]])
+      expect(profile.instrumentation.gaps).toBe(0)
+      expect([profile.truncated, profile.warnings]).toEqual([false, []])
+    },
+  )
 })

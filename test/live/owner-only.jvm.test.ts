@@ -91,7 +91,7 @@ const waiting = (): JavaProcess => {
   }
 }
 
-it('the directory of the socket is 0700 and its client’s, whatever the umask, and its token is told there only', async () => {
+it('the socket directory has mode 0700 and belongs to the client with any umask, and holds the only token', async () => {
   const client = waiting()
   const dir = await directoryOf(client)
   expect(permissions(dir)).toBe(0o700)
@@ -111,20 +111,23 @@ it('the directory of the socket is 0700 and its client’s, whatever the umask, 
   await client.exit
 })
 
-itOnlyIf(IS_ROOT, 'needs root')('another user can neither list it nor connect to the socket', async () => {
-  const client = waiting()
-  const dir = await directoryOf(client)
-  const link = join(dir, 'link')
-  expect(await asNobody(dir, link)).toBe('EACCES EACCES EACCES')
-  // It is the directory that keeps them out: without it they would be in (a socket cannot be opened as a file).
-  chmodSync(dir, 0o755)
-  expect(await asNobody(dir, link)).toBe('ok ENXIO ok')
-  client.child.kill('SIGTERM') // passed on to the program
-  await client.exit
-})
+itOnlyIf(IS_ROOT, 'needs root')(
+  'another user can neither list the directory nor connect to the socket',
+  async () => {
+    const client = waiting()
+    const dir = await directoryOf(client)
+    const link = join(dir, 'link')
+    expect(await asNobody(dir, link)).toBe('EACCES EACCES EACCES')
+    // It is the directory that keeps them out: without it they would be in (a socket cannot be opened as a file).
+    chmodSync(dir, 0o755)
+    expect(await asNobody(dir, link)).toBe('ok ENXIO ok')
+    client.child.kill('SIGTERM') // passed on to the program
+    await client.exit
+  },
+)
 
 forEachJdk((jdk) => {
-  it('directory and ring of an attached session are its owner’s alone, and gone when both have them; nothing listens', async () => {
+  it('directory and buffer of a session are private and deleted early, and no socket listens', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/ready/)
     const old = process.umask(0)

@@ -9,7 +9,9 @@ import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 
 forNewestJdk((jdk) => {
-  it('the one that is typed in part, and the command goes on with it', { timeout: 60_000 }, async () => {
+  it('a partly typed name selects the JVM, and the command continues with it', {
+    timeout: 60_000,
+  }, async () => {
     const classes = await compileFixture(jdk, 'Ticker')
     const java = startJava(jdk, ['-cp', classes, 'fix.Ticker'])
     await java.line(/^ready/)
@@ -31,7 +33,7 @@ forNewestJdk((jdk) => {
     ['Esc', '\x1b'],
   ] as const
   it.each(FULL ? leaving : leaving.slice(0, 1))(
-    '%s leaves, and the terminal is as before',
+    '%s closes the JVM list and restores the terminal',
     { timeout: 60_000 },
     async (_, key) => {
       // What the terminal does with a line that is typed then is what it did before.
@@ -46,7 +48,7 @@ forNewestJdk((jdk) => {
     },
   )
 
-  it('without a terminal one is asked for', async () => {
+  it('record without a terminal requires a process id', async () => {
     const { code, stderr } = await jfluid('record', '--root', 'a.B.c', '--out', '/dev/null')
     expect(code).toBe(64)
     expect(stderr).toContain('no process id was given')

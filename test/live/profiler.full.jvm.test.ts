@@ -10,7 +10,7 @@ import { bytecodesByMethod, profilerJar } from './profiler-jar.ts'
 const jdk = newest // what is tried is not the JDK's
 const ROOT = 'fix.Blocks.root'
 
-it('a report that outlives its session harms neither the target nor the next session', async () => {
+it('a user profiler that outlives its session affects neither the target nor the next session', async () => {
   const slow = await profilerJar(
     jdk,
     {

@@ -46,7 +46,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return profile
   }
 
-  it('the example: what it counts is what the profile says, ended threads included', async () => {
+  it('the example profiler counts the same as the profile, including ended threads', async () => {
     const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
     const profile = await recorded(jar)
     expect(profile.warnings).toEqual([])
@@ -64,7 +64,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it.each(FULL ? (['register', 'report', 'end'] as const) : (['report'] as const))(
-    'what it throws in %s is told, and nobody else suffers',
+    'an exception of the user profiler in %s is reported and affects nothing else',
     async (where) => {
       const profile = await recorded(await profilerJar(jdk, badProfiler(where), 'bad.Bad'))
       const told = `the profiler failed: java.lang.IllegalStateException: bad in ${where}`
@@ -74,7 +74,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('ends with the JVM under `jfluid run`', async () => {
+  it('a user profiler ends with the JVM under jfluid run', async () => {
     const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
     const dir = temporaryDirectory('jfluid-top-')
     const [file, profile] = [join(dir, 'top.txt'), join(dir, 'p.jfluid')]
@@ -92,7 +92,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
   })
 
-  it('of samples: is handed each, and says after how many bytecodes the thread takes its next', async () => {
+  it('a sampling profiler receives each sample and sets the bytecodes until the next one', async () => {
     const tuning = {
       'own/Tuning.java': `
         package own;
@@ -140,7 +140,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect((bytecodes! - 1000) / (samples! - 1)).toBeLessThan(5100)
   })
 
-  it('is refused with a reason', async () => {
+  it('an unusable profiler is refused with a reason', async () => {
     const attempt = (jar: string, ...more: string[]) =>
       jfluid('record', String(java.pid), '--root', ROOT, '--out', '/dev/null', '--profiler', jar, ...more)
     const mode = ['--mode', 'bytecodes']

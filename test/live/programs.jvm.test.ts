@@ -28,7 +28,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it.each([
     ['a', 'its self-check', [`${SELF_CHECK}.run`]],
     ['b', 'its self-check, and its load beside it', [`${SELF_CHECK}.run`, `${SERVED}.process`]],
-  ] as const)('scheme %s: the shop, which serves, agrees with %s', async (scheme, _, roots) => {
+  ] as const)('scheme %s: counts of the shop service agree with %s', async (scheme, _, roots) => {
     const recording = startRecording(shop.pid, ...roots.flatMap((it) => ['--root', it]), '--scheme', scheme)
     await recording.started
     const { requests } = await get('/stats')

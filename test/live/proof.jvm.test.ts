@@ -78,7 +78,7 @@ forOldestJdk((jdk) => {
     witness = await compileFixture(jdk, 'Witness')
   })
 
-  it('a target that was left as it was found is said to be so, and what stays for ever is counted', async () => {
+  it('an unchanged target is reported as restored, and permanent remains are counted', async () => {
     const java = startJava(jdk, ['-cp', witness, 'fix.Witness', '1'])
     await java.line(/^ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Witness.root')
@@ -111,7 +111,7 @@ forOldestJdk((jdk) => {
     expect(warnings).toEqual([])
   })
 
-  it('what is compared is the code the JVM has: with probes it is another', async () => {
+  it('the proof compares the code in the JVM, which differs while probes are installed', async () => {
     const java = startJava(jdk, ['-cp', witness, 'fix.Witness', '1'])
     await java.line(/^ready/)
     const options = await commandOptions({ root: ['fix.Witness.root'], scheme: 'a' })
@@ -150,7 +150,7 @@ forOldestJdk((jdk) => {
   })
 
   describe('a restoration that fails is found', () => {
-    it('where another agent has put other code in its place', async () => {
+    it('is detected if another agent has replaced the code', async () => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
       await recording.started
@@ -168,7 +168,7 @@ forOldestJdk((jdk) => {
       )
     })
 
-    it('where the JVM has refused the class, which keeps its probes', async () => {
+    it('is detected if the JVM refuses the class, which keeps its probes', async () => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
       await recording.started
@@ -182,7 +182,7 @@ forOldestJdk((jdk) => {
     })
   })
 
-  it('what is still there is told by what it is', async () => {
+  it('each remaining item is reported with its kind', async () => {
     const dir = `/dev/shm/jfluid-1-${process.pid}-abcdef` // of another pid namespace: nobody removes it
     mkdirSync(dir)
     onTestFinished(() => rmSync(dir, { recursive: true }))

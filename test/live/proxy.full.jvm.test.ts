@@ -30,8 +30,8 @@ function connections(there: SshMachine): number {
 }
 
 // In proxy.jvm.test.ts a program stands in for ssh; this one is real.
-describe.each(jdks)('by an sshd of our own, on JDK $version', (jdk) => {
-  it('record has all calls, though the connection was cut, and sshd away for a while', async () => {
+describe.each(jdks)('a real sshd on JDK $version', (jdk) => {
+  it('record has all calls after the connection was cut and sshd was down', async () => {
     const there = await sshMachine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -58,7 +58,7 @@ describe.each(jdks)('by an sshd of our own, on JDK $version', (jdk) => {
     await nothingIsLeft(there, java)
   }, 120_000)
 
-  it('attach draws the tree, says why it is not reached, and goes on with the same counts', async () => {
+  it('attach shows the tree, reports a lost connection, and continues with the same counts', async () => {
     const there = await sshMachine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -85,7 +85,7 @@ describe.each(jdks)('by an sshd of our own, on JDK $version', (jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('a view whose proxy is told to end has it all, however long the user looks at it', async () => {
+  it('a view whose proxy is terminated has all data for as long as it is open', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -102,7 +102,7 @@ forEachJdk((jdk) => {
     expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expectedCalls(java))
   })
 
-  it('a client that is killed: its session ends by itself when its time is over', async () => {
+  it('the session of a killed client ends by itself after its timeout', async () => {
     const there = machine('300ms')
     const java = await knownTree(jdk)
     const args = ['record', `ssh://there/${java.pid}`, ...ROOT, '--duration', '10m', '--out', newFile()]
@@ -114,7 +114,7 @@ forEachJdk((jdk) => {
     await java.line(/done/)
   })
 
-  it('record goes on, exactly, where nothing came through for half a minute', async () => {
+  it('record continues exactly after half a minute without network', async () => {
     const java = await knownTree(jdk)
     const { port, key } = await startListener()
     const between = await heldLink(port)

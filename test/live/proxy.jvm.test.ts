@@ -25,7 +25,7 @@ const ROOT = ['--root', 'fix.KnownTree.task']
 
 // The newest has the view below.
 describe.each(FULL ? jdks : [oldest])('on JDK $version', (jdk) => {
-  it('record by ssh has what was called there, also while the connection was cut', async () => {
+  it('record by ssh has all remote calls, also those during a lost connection', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -50,8 +50,8 @@ describe.each(FULL ? jdks : [oldest])('on JDK $version', (jdk) => {
 })
 
 // The newest has the view below.
-describe.each(FULL ? jdks : [oldest])('a proxy that is told to end, on JDK $version', (jdk) => {
-  it('leaves its JVM, and its client has what was recorded until then', async () => {
+describe.each(FULL ? jdks : [oldest])('a proxy that is terminated, on JDK $version', (jdk) => {
+  it('the proxy leaves its JVM, and its client keeps the data recorded so far', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -70,7 +70,7 @@ describe.each(FULL ? jdks : [oldest])('a proxy that is told to end, on JDK $vers
 })
 
 forNewestJdk((jdk) => {
-  it('attach by ssh draws the tree, says that it reconnects, and goes on with the same counts', async () => {
+  it('attach by ssh shows the tree, reports the reconnect, and continues with the same counts', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -99,7 +99,7 @@ forNewestJdk((jdk) => {
 
   // One that records has no terminal of its own to put back.
   it.each(FULL ? ['attach', 'record'] : ['attach'])(
-    'Ctrl-C while %s is on its way in: the JVM is left as it was',
+    'Ctrl-C during a remote %s restores the JVM',
     async (command) => {
       const there = machine()
       const java = await knownTree(jdk)
@@ -118,7 +118,7 @@ forNewestJdk((jdk) => {
     },
   )
 
-  it('a proxy that is killed: the client says so, what was autosaved stays, the JVM restores itself', async () => {
+  it('a killed proxy is reported, the autosave file is kept, and the JVM restores itself', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -145,7 +145,7 @@ forNewestJdk((jdk) => {
     await java.line(/done/, 2)
   })
 
-  it('record by TLS with the key; without it nothing is said', async () => {
+  it('record by TLS needs the key, and without the key the proxy does not answer', async () => {
     const java = await knownTree(jdk)
     const { port, key, process: listener } = await startListener()
     const target = `tcp://127.0.0.1:${port}/${java.pid}`

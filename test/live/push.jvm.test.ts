@@ -30,7 +30,7 @@ async function record(jdk: typeof newest, ...options: string[]) {
   return { code, stderr: p.stderr(), cwd, pid: java.pid }
 }
 
-it('without --out a file is there only as long as it must', async () => {
+it('--push without --out deletes its temporary file after the upload', async () => {
   const store = await startStore()
   const { code, stderr, cwd } = await record(newest, '--push', `otlp+${store.url}`)
   expect(code, stderr).toBe(0)
@@ -41,7 +41,7 @@ it('without --out a file is there only as long as it must', async () => {
 })
 
 forNewestJdk((jdk) => {
-  it('that fails leaves the profile in a file, and says in which; pushed later, a store has it call by call', async () => {
+  it('a failed push keeps the profile in a named file, which can be pushed later', async () => {
     const nobody = await closedPort()
     const { code, stderr, cwd, pid } = await record(jdk, '--push', nobody, '--label', 'team=a b')
     expect(code, stderr).toBe(75)
@@ -72,7 +72,7 @@ function sums(
   return all
 }
 
-it('of samples of the whole JVM as well', async () => {
+it('--push uploads samples of the whole JVM', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
   await java.line(/^ready/)
   const store = await startStore()

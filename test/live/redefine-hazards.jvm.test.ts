@@ -106,7 +106,7 @@ forNewestJdk((jdk) => {
     meddler = [`-javaagent:${jar}`, '-cp', jar, 'fix.Meddler']
   })
 
-  it('another agent that redefines a class does not put in what the JVM has refused to take from us', async () => {
+  it('another agent that redefines a class does not install bodies that the JVM refused', async () => {
     const { java, agent, a, b, before, live, extend, leave } = await openSwapped(jdk, meddler)
     await Promise.all([extend(a), extend(b)])
     java.send('spoil')
@@ -119,7 +119,7 @@ forNewestJdk((jdk) => {
     })
   })
 
-  it('a class that there was no memory to show in is refused, and not taken for redefined', async () => {
+  it('a class without memory for its retransformation is refused and not taken as redefined', async () => {
     const all = await compileJava(jdk, { ...PROGRAM, 'fix/C': LARGE, 'fix/Full': FULL_HEAP })
     const vm = ['-Xmx24m', '-XX:+UseSerialGC']
     const { java, agent, b, c, before, live, extend, leave } = await openSwapped(jdk, [

@@ -47,7 +47,7 @@ forNewestJdk((jdk) => {
   const open = () => openSwapped(jdk, ['-cp', classes, 'fix.Swapped'])
 
   describe('one redefinition of many methods', () => {
-    it('a body that the verifier rejects costs its own class, with the reason, and no other', async () => {
+    it('a body that the verifier rejects affects only its own class', async () => {
       const { java, agent, a, b, c, before, live, extend, leave } = await open()
       await Promise.all([a, b, c].map((it) => extend(it)))
       const bad = { ...b.body('two'), code: broken(b.body('two').code) }
@@ -66,8 +66,8 @@ forNewestJdk((jdk) => {
     })
   })
 
-  describe('what is installed in a class', () => {
-    it('stays when another of its methods is redefined, and when that is refused', async () => {
+  describe('code installed in a class', () => {
+    it('stays when another method of the class is redefined or refused', async () => {
       const { agent, a, live, extend, leave } = await open()
       await extend(a)
       await agent.redefineMethods([a.body('one')], [], HIGHEST)
@@ -87,7 +87,7 @@ forNewestJdk((jdk) => {
       await leave()
     })
 
-    it('is its own code again after a detach', async () => {
+    it('is replaced by the original code after a detach', async () => {
       const { java, agent, a, c, before, live, extend, leave } = await open()
       await Promise.all([extend(a), extend(c)])
       await agent.redefineMethods([a.body('one'), c.body('two')], [], HIGHEST)
@@ -101,8 +101,8 @@ forNewestJdk((jdk) => {
     })
   })
 
-  describe('a body that was made for other bytes', () => {
-    it('is refused with the reason: the class keeps its code, and others of the batch get theirs', async () => {
+  describe('a body created for other class bytes', () => {
+    it('is refused with the reason, the class keeps its code, and other bodies are installed', async () => {
       const { agent, a, b, before, live, extend, leave } = await open()
       await extend(a, crc32(a.file.bytes) ^ 1)
       await extend(b)
@@ -121,7 +121,7 @@ forNewestJdk((jdk) => {
     })
   })
 
-  it('a body that the verifier would reject does not go in with a class that is loaded: the program sees no error', async () => {
+  it('a body that the verifier would reject is not inserted at class load, and the program sees no error', async () => {
     const { java, agent, live, leave } = await open()
     const instrumenter = new Instrumenter(agent, { unverified: () => false, rewriter: brokenIn('fix/Late') })
     const refused: Refusal[] = []
@@ -154,7 +154,7 @@ forNewestJdk((jdk) => {
     expect(java.stderr()).not.toMatch(/VerifyError/)
   })
 
-  it('roots are recorded from when all is said to be in', async () => {
+  it('roots are recorded after the client reports that all probes are installed', async () => {
     const { agent, a, leave, java } = await open()
     const root: Task = {
       ...{ id: 1, classId: a.id, className: a.file.name },
@@ -175,7 +175,7 @@ forNewestJdk((jdk) => {
     await leave()
   })
 
-  it('a method that the verifier rejects does not cost its class the others: they go in one by one', async () => {
+  it('a method that the verifier rejects does not prevent probes in other methods of its class', async () => {
     const { agent, a, b, live, leave } = await open()
     const tasks = [a, b].flatMap(({ id, file }, i) =>
       ['one', 'two', 'three'].map(
@@ -195,7 +195,7 @@ forNewestJdk((jdk) => {
     await leave()
   })
 
-  it('classes that cannot be linked are told apart at once, and cost the others nothing', async () => {
+  it('classes that cannot be linked are identified at once and do not affect others', async () => {
     const needs = (kind: string) => `package fix; ${kind} { static int one(int x) { return x + 1; } MEMBERS }`
     const links = 'static void take(Base it) {} default void give(Missing it) { Above.take(it); }'
     const lazy = await compileJava(jdk, {

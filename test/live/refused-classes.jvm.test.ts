@@ -8,9 +8,9 @@ import { forEachJdk } from '../support/jdks.ts'
 import { callsByMethod, jfluid, lines, startRecording } from '../support/jfluid.ts'
 import { SAID, startReshaping, WHY } from './reshaping.ts'
 
-describe('a class that another agent has changed as it was loaded', () => {
+describe('a class that another agent has changed at load', () => {
   forEachJdk((jdk) => {
-    it('is no root: the error says who refused it, and why', async () => {
+    it('cannot be a root, and the error names the agent and the reason', async () => {
       const java = await startReshaping(jdk)
       const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
       const options = ['--root', 'Reshaped.work', '--duration', '1s', '--out', file]
@@ -25,7 +25,7 @@ describe('a class that another agent has changed as it was loaded', () => {
       expect(java.stderr()).toBe('')
     })
 
-    it('is told below a root: how many classes were refused, which, and why; the others are counted', async () => {
+    it('is reported below a root with the reason, and other classes are counted', async () => {
       const java = await startReshaping(jdk)
       const recording = startRecording(java.pid, '--root', 'Reshaping.task')
       await recording.started

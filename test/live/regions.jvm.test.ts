@@ -109,7 +109,7 @@ async function tracedBlocks(): Promise<{ classes: string; trace: Trace }> {
   return { classes, trace: new Trace(lines) }
 }
 
-describe('executions', () => {
+describe('executions of regions', () => {
   let classes: string
   let trace: Trace
   beforeAll(async () => {
@@ -117,7 +117,7 @@ describe('executions', () => {
   }, 60_000)
 
   it.each(jdks.map((jdk) => [jdk.version, jdk] as const))(
-    'JDK %i: as often as a debugger sees control come to the lines, exceptions and recursion included',
+    'JDK %i: regions are counted as a debugger counts them, including exceptions and recursion',
     async (_, jdk) => {
       const seed = Number(process.env.REGION_SEED ?? Date.now() % 1e9)
       const places = placesIn(trace, seed)
@@ -159,7 +159,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
-  it('a thread that is inside from one session into the next is told in neither', async () => {
+  it('a thread that is inside a region across two sessions is counted in neither', async () => {
     const flags = ['held', `held:${ROUND[0]}`, 'tick'].flatMap((it) => ['--region', `fix.Regions.${it}`])
     const first = startRecording(java.pid, ...flags)
     await first.started
@@ -182,7 +182,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(java.stderr()).not.toMatch(/stack overflow/)
   })
 
-  it('by attach: counts and times, of threads of all kinds', async () => {
+  it('attach counts and times regions in all kinds of threads', async () => {
     await tell('hold')
     const methods = ['spin', 'tick', `nap:${NAP[0]}-${NAP[1]}`, 'held', 'thrower', 'fib', `nap:${NAP[1]}`]
     const flags = methods.flatMap((it) => ['--region', `fix.Regions.${it}`])
@@ -250,14 +250,14 @@ function isConsistent(region: JsonRegion): void {
   }
 }
 
-describe('of one program', () => {
+describe('regions of one program', () => {
   let java: JavaProcess
   beforeAll(async () => {
     java = startJava(newest, ['-cp', await compileFixture(newest, 'Regions'), 'fix.Regions'])
     await java.line(/ready/)
   })
 
-  it('a region is refused if no method has the lines; else report reads it, and export as far as it has no tree', async () => {
+  it('a region without matching lines is refused, and reports and exports support valid regions', async () => {
     const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
     const record = (...flags: string[]) =>
       jfluid('record', String(java.pid), '--duration', '100ms', '--out', out, ...flags)
@@ -275,7 +275,7 @@ describe('of one program', () => {
     expect([code, stderr]).toEqual([64, expect.stringContaining('no tree')])
   })
 
-  it('a region is refused where threads would have to be known before they are', async () => {
+  it('a region in a method that the agent itself calls is refused', async () => {
     const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
     for (const [option, method] of [
       ['--region', 'java.lang.Thread.getName'],
@@ -286,7 +286,7 @@ describe('of one program', () => {
     }
   })
 
-  it('the live view shows counts that rise, and the histogram, on 80 × 24; q prints the report', async () => {
+  it('the live view of a region shows rising counts and a histogram on 80 × 24, and q prints the report', async () => {
     const terminal = Terminal.jfluid(['attach', String(java.pid), '--region', 'fix.Regions.tick'])
     await terminal.until((lines) => lines.some((line) => line.includes('has not been executed yet')))
     java.send('threads 2 5000')
@@ -300,7 +300,7 @@ describe('of one program', () => {
   })
 })
 
-it('a region is refused if the class has no line numbers, and told if it comes too late for that', async () => {
+it('a region in a class without line numbers is refused, or reported if the class is loaded later', async () => {
   const classes = await compileFixture(newest, 'Regions', ['-g:none'])
   const java = startJava(newest, ['-cp', classes, 'fix.Regions'])
   await java.line(/ready/)

@@ -112,8 +112,8 @@ forNewestJdk((jdk) => {
     return { java, ask, record }
   }
 
-  describe('the buffer', () => {
-    it('goes with the session, also while somebody attaches', async () => {
+  describe('the event buffer', () => {
+    it('is unmapped with its session, also during another attach', async () => {
       const { java, ask, record } = await start()
       const recording = await record()
       expect(rings(java.pid)).toHaveLength(1)
@@ -128,7 +128,7 @@ forNewestJdk((jdk) => {
       ])
     })
 
-    it('stays while a thread is in our hands, and goes with the next session', async () => {
+    it('stays mapped while a thread is inside the agent, and is unmapped by the next session', async () => {
       const { java, ask, record } = await start()
       const first = await record()
       await ask('load')

@@ -14,7 +14,7 @@ async function start(jdk: Jdk, ...options: string[]) {
 }
 
 forEachJdk((jdk) => {
-  it('a JVM that ends meanwhile, and Ctrl-C, leave what has been seen', async () => {
+  it('jfluid roots keeps its samples if the JVM ends or Ctrl-C is pressed', async () => {
     const java = await start(jdk)
     const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
     await stderrLine(interrupted, /^sampling/)

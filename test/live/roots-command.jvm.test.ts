@@ -33,7 +33,7 @@ async function start(jdk: Jdk, name: 'Sampled' | 'Waiting' = 'Sampled', ...optio
 }
 
 forEachJdk((jdk) => {
-  it('names the method of requests that wait, and starts no flight recorder', async () => {
+  it('jfluid roots names the method of waiting requests and starts no flight recorder', async () => {
     const java = await start(jdk, 'Waiting')
     const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, '--json')
     expect(code, stderr).toBe(0)
@@ -49,7 +49,7 @@ forEachJdk((jdk) => {
     expect((await recorderSetup(connection)).repository).toBeNull()
   })
 
-  it('by its flight recorder finds the task in a loop that never ends, and leaves nothing running', async () => {
+  it('jfluid roots --sampler jfr finds the task in an endless loop and leaves no recording running', async () => {
     const java = await start(jdk)
     const jfr = ['--sampler', 'jfr', '--duration', '2s', '--json']
     const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, ...jfr)
@@ -80,7 +80,7 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('says what its dumps cost, and needs no flight recorder', async () => {
+  it('jfluid roots prints the cost of its thread dumps and needs no flight recorder', async () => {
     const java = await start(jdk, 'Sampled', '-XX:-FlightRecorder')
     const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, '--duration', '1s')
     expect(code, stderr).toBe(0)
@@ -90,7 +90,7 @@ forNewestJdk((jdk) => {
     expect(stdout).toContain('fix.Sampled.')
   })
 
-  it('Ctrl-C is heard before it samples: nothing has begun in the JVM', async () => {
+  it('Ctrl-C before the first sample ends jfluid roots without an action in the JVM', async () => {
     const java = await start(jdk)
     const phases: string[] = []
     const found = await searchRoots(java.pid, {
@@ -111,7 +111,7 @@ forNewestJdk((jdk) => {
     expect(await recordings(connection)).toEqual([])
   })
 
-  it('Ctrl-C is heard while another client asks the JVM for its socket', async () => {
+  it('Ctrl-C ends jfluid roots while another client waits for the attach socket', async () => {
     const java = await start(jdk)
     const theirs = `/tmp/.attach_pid${java.pid}`
     writeFileSync(theirs, '')

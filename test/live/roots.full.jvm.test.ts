@@ -7,7 +7,7 @@ import { callsByPath, lines } from '../support/jfluid.ts'
 import { EARLY, LATE, NAMES, watched, withJdk } from './roots-programs.ts'
 
 forEachJdk((jdk) => {
-  it('a root that nobody calls is reported beside one that is called', async () => {
+  it('an uncalled root is reported while another root is called', async () => {
     const names = await compileJava(jdk, { 'fix/Names.java': NAMES })
     const java = startJava(jdk, ['-cp', names, 'fix.Names'])
     await java.line(/ready/)
@@ -28,7 +28,7 @@ forEachJdk((jdk) => {
   // The JDK's own methods below a program's: whatever the probes need must not be among them.
   // Scheme A takes the whole JDK at once, and half a minute.
   describe.each(['a', 'b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
-    it('threads keep their counts, and exceptions through frames of the JDK keep the tree in order', async () => {
+    it('calls are counted per thread, and exceptions through JDK frames keep the tree consistent', async () => {
       const { own, profile, expected } = await withJdk(jdk, scheme, [
         ['KnownTree 4 10', 'KnownTree.task'],
         ['Throws 20', 'Throws.root'],
@@ -53,7 +53,7 @@ forEachJdk((jdk) => {
       expect(profile.instrumentation.healed).toBeLessThanOrEqual(5)
     })
 
-    it('a program of callbacks keeps its result and its counts; JDK methods appear', async () => {
+    it('a program with callbacks keeps its result and counts, and JDK methods are in the tree', async () => {
       const { own, calls, profile, expected } = await withJdk(jdk, scheme, [['Callbacks', 'Callbacks.root']])
       expect(calls.get('java.util.ArrayList.forEach(Ljava/util/function/Consumer;)V') ?? 0).toBe(0)
       expect([...calls.keys()].some((it) => it.startsWith('java.util.HashMap.'))).toBe(true)

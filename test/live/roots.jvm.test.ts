@@ -42,7 +42,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return { calls: lines(callsByPath(profile.merged)), said: recording.process.stderr(), profile }
   }
 
-  it('a bare name means all its overloads, and how many is told', async () => {
+  it('a root name without parameters selects all overloads and reports their number', async () => {
     const { calls, said } = await counted(['Names.over'])
     // over(I) once from main, and twice from down, outside any other root
     expect(calls).toEqual([
@@ -55,7 +55,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   // Each spelling is tried with a method of its own (test/reveal/patterns.test.ts has all spellings).
-  it('one of them is named by its parameters', async () => {
+  it('a root name with parameters selects one overload', async () => {
     const spelled = {
       'fix.Names.over(int)': `${OVER}(I)I 3`,
       'Names.over(J)J': `${OVER}(J)J 1`,
@@ -67,7 +67,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     for (const root of Object.keys(spelled)) expect(said).toContain(`root ${root}: 1 method\n`)
   })
 
-  it('a method of a nested class is named with any separator', async () => {
+  it('a root in a nested class can be written with any separator', async () => {
     const spelled = ['Names.Inner.deep', 'fix.Names$Inner.deep', 'fix/Names/Inner.deep', 'Names$Inner#deep']
     const { calls, said } = await counted(spelled)
     for (const root of spelled) expect(said).toContain(`root ${root}: 1 method\n`)
@@ -81,7 +81,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     ])
   })
 
-  it('a root inside a root is an ordinary node: nothing is counted twice', async () => {
+  it('a root inside a root is an ordinary node and is counted once', async () => {
     const { calls, profile } = await counted(['Inner.deep', 'Deeper.down', 'Names.over(int)'])
     expect(calls).toEqual([
       `${DEEP} 1`,
@@ -97,7 +97,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(Math.abs(total - self)).toBeLessThan(1)
   })
 
-  it('a root whose class is not loaded is armed, and counted from its first call', async () => {
+  it('a root whose class is not loaded is counted from its first call', async () => {
     const { classes, a, b } = await compileLate(jdk)
     const java = startJava(jdk, ['-cp', classes, 'fix.Late', a, b])
     await java.line(/ready/)
@@ -117,7 +117,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     )
   })
 
-  it('a root that runs already is reported with its thread, and callees that would do', async () => {
+  it('a root that is already running is reported with its thread and possible roots below it', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocker'), 'fix.Blocker'])
     await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Blocker.serve')
@@ -144,7 +144,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.merged.map((it) => it.method)).toEqual(['serve'])
   })
 
-  it('a root that nobody calls is reported after five seconds, with what it calls', async () => {
+  it('an uncalled root is reported after five seconds with its callees', async () => {
     const { recording, reported } = await watched(java, 'Inner.deep', 'Names.over()')
     const said = await reported(
       /^root Inner\.deep has not been called yet; possible roots, if other methods call them: fix\.Names\$Inner\$Deeper\.down$/,
@@ -158,7 +158,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.warnings).toEqual(['no root was called'])
   })
 
-  it('a root that waits inside the JDK is reported with its thread and the callees in its code', async () => {
+  it('a root that waits inside the JDK is reported with its thread and its application callees', async () => {
     const { recording, reported } = await watched(java, 'Names.main', 'Inner.deep')
     await ask(java, 'run', /^done/)
     const said = await reported(
@@ -168,7 +168,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect((await recording.stop()).warnings).toEqual(['root Names.main was not called'])
   })
 
-  it('--include and --exclude choose classes', async () => {
+  it('--include and --exclude select classes', async () => {
     const run = async (...flags: string[]) => (await counted(['Inner.deep'], ...flags)).calls
     // The pattern of an outer class takes its nested ones with it, so the patterns name one of them.
     // What excluded code calls hangs below the nearest instrumented caller.

@@ -55,7 +55,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await expectKept(out)
   }
 
-  it('a JVM that is killed while its session begins: its status, and no word of an error of ours', async () => {
+  it('a JVM killed at the start of its session yields its exit status and no jfluid error', async () => {
     const out = file()
     const p = startDetached(...flags(out), ...program(jdk))
     const children = () => readFileSync(`/proc/${p.pid}/task/${p.pid}/children`, 'utf8').trim()
@@ -80,18 +80,21 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
         ['SIGHUP', 129],
       ] as const
     ).slice(FULL ? 0 : 1),
-  )('%s to jfluid alone ends the program by its hooks, with %i', async (signal, status) => {
-    const out = file()
-    const p = startDetached(...flags(out), ...program(jdk))
-    await p.line(/waiting/)
-    p.child.kill(signal)
-    expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
-    expect(p.stdout()).toBe('waiting\nhook\n')
-    expect(p.stderr()).toContain(`profile written to ${out}`)
-    await expectKept(out)
-  })
+  )(
+    '%s sent to jfluid alone ends the program through its shutdown hooks, with %i',
+    async (signal, status) => {
+      const out = file()
+      const p = startDetached(...flags(out), ...program(jdk))
+      await p.line(/waiting/)
+      p.child.kill(signal)
+      expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
+      expect(p.stdout()).toBe('waiting\nhook\n')
+      expect(p.stderr()).toContain(`profile written to ${out}`)
+      await expectKept(out)
+    },
+  )
 
-  it('SIGQUIT finds the JVM below a script, which would die of it', async () => {
+  it('SIGQUIT is sent to the JVM below a script, which it would kill', async () => {
     const out = file()
     const line = program(jdk).map((word) => `'${word}'`)
     const p = startDetached(...flags(out), 'sh', '-c', `${line.join(' ')}; exit 5`)
@@ -101,7 +104,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await expectGoesOn(p, out, 5)
   })
 
-  it('SIGQUIT, and a SIGINT that the program takes for something else, are not its end', async () => {
+  it('SIGQUIT and a SIGINT that the program handles do not end the program', async () => {
     const out = file()
     const p = startDetached(...flags(out), ...program(jdk, 'count'))
     await p.line(/waiting/)
@@ -127,7 +130,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
         ['SIGTERM', 143],
       ] as const
     ).slice(FULL ? 0 : 1),
-  )('%s while the session begins is no error of ours: %i', async (signal, status) => {
+  )('%s at the start of the session is not reported as a jfluid error: %i', async (signal, status) => {
     const out = file()
     const p = startDetached(...flags(out), ...program(jdk).toSpliced(1, 0, '-Xlog:class+load'))
     await p.line(/source: \S*jfluid/) // the agent's first class; main is held back
@@ -138,7 +141,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(p.stderr()).toMatch(existsSync(out) ? /^profile written/m : /^SIG\w+ ended the program before/m)
   })
 
-  it('on a terminal, keys and kill alike reach the program once', async () => {
+  it('on a terminal, key signals and kill reach the program once', async () => {
     const out = file()
     // Or the terminal's shell would die of the keys, too.
     const before = 'trap : INT QUIT'
@@ -169,7 +172,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await expectKept(out)
   })
 
-  it('a key does not spoil the pipe that the program reads from', async () => {
+  it('a key signal does not close the pipe that the program reads from', async () => {
     const out = file()
     const pipe = join(temporaryDirectory(), 'pipe')
     execFileSync('mkfifo', [pipe])
@@ -191,7 +194,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
   })
 
-  it('Ctrl-C ends program and jfluid, with 130', async () => {
+  it('Ctrl-C ends the program and jfluid with 130', async () => {
     const out = file()
     const terminal = Terminal.jfluid([...flags(out), ...program(jdk)])
     await terminal.until((lines) => lines.includes('waiting'))
@@ -204,7 +207,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('%s before there is a JVM ends what would have started it, with %i', async (signal, status) => {
+] as const)('%s before a JVM has started ends the starting process with %i', async (signal, status) => {
   const out = join(temporaryDirectory(), 'p.jfluid')
   const p = startDetached(
     ...['run', '--root', 'A.b', '--record', out, '--'],

@@ -119,7 +119,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     }
   }
 
-  it('shows the tree and nothing of what the program prints; q leaves it running, to its own status', async () => {
+  it('the view of jfluid run hides program output, and after q the program runs to its own exit status', async () => {
     const { terminal, log, end, expectLeft, expectWholeLog } = await running()
     const before = callsOf(terminal.screen(), 'fix.Noisy.leaf')!
     await terminal.until((lines) => (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > before)
@@ -144,7 +144,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(log()).toMatch(/^NOISE hook$/m)
   })
 
-  it('the last tree stays when the program ends; then the report, and the status of the program', async () => {
+  it('the last tree stays until q when the program ends, and the report and exit status of the program follow', async () => {
     const { terminal, end, log, expectLeft, expectWholeLog } = await running()
     end()
     const calls = await terminal.until(
@@ -160,7 +160,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expectWholeLog(/^NOISE turns \d+\nNOISE hook$/)
   })
 
-  it('a program that is killed is told so in the report; the status is 137', async () => {
+  it('the report names a killed program, and the exit status is 137', async () => {
     const { terminal, program, expectLeft } = await running()
     process.kill(program, 'SIGKILL')
     await terminal.until((lines) => /the JVM ended.*: press q/.test(lines.at(-2)!) && hasTree(lines))
@@ -175,7 +175,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
   ] as const
   // The status of each signal is in run-signals.jvm.test.ts.
   it.each(FULL ? signals : signals.slice(1))(
-    '%s to jfluid ends view and program, with %i',
+    '%s sent to jfluid ends the view and the program with %i',
     async (signal, status) => {
       const { terminal, client, log, expectLeft } = await running()
       process.kill(client, signal)
@@ -185,14 +185,14 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     },
   )
 
-  it('a terminal that is closed ends view and program', async () => {
+  it('a closed terminal ends the view and the program', async () => {
     const { terminal, client, program, log } = await running()
     await terminal.hangUp()
     await until(() => ![client, program].some(isRunning))
     expect(log()).toMatch(/^NOISE hook$/m)
   })
 
-  it('SIGQUIT has the program print its threads to its file; the view goes on', async () => {
+  it('SIGQUIT makes the program write a thread dump to its file, and the view continues', async () => {
     const { terminal, client, log, end, expectLeft } = await running()
     process.kill(client, 'SIGQUIT')
     await until(() => /^Full thread dump/m.test(log()))
@@ -204,7 +204,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(expectLeft()).not.toContain('Full thread dump')
   })
 
-  it('attach: a JVM that is killed leaves its last tree and the report, with 74', async () => {
+  it('attach to a JVM that is killed shows the last tree and the report, and exits with 74', async () => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Noisy', join(temporaryDirectory(), 'end')])
     await java.line(/NOISE out/)
     const dir = temporaryDirectory()

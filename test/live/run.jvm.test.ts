@@ -52,7 +52,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     classes = await compileJava(jdk, { 'fix/Start.java': START })
   })
 
-  it.each(schemes('b'))('scheme %s: main and what it initialises is all there', async (scheme) => {
+  it.each(schemes('b'))('scheme %s: main and class initializers are recorded completely', async (scheme) => {
     const out = file()
     const { code, stdout, stderr } = await jfluid(
       ...['run', '--root', 'fix.Start.main', '--root', 'fix.Start.<clinit>', '--scheme', scheme],
@@ -84,7 +84,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it.each(schemes('a'))(
-    'scheme %s: stdin passes through; counts are exact from the start',
+    'scheme %s: stdin is passed to the program, and calls are exact from the start',
     async (scheme) => {
       const out = file()
       const program = [jdk.java, '-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '3', '20']
@@ -111,7 +111,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('callbacks of the JDK are found from the start', async () => {
+  it('callbacks from the JDK are counted from the start', async () => {
     const out = file()
     const program = [jdk.java, '-cp', await compileFixture(jdk, 'Callbacks'), 'fix.Callbacks']
     const p = startJfluid('run', '--root', 'fix.Callbacks.root', '--record', out, '--', ...program)
@@ -121,7 +121,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   // Other ends are in run-signals.jvm.test.ts.
-  it('the exit status of a program that is killed is 137, and the profile is there', async () => {
+  it('the exit status of a killed program is 137, and its profile is saved', async () => {
     const out = file()
     const { code, stdout } = await jfluid(
       ...['run', '--root', 'fix.Start.main', '--record', out],
@@ -131,7 +131,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(callsByMethod(await readProfileJson(out)).get('fix.Start$Lazy.use(I)I')).toBe(3)
   })
 
-  it('a shell script that starts java: the JVM below it is found', async () => {
+  it('the JVM started by a shell script is found', async () => {
     const dir = temporaryDirectory()
     const script = join(dir, 'app')
     writeFileSync(script, `#!/bin/sh\necho before\n"${jdk.java}" -cp "${classes}" fix.Start "$@"\nexit 5\n`)
@@ -148,7 +148,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.target.mainClass).toBe('fix.Start')
   })
 
-  it('a root that is never reached: the profile is empty, and says so', async () => {
+  it('a root that is never called gives an empty profile with a message', async () => {
     const out = file()
     const { code, stderr } = await jfluid(
       ...['run', '--root', 'fix.Never.there', '--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
@@ -177,7 +177,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     ],
   ] as const
 
-  it('roots that their class lacks are told, and cost the program nothing', async () => {
+  it('missing root methods are reported and do not affect the program', async () => {
     const out = file()
     const { code, stdout, stderr } = await jfluid(
       ...['run', ...LACKING.flatMap(([root]) => ['--root', root])],
@@ -192,11 +192,11 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 })
 
-describe('what cannot be run', () => {
+describe('a command that jfluid run cannot profile', () => {
   const out = join(temporaryDirectory(), 'p.jfluid')
   const run = (...command: string[]) => jfluid('run', '--root', 'A.b', '--record', out, '--', ...command)
 
-  it('no such program', async () => {
+  it('a missing program is reported', async () => {
     const { code, stdout, stderr } = await run('/no/such/program')
     expect({ code, stdout }).toEqual({ code: 66, stdout: '' })
     expect(stderr).toBe(
@@ -205,31 +205,31 @@ describe('what cannot be run', () => {
     )
   })
 
-  it('a program that is none', async () => {
+  it('a program that is not executable is reported', async () => {
     const { code, stderr } = await run(temporaryDirectory())
     expect(code).toBe(66)
     expect(stderr).toMatch(/^jfluid: cannot start .*\n {2}Check the command/)
     expect(stderr).not.toMatch(/^ +at /m)
   })
 
-  it('a program that starts no JVM', async () => {
+  it('a program that starts no JVM is reported', async () => {
     const { code, stdout, stderr } = await run('sh', '-c', 'echo hello; exit 4')
     expect({ code, stdout }).toEqual({ code: 69, stdout: 'hello\n' })
     expect(stderr).toMatch(/ended and started no JVM .*\n {2}Give a command/)
   })
 
-  it('a JVM that does not start', async () => {
+  it('a JVM that does not start is reported', async () => {
     const { code, stderr } = await run(oldest.java, '-XX:NoSuchOption')
     expect(code).toBe(69)
     expect(stderr).toMatch(/Unrecognized VM option/)
   })
 
-  it('leaves no profile', () => expect(existsSync(out)).toBe(false))
+  it('a failed run leaves no profile', () => expect(existsSync(out)).toBe(false))
 })
 
 const demo = new URL('../../examples/demo.mjs', import.meta.url).pathname
 
-it('npm run demo without a terminal prints the report and ends with 0', { timeout: 60_000 }, async () => {
+it('npm run demo without a terminal prints the report and exits with 0', { timeout: 60_000 }, async () => {
   const p = startProcess(process.execPath, [demo], { detached: true })
   expect((await p.exit).code, p.stderr()).toBe(0)
   expect(p.stdout()).toMatch(/^jfluid profile of shop\.Main$/m)

@@ -47,7 +47,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     classes = await compileFixture(jdk, 'Blocks')
   })
 
-  it('every bytecode: all are accounted for, in contexts that there are', async () => {
+  it('--every 1bc accounts for all bytecodes in existing contexts', async () => {
     const exact = await readProfileJson(await runFor(12, '--mode', 'bytecodes'))
     for (const scheme of FULL ? ['a', 'b'] : ['a']) {
       const flags = sample('--every', '1bc', '--random', '0', '--scheme', scheme)
@@ -65,14 +65,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
   })
 
-  it('a constructor whose super() throws, and roots in roots: contexts are those of exact calls', async () => {
+  it('contexts are exact for a constructor whose super() throws and for nested roots', async () => {
     const exact = [...pathsOf(await runOdd(jdk, '--mode', 'count'))].sort()
     expect([...pathsOf(await runOdd(jdk, ...sample('--every', '1bc', '--random', '0')))].sort()).toEqual(
       exact,
     )
   })
 
-  it('two runs take the same samples, random numbers included', async () => {
+  it('two runs take the same samples with the same random numbers', async () => {
     const flags = sample('--every', '50bc')
     const [one, other] = [await runFor(12, ...flags), await runFor(12, ...flags)]
     const [a, b] = [await readProfileJson(one), await readProfileJson(other)]
@@ -83,7 +83,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(JSON.stringify(constant.merged)).not.toBe(JSON.stringify(a.merged))
   })
 
-  it('every 500 bytecodes: the profile is nearly that of all of them', async () => {
+  it('--every 500bc gives almost the profile of all bytecodes', async () => {
     const n = 3000
     const [exact, sampled] = [
       await readProfile(await runFor(n, '--mode', 'bytecodes')),
@@ -95,7 +95,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 })
 
-it('virtual threads keep their stacks from carrier to carrier', async () => {
+it('samples of virtual threads keep their stacks on any carrier', async () => {
   const classes = await compileFixture(newest, 'Virtual')
   const java = startJava(newest, ['-cp', classes, 'fix.Virtual'])
   await java.line(/ready/)
@@ -118,7 +118,7 @@ it('virtual threads keep their stacks from carrier to carrier', async () => {
 })
 
 forEachJdk((jdk) => {
-  it('by time, with a root: the JVM takes them, without a probe', async () => {
+  it('time sampling with a root uses the JVM and no probes', async () => {
     const java = await startAtRest(jdk)
     const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
     const flags = ['--root', 'Sampled.down', '--mode', 'sample', '--every', '5ms', '--out', file]
@@ -132,7 +132,7 @@ forEachJdk((jdk) => {
     await quit(java)
   })
 
-  it('--debug-info: the JVM keeps it from then on, the directive has gone, and the profile says what stays', async () => {
+  it('--debug-info switches the flag on, removes the compiler directive, and reports what stays on', async () => {
     // A flag that is not unlocked is not told, but switched on all the same.
     const java = await startAtRest(jdk, '-XX:+UnlockDiagnosticVMOptions')
     const connection = await openAttachSocket(java.pid)
@@ -160,7 +160,7 @@ forEachJdk((jdk) => {
     await quit(java)
   })
 
-  it('--debug-info of a JVM that is started: it has it from its first moment on', async () => {
+  it('--debug-info is set from startup in a JVM that run starts', async () => {
     const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
     const program = [
       jdk.java,
@@ -177,7 +177,7 @@ forEachJdk((jdk) => {
   })
 })
 
-it('--debug-info where dumps of threads would be taken is refused, and nothing is switched on', async () => {
+it('--debug-info with thread dumps is refused, and no flag is changed', async () => {
   const java = await startAtRest(jdks[0], '-XX:-FlightRecorder')
   const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
   const ran = await jfluid('record', `${java.pid}`, '--mode', 'sample', '--debug-info', '--out', file)
@@ -187,7 +187,7 @@ it('--debug-info where dumps of threads would be taken is refused, and nothing i
   await quit(java)
 })
 
-it('--debug-info is switched on in a JVM whose diagnostic options are locked, too', async () => {
+it('--debug-info works in a JVM with locked diagnostic options', async () => {
   const java = await startAtRest(newest)
   const flags = [
     ...BY_RECORDER,
@@ -200,7 +200,7 @@ it('--debug-info is switched on in a JVM whose diagnostic options are locked, to
   await quit(java)
 })
 
-it('a root with parameters where dumps of threads would be taken is refused: they know none', async () => {
+it('a root with parameters is refused if samples are thread dumps', async () => {
   const java = await startAtRest(jdks[0], '-XX:-FlightRecorder')
   const flags = ['--mode', 'sample', '--root', 'Sampled.down(int)']
   const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')

@@ -26,7 +26,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     await java.line(/ready/)
   })
 
-  it('jfluid is killed: what it had autosaved is there, and the next one says where', async () => {
+  it('the autosave file of a killed jfluid is kept, and the next session names it', async () => {
     const recording = startRecording(java.pid, ...ROOT, ...KEEPS)
     await recording.started
     const autosaved = `${recording.file}.autosave`
@@ -56,7 +56,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
   ] as const
   // All are written by the same lines; the region's profile has no tree.
   it.each(FULL ? recordings : recordings.slice(0, 1))(
-    'no room: a recording %s is put elsewhere',
+    'without disk space a recording %s is saved in another directory',
     async (_, what) => {
       const p = startProcess(
         process.execPath,
@@ -70,7 +70,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     },
   )
 
-  it('run has the same care, and looks before it starts the program', async () => {
+  it('run checks the output path before it starts the program and keeps the profile', async () => {
     const program = [jdk.java, '-cp', classes, 'fix.Ticker']
     const missing = join(temporaryDirectory(), 'none', 'p.jfluid')
     const refused = await jfluid('run', ...ROOT, '--record', missing, '--', ...program)
@@ -80,7 +80,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(withoutFile.code).toBe(STATUS.usage)
   })
 
-  it('s and e write files that hold what is on the screen, and jfluid open shows them', async () => {
+  it('keys s and e save the data on the screen, and jfluid open shows the saved file', async () => {
     const folder = temporaryDirectory()
     const out = join(folder, 'whole.jfluid')
     const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...ROOT, ...KEEPS, '--out', out])
@@ -115,7 +115,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     rmSync(folder, { recursive: true })
   })
 
-  it('opening a file without a terminal names what prints it', async () => {
+  it('jfluid open without a terminal suggests jfluid report', async () => {
     const { code, stderr } = await inProcess('open', 'p.jfluid')
     expect(code).toBe(STATUS.noTerminal)
     expect(stderr).toMatch(/print it without one: jfluid report p\.jfluid/i)

@@ -33,7 +33,7 @@ const refused = async (java: JavaProcess, ...options: string[]) =>
   )
 
 forEachJdk((jdk) => {
-  it('every call is exact where little can be reached', async () => {
+  it('every call is counted exactly if few methods are reachable', async () => {
     const profile = await record(await start(jdk, 0))
     expect(profile).toMatchObject({ scheme: 'b', warnings: [] })
     expect([...callsByMethod(profile)].sort()).toEqual([
@@ -43,7 +43,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [] })
   })
 
-  it('the root alone has probes where many classes are loaded, unless b is asked for', async () => {
+  it('only the root has probes if many classes are loaded, unless scheme b is requested', async () => {
     const java = await start(jdk, MANY)
     const profile = await record(java)
     expect(profile.scheme).toBe('adaptive')
@@ -60,7 +60,7 @@ forEachJdk((jdk) => {
 
 // What can be reached is looked at by us.
 forNewestJdk((jdk) => {
-  it('the root alone has probes where many methods can be reached', async () => {
+  it('only the root has probes if many methods are reachable', async () => {
     const profile = await record(await start(jdk, 0), '--jdk', '--include', '**')
     expect(profile.scheme).toBe('adaptive')
     expect(profile.warnings).toContainEqual(
@@ -68,7 +68,7 @@ forNewestJdk((jdk) => {
     )
   })
 
-  it('much is not changed without a yes', async () => {
+  it('a large change of the program needs consent', async () => {
     const java = await start(jdk, 0)
     const byName = await refused(java, '--scheme', 'b', '--jdk')
     expect(byName.code).toBe(64)
@@ -84,7 +84,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('a yes is asked for on a terminal', async () => {
+it('consent is requested on a terminal', async () => {
   const asks = (lines: string[]) => lines.some((it) => it.includes('Go on? [y/N]'))
   const java = await start(newest, 0)
   const out = join(temporaryDirectory(), 'p.jfluid')

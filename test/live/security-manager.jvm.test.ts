@@ -36,7 +36,7 @@ const ways: [string, string[], string][] = [
 
 describe('a JVM with a security manager', () => {
   forJdks({ before: 24, reason: 'security managers need JDK 23 or older' }, (jdk) => {
-    it('is not profiled from its start either: the program is ended, and told why', async () => {
+    it('is not profiled from startup, and the program is ended with a message', async () => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const out = join(temporaryDirectory(), 'p.jfluid')
       const java = [jdk.java, '-Djava.security.manager=fix.Guarded$Own', '-cp', classes, 'fix.Guarded', 'no']
@@ -50,7 +50,7 @@ describe('a JVM with a security manager', () => {
       expect(existsSync(out)).toBe(false)
     })
 
-    it('started by another program is not either: that is told while it runs, as another JVM may follow', async () => {
+    it('is not profiled if another program starts it, which is reported while that program runs', async () => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const java = `'${jdk.java}' -Djava.security.manager='fix.Guarded$Own' -cp '${classes}' fix.Guarded no`
       const told =
@@ -72,7 +72,7 @@ describe('a JVM with a security manager', () => {
       expect(become.stderr()).not.toMatch(/waits for another/)
     })
 
-    it.each(ways)('%s is refused, and goes on', async (_, options, manager) => {
+    it.each(ways)('with %s is refused and continues', async (_, options, manager) => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const java = startJava(jdk, [...options, '-cp', classes, 'fix.Guarded', options[0].split('=')[1] ?? ''])
       await java.line(/^ready$/)
@@ -95,7 +95,7 @@ describe('a JVM with a security manager', () => {
     })
 
     it.each(ways)(
-      "%s is seen over a debugger's port, before anything runs in it",
+      'with %s is detected over a debugger port before any code runs in it',
       async (_, options, manager) => {
         const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
         const java = startJava(jdk, [

@@ -21,7 +21,7 @@ const POLICY = 41 - 3
 const SCHED_IDLE = '5'
 
 forEachJdk((jdk) => {
-  it('one that has been killed is not waited for so long', { timeout: 60_000 }, async () => {
+  it('a target thread stops waiting early for a killed client', { timeout: 60_000 }, async () => {
     // A machine that has no processor for the target adds to it, so more than once; 250 ms would be the least if nobody looked.
     let least = Number.POSITIVE_INFINITY
     for (let tries = 0; tries < 3 && least > 200; tries++) {
@@ -39,7 +39,7 @@ forEachJdk((jdk) => {
 
 // What the kernel tells of a process is the same for all of them.
 forNewestJdk((jdk) => {
-  it('one that has been killed, and gets no processor to end, is given up after 250 ms', {
+  it('a target thread stops waiting after 250 ms for a killed client that gets no processor', {
     timeout: 60_000,
   }, async () => {
     // Beside three others it gets a thousandth of the processor.

@@ -23,7 +23,7 @@ async function fastest(silence: Silence): Promise<number> {
 }
 
 forEachJdk((jdk) => {
-  it('a client that sleeps is waited for once, for 250 ms', async () => {
+  it('a target thread waits once for a sleeping client, for 250 ms', async () => {
     const silence = await open(jdk, asleep())
     expect(await silence.call()).toBeGreaterThan(240)
     expect(await fastest(silence)).toBeLessThan(100)
@@ -31,7 +31,7 @@ forEachJdk((jdk) => {
     expect(silence.over).toBe(false)
   })
 
-  it('one that wants a processor is waited for until it has got none for 2 s', {
+  it('a target thread waits for a runnable client until it got no processor for 2 s', {
     timeout: 60_000,
   }, async () => {
     const silence = await open(jdk, busy())
@@ -47,7 +47,7 @@ forEachJdk((jdk) => {
     expect(silence.over).toBe(false)
   })
 
-  it('a client that reads nothing for 2 s goes on: what it missed is a gap, and no thread waits for 2 s', {
+  it('a client that reads nothing for 2 s continues, its missed events are a gap, and no thread waits for 2 s', {
     timeout: 60_000,
   }, async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '2'])
@@ -73,7 +73,7 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  it('a thread that waits for the client goes on when the session ends, and the buffer is given back', {
+  it('a thread that waits for the client continues when the session ends, and the buffer is freed', {
     timeout: 30_000,
   }, async () => {
     const silence = await open(jdk, busy()) // which is waited for for 2 s
@@ -85,7 +85,7 @@ forEachJdk((jdk) => {
     expect(performance.now() - begun).toBeLessThan(1_900)
   })
 
-  it('another process with its number is no client', async () => {
+  it('another process with the process id of the client is not taken for the client', async () => {
     const silence = await open(jdk, busy(), 1)
     expect(await silence.call()).toBeLessThan(1000)
     expect(await fastest(silence)).toBeLessThan(100)
@@ -94,7 +94,7 @@ forEachJdk((jdk) => {
 
 // How it is counted does not depend on the JDK.
 forNewestJdk((jdk) => {
-  it('a client that says nothing is left 10 s after the last beat of its heart', {
+  it('the session of a silent client ends 10 s after its last heartbeat', {
     timeout: 60_000,
   }, async () => {
     const silence = await open(jdk, asleep())

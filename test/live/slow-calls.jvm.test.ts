@@ -19,7 +19,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     classes = await compileFixture(jdk, 'Slow')
   })
 
-  it('slow calls have trees of their own, all calls a distribution and a course', async () => {
+  it('--slow records separate trees of slow calls, and a distribution and timeline of all calls', async () => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Slow'])
     await java.line(/^ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Slow.serve', '--slow', '200ms')

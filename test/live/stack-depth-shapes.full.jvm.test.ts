@@ -122,7 +122,7 @@ forEachJdk((jdk) => {
   })
 
   describe.each(COMPILERS)('%s', (_, options, many, one, noLongerInlined) => {
-    it('recursions of all shapes keep their depth', async () => {
+    it('recursions of all shapes keep their maximum depth', async () => {
       const java = startJava(jdk, [...options, '-cp', classes, 'fix.Shapes'])
       await java.line(/ready/)
       let answers = 0

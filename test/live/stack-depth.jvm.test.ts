@@ -131,7 +131,7 @@ forEachJdk((jdk) => {
       program = new Asked(java)
     })
 
-    it('a recursion keeps its depth, and each error is counted, with its method', async () => {
+    it('a recursion keeps its maximum depth, and each StackOverflowError is counted with its method', async () => {
       const tiny = await program.ask('deepest tiny')
       const wide = await program.ask('deepest wide')
       const before = await program.ask('calls')
@@ -169,7 +169,7 @@ forEachJdk((jdk) => {
 
     if (!onVirtualThreads) return
     itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
-      'on a virtual thread no call is counted that has not begun, and each error is',
+      'on a virtual thread each StackOverflowError is counted, and calls that did not begin are not',
       async () => {
         const before = await program.ask('calls')
         const recording = startRecording(java.pid, '--root', 'fix.Deep.root')

@@ -64,7 +64,7 @@ async function profileOf(session: Session) {
 }
 
 forEachJdk((jdk) => {
-  it('the longest stall was for a garbage collection, by the counters of the JVM', async () => {
+  it('the longest stall is attributed to a garbage collection by JVM counters', async () => {
     const java = startJava(jdk, [...OPTIONS, '-cp', await compileJava(jdk, STALLS), 'Stalls'])
     await java.line(/ready/)
     const session = await sessionOf(java.pid)
@@ -101,7 +101,7 @@ function quotasCanBeSet(): boolean {
 }
 
 itOnlyIf(quotasCanBeSet(), 'no control group with a quota of processors can be made (version 1, as root)')(
-  'the longest stall was for a quota of processors that had been used up',
+  'the longest stall is attributed to an exhausted CPU quota',
   async () => {
     const java = startJava(newest, [...OPTIONS, '-cp', await compileJava(newest, STALLS), 'Stalls'])
     await java.line(/ready/)

@@ -31,7 +31,7 @@ const PROGRAM = {
 
 forNewestJdk((jdk) => {
   it(
-    'x, X, + and r from the keyboard: the screen says it, and the code is so',
+    'keys x, X, + and r change the screen and the installed probes',
     {
       timeout: 90_000,
     },
@@ -41,7 +41,7 @@ forNewestJdk((jdk) => {
 
 forNewestJdk((jdk) => {
   it(
-    'x, X, + and r from the keyboard of another machine do the same',
+    'keys x, X, + and r work in the same way for a JVM on another machine',
     {
       timeout: 90_000,
     },

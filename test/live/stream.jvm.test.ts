@@ -57,7 +57,7 @@ function callsOf({ methods = [] }: Line): number {
   return methods.find((it) => it.method === 'order')?.calls ?? 0
 }
 
-it('tells what is recorded while it is, and the sum of that is the profile', async () => {
+it('the sum of streamed snapshots is the profile', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
   const file = `${temporaryDirectory('jfluid-stream-')}/p.jfluid`
@@ -88,7 +88,7 @@ it('tells what is recorded while it is, and the sum of that is the profile', asy
   for (const [i, it] of before.entries()) expect(it.sinceMs).toBe(before[i - 1]?.atMs ?? 0)
 })
 
-it('of allocations, whose methods have other numbers in the profile, it ends with the same tree', async () => {
+it('a stream of allocations ends with the tree of the profile, although method numbers differ', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
   const file = `${temporaryDirectory('jfluid-stream-')}/p.jfluid`
@@ -113,7 +113,7 @@ it('of allocations, whose methods have other numbers in the profile, it ends wit
       expect([method, bytes.get(method)]).toEqual([method, (sums as { bytes?: number }).bytes])
 })
 
-it('a reader that goes away ends the recording, and the profile is kept', async () => {
+it('a stream reader that exits ends the recording, and the profile is kept', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
   const file = `${temporaryDirectory('jfluid-stream-')}/p.jfluid`
@@ -130,7 +130,7 @@ it('a reader that goes away ends the recording, and the profile is kept', async 
   expect(stdout).toMatch(/1 call of the root in 1 thread/)
 })
 
-it('a reader that lives and takes nothing does not keep it, whoever has had its pipe block', async () => {
+it('a stream reader that stalls does not delay the end of the recording', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
   const directory = temporaryDirectory('jfluid-stream-')
@@ -167,7 +167,7 @@ function fill(descriptor: number, bytes: number): void {
   for (const some = Buffer.alloc(bytes); ; ) writeSync(descriptor, some)
 }
 
-it('of a whole JVM there is none', async () => {
+it('--stream without a root is refused', async () => {
   const { code, stderr } = await jfluid('record', '1', '--mode', 'sample', '--out', '/nowhere/p', '--stream')
   expect(stderr).toMatch(/--stream needs a root/)
   expect(code).toBe(64)

@@ -126,7 +126,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => position(lines)?.startsWith('1 of ') && rootRow(lines))
     })
 
-    it('shows the tree of the root while it grows, and how the session goes', async () => {
+    it('shows the growing tree of the root and the state of the session', async () => {
       // Before it is recording it says what it waits for.
       const recording = new RegExp(`^ jfluid +pid ${java.pid} +shop\\.Main +recording [\\d.]+ m?s$`)
       const status =
@@ -144,7 +144,7 @@ forNewestJdk((jdk) => {
       expect(Math.max(...terminal.screen().map((line) => [...line].length))).toBeLessThanOrEqual(80)
     })
 
-    it('Down and j move the selection; Left, Right and Enter close and open', async () => {
+    it('Down and j move the selection; Left, Right and Enter close and open rows', async () => {
       await terminal.until((lines) => position(lines)?.startsWith('1 of '))
       terminal.send(DOWN)
       await terminal.until((lines) => position(lines)?.startsWith('2 of '))
@@ -164,7 +164,7 @@ forNewestJdk((jdk) => {
       }
     })
 
-    it('o sorts callees by the next column, a digit by that one, O turns the order round', async () => {
+    it('key o sorts by the next column, a digit by its column, and O reverses the order', async () => {
       const sorted = (groups: number[][], sign: 1 | -1): boolean =>
         groups.length > 0 &&
         groups.every((group) => group.every((n, i) => i === 0 || sign * (n - group[i - 1]!) >= 0))
@@ -202,7 +202,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => /▾total/.test(lines[2]!))
     })
 
-    it('/ finds a method in closed rows; Esc ends the search', async () => {
+    it('key / finds a method in closed rows, and Esc ends the search', async () => {
       terminal.send(LEFT)
       await terminal.until((lines) => position(lines) === '1 of 1')
       terminal.send('/between')
@@ -225,7 +225,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => /EditDistance\.between\(.* of \d+$/.test(lines.at(-2)!))
     })
 
-    it('m lists the hot methods by self time, t goes back to the tree', async () => {
+    it('key m lists hot methods by self time, and t returns to the tree', async () => {
       terminal.send('m')
       // All in one question: a screen may be seen when half of it is drawn.
       await terminal.until((lines) => {
@@ -241,7 +241,7 @@ forNewestJdk((jdk) => {
       )
     })
 
-    it('T chooses a thread, whose tree has fewer calls than all have', async () => {
+    it('key T selects a thread, whose tree has fewer calls than all threads', async () => {
       const all = await terminal.until(rootRow)
       const worker = (lines: string[]) =>
         /id {2,}thread$/.test(lines[2]!) &&
@@ -272,7 +272,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => /recording/.test(lines[0]!))
     })
 
-    it('i says when methods were called first', async () => {
+    it('key i shows when methods were called first', async () => {
       terminal.send('i')
       await terminal.until((lines) => /code change$/.test(lines[2]!))
       terminal.send('/were called\r')
@@ -286,7 +286,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => HEAD.test(lines[2]!))
     })
 
-    it('? explains the keys over the tree, Esc closes that', async () => {
+    it('key ? shows the keys over the tree, and Esc closes this help', async () => {
       terminal.send('?')
       await terminal.until(
         (lines) =>
@@ -296,7 +296,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => HEAD.test(lines[2]!) && rootRow(lines) !== undefined)
     })
 
-    it('fills the terminal when that gets another size, and waits while it is too small', async () => {
+    it('the view fills a resized terminal and pauses while it is too small', async () => {
       terminal.resize(120, 40)
       await terminal.until(
         (lines) =>
@@ -312,7 +312,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => HEAD.test(lines[2]!) && /^ q quit/.test(lines[23]!) && rootRow(lines))
     })
 
-    it('the wheel scrolls, a click selects', async () => {
+    it('the mouse wheel scrolls, and a click selects', async () => {
       terminal.send('*') // more rows than fit
       await terminal.until(
         (lines) => rowsOf(lines).length === 19 && Number(position(lines)?.split(' ')[2]) > 25,
@@ -327,7 +327,7 @@ forNewestJdk((jdk) => {
       )
     })
 
-    it('p freezes what is shown while the recording goes on, z begins at zero', async () => {
+    it('key p freezes the screen while recording continues, and z resets to zero', async () => {
       terminal.send('p')
       await terminal.until((lines) => /PAUSED/.test(lines[0]!))
       const frozen = await terminal.until(rootRow)
@@ -360,8 +360,8 @@ forNewestJdk((jdk) => {
     })
   })
 
-  describe('the end', { timeout: 60_000 }, () => {
-    it('does not begin on a terminal that is too small, and leaves the target alone', async () => {
+  describe('the end of the live view', { timeout: 60_000 }, () => {
+    it('attach refuses a terminal that is too small and leaves the target unchanged', async () => {
       const size = { columns: 60, rows: 20 }
       const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], size)
       expect((await terminal.exit).code).toBe(81)
@@ -371,7 +371,7 @@ forNewestJdk((jdk) => {
       expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
     })
 
-    it('q leaves the terminal as it was, the report on it, and the target with its own code', async () => {
+    it('key q restores the terminal and the target and prints the report', async () => {
       const dir = temporaryDirectory()
       const terminal = await attached({
         before: `echo prompt; stty -a >${dir}/before`,
@@ -400,7 +400,7 @@ forNewestJdk((jdk) => {
       await expectLeft(clients)
     })
 
-    it('a terminal that is closed ends the session; the profile is kept, and nothing else stays', async () => {
+    it('a closed terminal ends the session, and only the profile stays', async () => {
       const out = join(temporaryDirectory(), 'p.jfluid')
       const terminal = await attached({}, '--out', out)
       const clients = terminal.processes()

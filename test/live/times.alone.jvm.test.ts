@@ -18,7 +18,7 @@ import {
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   // The least of many rounds counts, as in the report's calibration: one that nobody disturbed.
-  it('what the probes of millions of calls cost is taken out again, t_I of the callee and t_O of the caller', async () => {
+  it('the cost of probes is subtracted, t_I from the callee and t_O from the caller', async () => {
     const java = await started(jdk)
     await command(java, 'bare 20000 200')
     const bare = Number(/^bare (\d+)$/m.exec(java.stdout())?.[1])
@@ -41,7 +41,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   // The least of many rounds counts, as above. The client's answer takes far longer than a class so small.
-  it('the time that classes spend in our load hook is charged to nobody', async () => {
+  it('time in the load hook is excluded from every node', async () => {
     const java = await started(jdk)
     await command(java, 'bareLoads 50 20')
     const bare = Number(/^bare (\d+)$/m.exec(java.stdout())?.[1])
@@ -61,7 +61,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(own).toBeGreaterThan(bare / 2)
   })
 
-  it('time that threads wait for the client is told, and charged to nobody', async () => {
+  it('time that threads wait for the client is reported and excluded from every node', async () => {
     const java = await started(jdk)
     const recording = await recorded(java)
     await command(java, 'leaves 1')

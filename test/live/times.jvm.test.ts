@@ -31,7 +31,7 @@ function countsTime(): boolean {
 }
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it('a method that is busy has the time it saw itself, in one thread and in two', async () => {
+  it('the time of a busy method equals its own measurement, in one thread and in two', async () => {
     const java = await started(jdk)
     const recording = await recorded(java)
     await command(java, 'spin 0 2') // a first call stops other threads; not while they measure
@@ -65,7 +65,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     for (const [i, it] of seen.entries()) expectBetween(own[i], it.inside, it.around)
   })
 
-  it('a thread that stands still goes on being charged', async () => {
+  it('a method in a blocked thread still accumulates time', async () => {
     const java = await started(jdk)
     const recording = await recorded(java)
     const ways = { sleep: 'sleep', wait: 'await', lock: 'lock' }
@@ -78,7 +78,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
   })
 
-  it('redefinitions: their pauses are not charged, and what is measured until the last has settled is warm-up', async () => {
+  it('pauses of redefinitions are excluded, and the time until the last one has settled is warm-up', async () => {
     const log = join(temporaryDirectory(), 'safepoints.log')
     const java = await started(jdk, `-Xlog:safepoint:file=${log}:timenanos`)
     const recording = await recorded(java, '--root', 'fix.KnownTimes.steps')

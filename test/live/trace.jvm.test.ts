@@ -57,7 +57,7 @@ function totalOf(roots: readonly JsonNode[], method: string): number {
 }
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it('calls are kept in the order in which they were made, the first ones, whole', async () => {
+  it('--trace keeps the first calls completely and in order', async () => {
     const java = await start(jdk)
     const recording = startRecording(java.pid, '--root', 'fix.Ordered.order', '--trace', '3')
     await recording.started
@@ -80,7 +80,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(calls[1]!.startNs).toBeGreaterThanOrEqual(calls[0]!.startNs + calls[0]!.durationNs)
   })
 
-  it('a call has the same time in the trace as in the tree, and its path goes through the job it waited for', async () => {
+  it('a traced call has the same time as in the tree, and its path includes the task that it waited for', async () => {
     const java = await start(jdk)
     const options = ['--root', 'fix.Ordered.hand', '--trace', '5', '--follow-threads', '--mode', 'locks']
     const recording = startRecording(java.pid, ...options)

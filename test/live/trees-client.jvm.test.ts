@@ -80,19 +80,24 @@ async function scarce(jdk: Jdk, end: (recording: Recording, java: JavaProcess) =
 }
 
 forEachJdk((jdk) => {
-  it('killed', { timeout: 60_000 }, () => scarce(jdk, (recording) => recording.process.kill()))
-
-  it('stopped: what it had is in its file when it goes on', { timeout: 60_000 }, () =>
-    scarce(jdk, async ({ process, file }, java) => {
-      await stop(process)
-      await until(() => ownThreads(java.pid).length === 0)
-      process.child.kill('SIGCONT')
-      expect((await process.exit).code).toBe(STATUS.notNow)
-      expect((await readProfileJson(file)).truncated).toBe(true)
-    }),
+  it('a killed client leaves nothing behind, and the program continues', { timeout: 60_000 }, () =>
+    scarce(jdk, (recording) => recording.process.kill()),
   )
 
-  it('leaves: what threads wait for does not hold it up', { timeout: 60_000 }, () =>
+  it(
+    'a stopped client leaves nothing behind, and saves its data when it continues',
+    { timeout: 60_000 },
+    () =>
+      scarce(jdk, async ({ process, file }, java) => {
+        await stop(process)
+        await until(() => ownThreads(java.pid).length === 0)
+        process.child.kill('SIGCONT')
+        expect((await process.exit).code).toBe(STATUS.notNow)
+        expect((await readProfileJson(file)).truncated).toBe(true)
+      }),
+  )
+
+  it('a client can end its session while threads wait for tree blocks', { timeout: 60_000 }, () =>
     scarce(jdk, async (recording) => {
       const begun = performance.now()
       const { truncated, instrumentation, warnings, detach } = await recording.stop()

@@ -45,7 +45,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   }
 
   it.each(['count', 'bytecodes'])(
-    '%s: each call of each thread, up to the end of the program',
+    '%s: all calls of each thread are counted until the program ends',
     async (mode) => {
       const { profile, said } = await run(mode, '2000', '20', '6')
       expect(callsOf(profile)).toEqual(said)
@@ -54,7 +54,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('of more threads than there are blocks, as those of ended ones go to others', {
+  it('more threads than tree blocks are counted, because blocks of ended threads are reused', {
     timeout: 60_000,
   }, async () => {
     const threads = 10_000
@@ -66,7 +66,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(Number(blocks)).toBeLessThan(threads)
   })
 
-  it('in more contexts than there is room for at first, which the client makes while the thread waits', async () => {
+  it('a thread waits while the client creates more tree blocks, and all contexts are counted', async () => {
     const { profile, said } = await run('count', '1', '1', '18')
     expect(callsOf(profile)).toEqual(said)
     expect(profile.instrumentation).toMatchObject({ gaps: 0 })

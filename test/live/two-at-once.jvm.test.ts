@@ -41,7 +41,9 @@ forEachJdk((jdk) => {
     return doors[0]!.woken ? 'woken' : 'loaded'
   }
 
-  it(`of ${CLIENTS} that wake an agent one is let in, ${ROUNDS} times`, { timeout: 300_000 }, async () => {
+  it(`one of ${CLIENTS} clients that wake an agent at the same time is accepted, ${ROUNDS} times`, {
+    timeout: 300_000,
+  }, async () => {
     const java = await start()
     await leave(java, await attachDoor(java.pid))
     const said = java.stderr()
@@ -51,7 +53,9 @@ forEachJdk((jdk) => {
     expect(filesOf(java.pid, process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
   })
 
-  it(`of ${CLIENTS} that are the first one is let in, ${FIRSTS} times`, { timeout: 300_000 }, async () => {
+  it(`one of ${CLIENTS} first clients that attach at the same time is accepted, ${FIRSTS} times`, {
+    timeout: 300_000,
+  }, async () => {
     for (let round = 0; round < FIRSTS; round++) {
       const java = await start()
       expect(await together(java)).toBe('loaded')

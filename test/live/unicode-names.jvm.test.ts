@@ -91,9 +91,9 @@ async function startNames(jdk: Jdk): Promise<JavaProcess> {
 /** As it is read from a profile, in which all names are text. */
 const asText = (name: string): string => name.replace(/\ud800|\ufffd+/g, '?')
 
-describe('names of any characters', () => {
+describe('non-ASCII names', () => {
   forEachJdk((jdk) => {
-    it('are counted exactly, and threads have theirs', async () => {
+    it('calls of methods with non-ASCII names are counted exactly, and thread names are kept', async () => {
       const java = await startNames(jdk)
       const recording = startRecording(java.pid, '--root', 'Größe.größe𝒜')
       await recording.started
@@ -121,7 +121,7 @@ describe('names of any characters', () => {
       expect(java.stderr()).not.toMatch(/Exception|\tat /)
     })
 
-    it('are those of sampled stacks', async () => {
+    it('sampled stacks contain the non-ASCII names', async () => {
       const java = await startNames(jdk)
       const file = join(temporaryDirectory(), 'p.jfluid')
       const { code, stderr } = await jfluid(

@@ -119,7 +119,7 @@ forNewestJdk((jdk: Jdk) => {
   })
 
   describe.each(['a', 'b'])('scheme %s', (scheme) => {
-    it('loaders go while we are attached and after, and what their classes did stays', async () => {
+    it('class loaders are unloaded during and after a session, and calls of their classes stay in the profile', async () => {
       const N = 60
       const KEPT = 20
       const java = await start()

@@ -273,7 +273,7 @@ const LEAVES: readonly (readonly [string, string, readonly string[]])[] = [
 ]
 
 forNewestJdk((jdk) => {
-  describe('the tree stays in order when an exception leaves', () => {
+  describe('the tree is consistent after exceptions', () => {
     let profile: JsonProfile
     let all: string[]
     beforeAll(async () => {
@@ -291,11 +291,11 @@ forNewestJdk((jdk) => {
       all = lines(callsByPath(profile.merged))
     })
 
-    it.each(LEAVES)('%s', (_, __, expected) => {
+    it.each(LEAVES)('calls are recorded correctly after exit by exception: %s', (_, __, expected) => {
       expect(below(expected, all)).toEqual(expected)
     })
 
-    it('what comes next is under the root each time, and no exit was lost', () => {
+    it('the next call is below the root each time, and no exit was lost', () => {
       const calls = N * LEAVES.length
       expect(all).toEqual(
         [
@@ -622,7 +622,7 @@ const ON_VIRTUAL_THREAD = [
 // What is left open does not depend on how methods are found.
 const SCHEMES = FULL ? ['a', 'b'] : ['b']
 
-describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => {
+describe.each(SCHEMES)('frames of a constructor that throws, scheme %s', (scheme) => {
   forNewestJdk((jdk) => {
     const record = async (...asked: string[]): Promise<JsonProfile> => {
       const classes = await compileJava(jdk, { 'fix/Caught': CAUGHT })
@@ -645,17 +645,17 @@ describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => 
       all = lines(callsByPath(profile.merged))
     })
 
-    it.each(CATCHES)('is closed when it is caught %s', (_, __, ___, paths) => {
+    it.each(CATCHES)('are closed when the exception is caught %s', (_, __, ___, paths) => {
       const expected = caughtTree(...paths)
       expect(below(expected, all)).toEqual(expected)
     })
 
-    itOnlyIf(hasVirtual, 'virtual threads need JDK 21')('on a virtual thread', () => {
+    itOnlyIf(hasVirtual, 'virtual threads need JDK 21')('are closed on a virtual thread', () => {
       const expected = caughtTree(...ON_VIRTUAL_THREAD)
       expect(below(expected, all)).toEqual(expected)
     })
 
-    it('nothing else is in the tree, and what had no handler is counted', () => {
+    it('are the only extra nodes in the tree, and those without handler are counted', () => {
       const calls = CATCHES.reduce((sum, [, , n]) => sum + n, hasVirtual ? N : 0)
       const paths = CATCHES.flatMap(([, , , it]) => it)
       const every = caughtTree(...paths, ...(hasVirtual ? ON_VIRTUAL_THREAD : []))
@@ -664,7 +664,7 @@ describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => 
       expect(facts(profile)).toEqual({ gaps: 0, healed: N, truncated: false })
     })
 
-    it('and what a full stack leaves open, too', async () => {
+    it('are closed after a stack overflow', async () => {
       const { merged } = await record('overflow 3')
       const overflow = merged[0].children.find(({ method }) => method === 'overflow')!
       const calls = new Map(overflow.children.map(({ method, calls }) => [method, calls]))
@@ -702,7 +702,7 @@ forJdks({ before: 20, reason: 'Thread.stop() needs JDK 19 or older' }, (jdk) => 
     return recording
   }
 
-  it('Thread.stop() ends threads wherever they are, probes included, and no other notices', async () => {
+  it('Thread.stop() ends threads at any point, also inside probes, and affects no other thread', async () => {
     const recording = await start('fix.Unwind.work')
     java.send(`stop ${TIMES}`)
     await java.line(/^done stop/)
@@ -721,7 +721,7 @@ forJdks({ before: 20, reason: 'Thread.stop() needs JDK 19 or older' }, (jdk) => 
     expect(profile.truncated).toBe(false)
   })
 
-  it('Thread.stop() ends one that waits for the client, which does not answer, before a call by reflection', async () => {
+  it('Thread.stop() ends a thread that waits for a silent client before a reflective call', async () => {
     const recording = await start('fix.Unwind.workByReflection')
     recording.process.child.kill('SIGSTOP')
     java.send('waiting 1')

@@ -42,7 +42,7 @@ const PROGRAM = `
   }`
 
 forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
-  it('calls of virtual threads on many carriers are told of the threads that made them', {
+  it('calls of virtual threads on many carriers are assigned to the calling thread', {
     timeout: 60_000,
   }, async () => {
     const classes = await compileJava(jdk, { 'fix/Many': PROGRAM })

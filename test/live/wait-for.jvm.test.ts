@@ -32,31 +32,34 @@ forNewestJdk((jdk) => {
     ['as soon as it is there', []],
     ['also if it shares no performance data', ['-XX:-UsePerfData']],
   ]
-  it.each(FULL ? ways : ways.slice(0, 1))('one that comes is attached to, %s', async (_, options) => {
-    const { name, start } = await starter(`Later${options.length}`)
-    const out = join(temporaryDirectory(), 'p.jfluid')
-    const waiting = startJfluid(...record(name, `fix.${name.slice(0, -2)}*`, out))
-    await stderrLine(waiting, /^waiting for a JVM whose main class is 'fix\.Awaited.*', for 30s$/)
-    const java = start(...options)
-    expect((await waiting.exit).code, waiting.stderr()).toBe(0)
-    expect(waiting.stderr()).toContain(`JVM ${java.pid}: fix.${name}\n`)
-    const [calls = 0] = callsByPath((await readProfileJson(out)).merged).values()
-    expect(calls).toBeGreaterThan(0)
-    expect(java.stdout()).toBe('ready\n') // no dump of its threads
-    if (options.length > 0 || !newestOrAll.includes(jdk)) return
-    // One that is there already is taken at once.
-    const again = await jfluid(...record(name, name, out))
-    expect(again.code, again.stderr).toBe(0)
-    expect(again.stderr).toMatch(new RegExp(`^JVM ${java.pid}: fix\\.${name}\n`))
-  })
+  it.each(FULL ? ways : ways.slice(0, 1))(
+    '--wait-for attaches to a JVM that starts later, %s',
+    async (_, options) => {
+      const { name, start } = await starter(`Later${options.length}`)
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const waiting = startJfluid(...record(name, `fix.${name.slice(0, -2)}*`, out))
+      await stderrLine(waiting, /^waiting for a JVM whose main class is 'fix\.Awaited.*', for 30s$/)
+      const java = start(...options)
+      expect((await waiting.exit).code, waiting.stderr()).toBe(0)
+      expect(waiting.stderr()).toContain(`JVM ${java.pid}: fix.${name}\n`)
+      const [calls = 0] = callsByPath((await readProfileJson(out)).merged).values()
+      expect(calls).toBeGreaterThan(0)
+      expect(java.stdout()).toBe('ready\n') // no dump of its threads
+      if (options.length > 0 || !newestOrAll.includes(jdk)) return
+      // One that is there already is taken at once.
+      const again = await jfluid(...record(name, name, out))
+      expect(again.code, again.stderr).toBe(0)
+      expect(again.stderr).toMatch(new RegExp(`^JVM ${java.pid}: fix\\.${name}\n`))
+    },
+  )
 })
 
-describe('the wait', () => {
+describe('--wait-for without a matching JVM', () => {
   const line = (...more: string[]) => [
     ...['record', '--root', 'A.b', '--out', join(temporaryDirectory(), 'p.jfluid'), ...more],
   ]
 
-  it('ends when its time is over, and with a signal', async () => {
+  it('ends at its timeout or at a signal', async () => {
     const late = jfluid(...line('--wait-for', nameOf('Never'), '--wait-timeout', '50ms'))
     const waiting = startDetached(...line('--wait-for', nameOf('Never')))
     await stderrLine(waiting, /^waiting for a JVM/)

@@ -55,7 +55,7 @@ function addsUp(node: JsonNode): boolean {
 const repositories = (pid: number): string[] =>
   readdirSync('/tmp').filter((name) => /^\d{4}_/.test(name) && name.endsWith(`_${pid}`))
 
-describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
+describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (jdk) => {
   let java: JavaProcess
   let connection: AttachConnection
   const record = async (duration: string, ...flags: string[]): Promise<JsonProfile> => {
@@ -79,7 +79,7 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
   })
   afterAll(() => quit(java))
 
-  it('the flight recorder finds where the time goes, and its recording ends with ours', async () => {
+  it('the flight recorder finds the hot methods, and its recording ends with the session', async () => {
     const profile = await record('2s')
     expect(profile).toMatchObject({
       mode: 'sample',
@@ -104,7 +104,7 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
-  it("another's recording goes on, and the profile says that there is one", async () => {
+  it('a flight recording of another tool continues and is noted in the profile', async () => {
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
     await startAnother(connection, { name: 'others', settings, ...KEPT })
     const profile = await record('1s')
@@ -114,7 +114,7 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
     expect(await stopRecording(connection, 'others')).toBe(true)
   })
 
-  it('what a client that was killed has left is ended by the next, which has no word of it', async () => {
+  it('a flight recording left by a killed client is ended silently by the next session', async () => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     const killed = startJfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', file)
     await stderrLine(killed, /^sampling/)
@@ -124,7 +124,7 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
     expect(await recordings(connection)).toEqual([])
   })
 
-  it('of a root, what is inside of it is kept, and nothing is instrumented', async () => {
+  it('with a root only samples inside it are kept, and no method is instrumented', async () => {
     const profile = await record('1s', '--sampler', 'jfr', '--root', 'Sampled.down')
     expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
     expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
@@ -140,7 +140,7 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
-  it('CPU time is sampled where the JDK can', async () => {
+  it('--sampler cpu works on JDKs that support it', async () => {
     if (jdk.version < 25) {
       const ran = await jfluid(
         'record',
@@ -172,7 +172,7 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
 })
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it('a recorder that was asked what it does, and did nothing, has another place when it begins, open to nobody else; a JVM that is killed leaves what was recorded, and no repository', async () => {
+  it('the flight recorder uses a private repository, and after a killed JVM the data are kept and the repository is deleted', async () => {
     const own = await startAtRest(jdk)
     const { socketPath } = await openAttachSocket(own.pid)
     await attachCommand(socketPath, 'jcmd', ['JFR.check'])
@@ -195,7 +195,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(repositories(own.pid)).toEqual([])
   })
 
-  it('run samples a program until it ends, and passes its status on', async () => {
+  it('run samples a program until it ends and returns its exit status', async () => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     const program = [jdk.java, '-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled', '2']
     const ran = await jfluid('run', ...BY_RECORDER, '--record', file, '--', ...program)
@@ -213,7 +213,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('without a sampler, the flight recorder is started where that discards no compiled code', async () => {
+  it('without --sampler, the flight recorder is used if its start discards no compiled code', async () => {
     const java = await startAtRest(jdk)
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     const ran = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, '--out', file)
@@ -229,7 +229,7 @@ forEachJdk((jdk) => {
   })
 })
 
-describe('without a flight recorder', () => {
+describe('whole-JVM sampling without a flight recorder', () => {
   let java: JavaProcess
   beforeAll(async () => {
     java = await startAtRest(newest, '-XX:-FlightRecorder')
@@ -237,13 +237,13 @@ describe('without a flight recorder', () => {
   afterAll(() => quit(java))
   const place = (): string => join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
 
-  it('there is an error with advice if it is asked for', async () => {
+  it('a request for the flight recorder is an error with a hint', async () => {
     const ran = await jfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', place())
     expect(ran.code).toBe(78)
     expect(ran.stderr).toContain(`JVM ${java.pid} has no flight recorder: Flight Recorder is disabled.`)
   })
 
-  it('dumps of all threads find the same, and it is said that they are taken', async () => {
+  it('thread dumps find the same hot methods, and their use is reported', async () => {
     const file = place()
     const every = ['--every', '20ms', '--out', file]
     const ran = await recordAtWork(java, 'from the start', '2s', ...SAMPLE, ...every)
@@ -260,7 +260,7 @@ describe('without a flight recorder', () => {
     expect(depthOf(merged, 'waitForReferencePendingList')).toBe(0)
   })
 
-  it('a root that no thread was in is an error with its reason, and the profile is kept', async () => {
+  it('a root without samples is an error with a reason, and the profile is kept', async () => {
     const file = place()
     const asked = ['--root', 'Sampled.nowhere', '--out', file]
     const { code, stderr } = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, ...asked)
@@ -275,7 +275,7 @@ describe('without a flight recorder', () => {
   })
 })
 
-it('run says where a JVM that it has started has no flight recorder', async () => {
+it('run reports that the started JVM has no flight recorder', async () => {
   const out = ['--record', join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')]
   const program = [newest.java, '-XX:-FlightRecorder', '-version']
   const off = await jfluid('run', ...BY_RECORDER, ...out, '--', ...program)
@@ -285,7 +285,7 @@ it('run says where a JVM that it has started has no flight recorder', async () =
 })
 
 forJdks({ before: 25, reason: 'JDK 25 can sample by CPU time' }, (jdk) => {
-  it('run says where a JVM that it has started cannot sample by CPU time', async () => {
+  it('run reports that the started JVM cannot sample CPU time', async () => {
     const classes = await compileFixture(jdk, 'Sampled')
     const out = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     const cpu = [...BY_RECORDER, '--sampler', 'cpu', '--record', out]
@@ -300,7 +300,7 @@ forJdks({ before: 25, reason: 'JDK 25 can sample by CPU time' }, (jdk) => {
 
 // A full disk ends a JVM that records: where there is little room none is begun, and one is ended while there is some.
 const itAsRoot = itOnlyIf(process.getuid?.() === 0, 'needs root')
-itAsRoot('a disk that fills up ends the recording, and not the JVM', async () => {
+itAsRoot('a full disk ends the recording and not the JVM', async () => {
   const classes = await compileFixture(newest, 'Sampled')
   const mount = temporaryDirectory('jfluid-jvm-')
   const java = [newest.java, `-Djava.io.tmpdir=${mount}`, '-cp', classes, 'fix.Sampled']
