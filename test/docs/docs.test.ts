@@ -125,7 +125,7 @@ it('npm scripts that the documents name exist', () => {
   }
 })
 
-it('the key table is that of the live view', () => {
+it('the documented key table equals that of the live view', () => {
   const documented = rows(read('docs/live-view.md'), '| key | does |').map(([key, does]) => [
     unquoted(key!),
     does!,
@@ -134,7 +134,7 @@ it('the key table is that of the live view', () => {
   expect(documented).toEqual(actual)
 })
 
-it('the table of debug topics is that of the program', () => {
+it('the documented debug topics equal those of the program', () => {
   const documented = rows(read('CONTRIBUTING.md'), '| topic | tells |')
   expect(documented.map(([topic, tells]) => [unquoted(topic!), tells!.replaceAll('`', '')])).toEqual(
     Object.entries(TOPICS),
@@ -167,25 +167,25 @@ describe('TROUBLESHOOTING.md', () => {
     ),
   ].flatMap((text) => [...text.matchAll(/`([^`]+)`/g)].map(([, quote]) => quote!))
 
-  it.each(quoted)('quotes a text of a source: %s', (quote) => {
+  it.each(quoted)('TROUBLESHOOTING.md quotes an existing message: %s', (quote) => {
     const pieces = quote.split(/<[^>]*>/).filter((piece) => piece.trim().length > 2)
     const origin = sources.find(({ text }) => pieces.every((piece) => text.includes(piece)))
     expect(origin, `no source has ${JSON.stringify(pieces)}`).toBeDefined()
   })
 
-  it('has a command or a table for each symptom', () => {
+  it('TROUBLESHOOTING.md has a command or a table for each symptom', () => {
     const sections = trouble.split(/^(?=##+ )/m).filter((text) => text.startsWith('### '))
     expect(sections.length).toBeGreaterThan(25)
     expect(sections.filter((text) => !/^(```|\|)/m.test(text)).map((text) => text.split('\n')[0])).toEqual([])
   })
 
-  it('names only exit codes that there are', () => {
+  it('TROUBLESHOOTING.md names only existing exit codes', () => {
     const documented = rows(read('docs/exit-codes.md'), '| code | meaning |').map(([code]) => code)
     for (const [, code] of trouble.matchAll(/exit code (\d+)/gi)) expect(documented).toContain(code)
   })
 })
 
-it('the documented keys of the JSON are those of an export', () => {
+it('the documented JSON keys equal those of an export', () => {
   const profile = profileOf('main 2x 10ns ( work 3x -4ns )', { warnings: ['one'] })
   const full = {
     ...profile,

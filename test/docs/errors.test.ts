@@ -18,7 +18,7 @@ const VERBS =
 /** Exit codes of the program that jfluid has started. */
 const FOREIGN = ['ProgramFailed', 'EndedBeforeRecording']
 
-it('finds the error classes', () => {
+it('the search finds all error classes', () => {
   expect(classes.length).toBeGreaterThan(190)
 })
 

@@ -25,7 +25,7 @@ describe('the report on faults', () => {
     expect(read(faults, 'RESULTS.md')).toBe(report('--print'))
   })
 
-  it('rows are of existing tests, each with a commit', () => {
+  it('each row belongs to an existing test and names a commit', () => {
     for (const { section, fault, commit, date } of rowsIn(faults)) {
       const found = ['faults', 'security'].some((it) =>
         readdirSync(join(faults, '..', it)).some(
@@ -40,7 +40,7 @@ describe('the report on faults', () => {
     }
   })
 
-  it('the report has a section for each test of faults, and no other', () => {
+  it('the report has exactly one section for each fault test', () => {
     const places = [...read(faults, 'RESULTS.md').matchAll(/<!-- rows: (.*) -->/g)].flatMap(([, all]) =>
       all!.split(' '),
     )

@@ -19,7 +19,7 @@ const SMALL_DISK = (dir: string) => [
 
 describe.each(jdks)('JDK $version', (jdk) => {
   const tries = times(50)
-  it('its disk fills while it records: the profile is put elsewhere', {
+  it('a client whose disk fills during a recording writes its profile elsewhere', {
     timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     expect(process.getuid?.(), 'a file system is mounted, which takes root').toBe(0)

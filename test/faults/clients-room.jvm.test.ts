@@ -11,7 +11,7 @@ import { TRIAL_MS, times } from './trials.ts'
 const LIMITED = () => ['sh', '-c', 'ulimit -f 64 && exec "$@"', 'sh']
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   const tries = times(1, 50)
-  it('no room for the buffer: it says so, and nothing was changed', {
+  it('a client without room for the event buffer reports this and changes nothing in the target', {
     timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     await clientTrials('client: no room for the buffer', jdk, tries, async (witness) => {

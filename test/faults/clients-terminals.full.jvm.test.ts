@@ -13,9 +13,11 @@ import { TRIAL_MS, times } from './trials.ts'
 const isShown = (lines: string[]): boolean =>
   lines.some((line) => /^recording|fix\.Witness\.root|\d+\/\d+ s/.test(line))
 
-describe.each(jdks)('closed, JDK $version', (jdk) => {
+describe.each(jdks)('a client whose terminal closes, JDK $version', (jdk) => {
   const tries = times(50)
-  it(`${tries} times`, { timeout: 60_000 + tries * 30_000 + TRIAL_MS }, async () => {
+  it(`the target is restored after the terminal of its client closed, ${tries} times`, {
+    timeout: 60_000 + tries * 30_000 + TRIAL_MS,
+  }, async () => {
     await clientTrials('client: its terminal closed', jdk, tries, async (witness, chance, n) => {
       const { terminal, out } = onTerminal(witness, n % 2 === 0 ? 'attach' : 'record')
       const begun = chance.next() < 0.5
@@ -33,9 +35,11 @@ describe.each(jdks)('closed, JDK $version', (jdk) => {
   })
 })
 
-describe.each(jdks)('takes nothing, JDK $version', (jdk) => {
+describe.each(jdks)('a live view with a blocked terminal, JDK $version', (jdk) => {
   const tries = times(50)
-  it('a live view that is told to end does so', { timeout: 60_000 + tries * 30_000 + TRIAL_MS }, async () => {
+  it('a live view with a blocked terminal ends when it is terminated', {
+    timeout: 60_000 + tries * 30_000 + TRIAL_MS,
+  }, async () => {
     await clientTrials('client: its terminal takes nothing, attach', jdk, tries, async (witness, chance) => {
       await witness.state()
       const { terminal, out } = onTerminal(witness, 'attach')

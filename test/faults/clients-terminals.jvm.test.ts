@@ -9,9 +9,9 @@ import { keptIn, onTerminal } from './clients-on-terminals.ts'
 import { aftermath, clientTrials, settled } from './lost-clients.ts'
 import { TRIAL_MS, times } from './trials.ts'
 
-describe.each(newestOrAll)('takes nothing, JDK $version', (jdk) => {
+describe.each(newestOrAll)('record with a blocked terminal, JDK $version', (jdk) => {
   const tries = times(1, 50)
-  it('record ends when it is due, and says so when it can', {
+  it('record with a blocked terminal ends on time and prints its result when the terminal continues', {
     timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     const first = await settled(jdk)

@@ -37,9 +37,11 @@ const LAST_WORDS: Readonly<Record<number, RegExp>> = {
   [STATUS.clientInterrupted]: /^interrupted before the recording began/m,
 }
 
-describe.each(jdks)('at any moment, JDK $version', (jdk) => {
+describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) => {
   const kills = times(200)
-  it(`killed ${kills} times`, { timeout: 60_000 + kills * 30_000 + TRIAL_MS }, async () => {
+  it(`the target is restored after its client was killed, ${kills} times`, {
+    timeout: 60_000 + kills * 30_000 + TRIAL_MS,
+  }, async () => {
     const phases = new Phases()
     await clientTrials('client: SIGKILL', jdk, kills, async (witness, chance, n) => {
       await witness.state()
@@ -64,7 +66,9 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
   })
 
   const stops = times(50)
-  it(`stopped ${stops} times, and going on`, { timeout: 60_000 + stops * 40_000 + TRIAL_MS }, async () => {
+  it(`the target is restored after its client was stopped and continued, ${stops} times`, {
+    timeout: 60_000 + stops * 40_000 + TRIAL_MS,
+  }, async () => {
     const phases = new Phases()
     await clientTrials(
       'client: SIGSTOP, while classes are loaded',
@@ -96,7 +100,7 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
     phases.tell('stopped')
   })
 
-  it('the agent does not wait for ever for a client that was to look at what is back', {
+  it('the agent ends by a timeout if the client does not verify the restored code', {
     timeout: 120_000,
   }, async () => {
     const witness = await settled(jdk)
@@ -113,7 +117,9 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
   })
 
   const minutes = times(2)
-  it(`stopped for a minute`, { timeout: 60_000 + minutes * 200_000 + TRIAL_MS }, async () => {
+  it(`the target is restored after its client was stopped for a minute`, {
+    timeout: 60_000 + minutes * 200_000 + TRIAL_MS,
+  }, async () => {
     await clientTrials('client: SIGSTOP for a minute', jdk, minutes, async (witness, chance, n) => {
       const client = startClient(witness, { duration: '10m' })
       // The second is stopped on its way, where answers are waited for with timeouts of their own.
@@ -147,24 +153,28 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
     ['main thread: runs out of memory', '--max-old-space-size=100'],
     ['recording thread: throws', ''],
     ['recording thread: runs out of memory', '--max-old-space-size=100'],
-  ])(`%s, ${crashes} times`, { timeout: 60_000 + crashes * 30_000 + TRIAL_MS }, async (fault, options) => {
-    const phases = new Phases()
-    await clientTrials(`client: ${fault}`, jdk, crashes, async (witness, chance) => {
-      await witness.state()
-      // The recording thread begins late enough, and says nothing.
-      const said = chance.of(['attaching', 'calibrating', 'reading classes', 'instrumenting', 'recording'])
-      const when = {
-        FAULT_MS: chance.between(0, 600).toFixed(0),
-        ...(fault.startsWith('main') && { FAULT_SAID: said }),
-      }
-      const client = startClient(witness, { duration: '10m', env: withFault(fault, when, options) })
-      await client.process.exit
-      phases.note(phaseOf(client))
-      const { harm, ms } = await aftermath(witness, performance.now())
-      return { harm, profile: await profileOf(client, hasSaved(client)), left: null, ms }
-    })
-    phases.tell(fault)
-  })
+  ])(
+    `the target is restored after a client crash: %s, ${crashes} times`,
+    { timeout: 60_000 + crashes * 30_000 + TRIAL_MS },
+    async (fault, options) => {
+      const phases = new Phases()
+      await clientTrials(`client: ${fault}`, jdk, crashes, async (witness, chance) => {
+        await witness.state()
+        // The recording thread begins late enough, and says nothing.
+        const said = chance.of(['attaching', 'calibrating', 'reading classes', 'instrumenting', 'recording'])
+        const when = {
+          FAULT_MS: chance.between(0, 600).toFixed(0),
+          ...(fault.startsWith('main') && { FAULT_SAID: said }),
+        }
+        const client = startClient(witness, { duration: '10m', env: withFault(fault, when, options) })
+        await client.process.exit
+        phases.note(phaseOf(client))
+        const { harm, ms } = await aftermath(witness, performance.now())
+        return { harm, profile: await profileOf(client, hasSaved(client)), left: null, ms }
+      })
+      phases.tell(fault)
+    },
+  )
 })
 
 /**

@@ -26,7 +26,7 @@ import type { Witness } from './witness.ts'
 /** 20 of them, of which the first waits a second, the others half of one, a quarter, …; it were 20 s if each waited as long as the first. */
 const HUNG_ASLEEP_MS = 2000 + STOPPED_ASLEEP_MS
 
-describe.each(newestOrAll)('while it records, JDK $version', (jdk) => {
+describe.each(newestOrAll)('clients that fail during a recording, JDK $version', (jdk) => {
   const TRIES = times(1, 10)
   const TIMEOUT = 60_000 + TRIES * 60_000 + (FULL ? TRIAL_MS : 0)
   let first: Witness
@@ -46,7 +46,7 @@ describe.each(newestOrAll)('while it records, JDK $version', (jdk) => {
     return again
   }
 
-  it('its main thread hangs: a target that asks waits for two seconds, and not for each answer', {
+  it('a client with a blocked main thread delays class loading by two seconds in total', {
     timeout: TIMEOUT,
   }, async () => {
     await clientTrials(
@@ -85,7 +85,7 @@ describe.each(newestOrAll)('while it records, JDK $version', (jdk) => {
     return { ...(await aftermath(witness, performance.now())), all, allAsleep }
   }
 
-  it('stopped before it records: a class is loaded all the same, and the client says why it ends', {
+  it('a client stopped before recording does not prevent class loading, and reports why it ends', {
     timeout: TIMEOUT,
   }, async () => {
     const fault = 'client: SIGSTOP while it instruments, and a class is loaded'
@@ -120,7 +120,7 @@ describe.each(newestOrAll)('while it records, JDK $version', (jdk) => {
     return { harm, wrong, ms, asleep }
   }
 
-  it('its recording thread throws: what was recorded is kept, and the error told', {
+  it('a client whose recording thread throws keeps the recorded data and reports the error', {
     timeout: TIMEOUT,
   }, async () => {
     await clientTrials(

@@ -78,7 +78,7 @@ beforeAll(() => {
   obstacle = whyNoContainers()
 })
 
-it('the trials of an engine have one: apt-get install podman runc', () => {
+it('the machine can create containers with an engine: apt-get install podman runc', () => {
   expect(process.geteuid?.()).toBe(0)
   expect(obstacle).toBe('')
 })
@@ -202,7 +202,7 @@ describe('containers of an engine', () => {
         )
       })
 
-    describe('are entered from outside by their name, with', () => {
+    describe('are attached to from outside by name, with', () => {
       for (const [name, options] of ENTERED)
         trial(
           name,
@@ -227,7 +227,7 @@ describe('containers of an engine', () => {
         )
     })
 
-    describe('are entered', () => {
+    describe('are attached to', () => {
       const out = '/tmp/p.jfluid'
       const entered = ({ code, said }: Client) =>
         code === 0 && said.includes('nothing of jfluid remains') ? [] : [`${code}: ${said}`]
@@ -283,7 +283,7 @@ describe('containers of an engine', () => {
         },
         'none',
       )
-      it('by a name that nobody has', async () => {
+      it('a container name that does not exist is refused', async () => {
         const { code, said } = await outside('doctor', 'podman:jfluid-trial-none')
         expect(code, said).toBe(STATUS.noSuchProcess)
         expect(said).toMatch(/podman says: .*no such container/i)
@@ -291,7 +291,7 @@ describe('containers of an engine', () => {
     })
 
     // Nothing may be sent: the JVM looks for a request in its own /tmp, finds none, and prints all its threads.
-    it('a JVM outside of them is entered from one that may look, and else left alone', async () => {
+    it('a JVM outside the container is profiled only from a container that can see it', async () => {
       await trials('engine: a JVM outside, a client inside', jdk, times(2), async () => {
         const outer = startJava(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
         await outer.line(/^ready/)

@@ -81,7 +81,7 @@ const ENTERED: readonly (readonly [name: string, surroundings: Surroundings, cli
     ['the files of a root that may not look', { namespaces: ['--net'] }, MAY_NOT_LOOK],
   ]
 
-it('the trials of containers can make some', () => {
+it('the machine can create containers for these tests', () => {
   expect(process.geteuid?.()).toBe(0)
   expect(cannotContain(...ALL)).toBe('')
 })

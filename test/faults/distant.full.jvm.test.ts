@@ -29,15 +29,15 @@ const LINKS: readonly (LinkOptions & { readonly name: string })[] = [
   { name: '40 ms each way, 1 % lost', delayMs: 40, loss: 0.01 },
 ]
 
-it('the trials of distant JVMs can make a network', () => {
+it('the machine can create a network for the tests of remote JVMs', () => {
   expect(process.geteuid?.()).toBe(0)
   expect(existsSync('/dev/net/tun')).toBe(true)
   expect(spawnSync('ip', ['netns', 'list']).status).toBe(0)
 })
 
-describe('a JVM beyond', { timeout: TRIAL_MS }, () => {
+describe('a JVM over a slow network', { timeout: TRIAL_MS }, () => {
   forEachJdk((jdk) => {
-    it.each(LINKS)('$name', async ({ name, ...options }) => {
+    it.each(LINKS)('a view and its profile are exact: $name', async ({ name, ...options }) => {
       const classes = await compileFixture(jdk, 'Broad')
       await trials(`another machine, all of ${CONTEXTS} contexts change: ${name}`, jdk, times(2), (chance) =>
         seen(jdk, classes, options, chance),

@@ -7,8 +7,10 @@ import { heldFor, LOCKS, unattachable } from './everything-locks-held.ts'
 import { times, trials } from './trials.ts'
 
 forNewestJdk((jdk) => {
-  describe('a thread holds for ever', () => {
-    it('all of it at once: attach, calls and detach go on', { timeout: 600_000 }, async () => {
+  describe('locks that a thread never releases', () => {
+    it('attach, calls and detach do not block while a thread holds all locks', {
+      timeout: 600_000,
+    }, async () => {
       await trials('held for ever: all of these at once', jdk, times(1, 10), () =>
         heldFor(
           jdk,

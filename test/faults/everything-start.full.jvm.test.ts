@@ -53,7 +53,7 @@ async function once(jdk: Jdk, flags: readonly string[]): Promise<Outcome | null>
 
 forNewestJdk((jdk) => {
   it.each(MODES.map((flags) => [flags.join(' '), flags] as const))(
-    'from the start, with %s: what it prints is the same, and it ends as it would',
+    'with all methods instrumented from startup by %s, output and exit status are unchanged',
     { timeout: 3_600_000 },
     async (name, flags) => {
       await trials(`\`run --jdk ${name}\`, root \`main\``, jdk, times(1, 3), () => fromTheStart(jdk, flags))

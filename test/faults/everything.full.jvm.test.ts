@@ -14,7 +14,7 @@ import { times, trials } from './trials.ts'
 const OURS = /^L(java\/lang\/JFluid1|jfluid\/)/
 
 forEachJdk((jdk) => {
-  it('attached to, all modes one after the other: the same each time, and all code is its own afterwards', {
+  it('with all methods instrumented by an attach, output is unchanged in all modes, and all code is restored', {
     timeout: 3_600_000,
   }, async () => {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', await compileEverything(jdk), 'every.Main'])
@@ -51,7 +51,7 @@ forEachJdk((jdk) => {
   })
 
   it.each(['here', 'other', 'halt', 'hook', 'cleaner', 'finaliser', 'uncaught'])(
-    'it leaves from inside the root (%s): its hooks run, and it ends as it would',
+    'exit from inside the root (%s) runs the shutdown hooks and keeps the exit status',
     { timeout: 3_600_000 },
     async (how) => {
       const classes = await compileEverything(jdk)

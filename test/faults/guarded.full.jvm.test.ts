@@ -44,62 +44,66 @@ const SUM = (CALLS * (CALLS + 1)) / 2
 
 describe('a security manager', () => {
   forJdks({ before: 24, reason: 'security managers need JDK 23 or older' }, (jdk) => {
-    it.each(WAYS)('%s', { timeout: 3_600_000 }, async (way, options) => {
-      const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
-      const java = startJava(jdk, [
-        ...options,
-        '-cp',
-        classes,
-        'fix.Guarded',
-        options[0]!.split('=')[1] ?? '',
-      ])
-      await java.line(/^ready$/)
-      const look = async () => ({
-        threads: await threadNames(java.pid),
-        descriptors: descriptors(java.pid),
-        mapped: mappedFiles(java.pid),
-      })
-      let worked = 0
-      let before: Awaited<ReturnType<typeof look>> | null = null
-      await trials(`a security manager, ${way}`, jdk, times(30), async (chance, n) => {
-        // It goes farthest, and comes first: what the JDK itself keeps open from then on is there for the others.
-        const record = ['record', '--root', 'fix.Guarded.work', '--duration', '1s', '--out', '/dev/null']
-        const command = chance.of([record, ['doctor', '--root', 'fix.Guarded.work'], ['detach']])
-        const [name, ...args] = n === 0 ? record : command
-        const working = chance.next() < 0.5
-        if (working) java.send(`work ${CALLS}`)
-        const { code, stdout, stderr } = await jfluid(name!, String(java.pid), ...args)
-        if (!working) java.send(`work ${CALLS}`)
-        const told = await java.line(/^worked/, ++worked)
-        const harm = told === `worked ${SUM}` ? [] : [`it said ${told}`]
-        const wrong: string[] = []
-        // A JVM that is given a security manager says by itself that there will be none.
-        const said = java.stderr().replaceAll(/^WARNING: .*\n/gm, '')
-        if (said !== '') harm.push(`it said: ${said}`)
-        if (name !== 'detach' && (code !== 69 || !/has a security manager/.test(stdout + stderr)))
-          wrong.push(`${name} ended with ${code}: ${stdout}${stderr}`)
-        const now = await look()
-        // The JVM has its attach socket since the first time, and the JDK a socket of its own.
-        const isFirst = before === null
-        before ??= now
-        const settled = before
-        const found = (there: typeof now): string[] => [
-          ...added(settled.threads, there.threads),
-          ...added(settled.descriptors, there.descriptors),
-          ...added(settled.mapped, there.mapped),
-          ...[...there.threads, ...there.mapped].filter((it) => isFirst && /jfluid/.test(it)),
-          ...filesOf(java.pid).filter((it) => !it.includes('.java_pid')),
-        ]
-        // The connection of this look is closed a moment after its answer.
-        const latest = performance.now() + CLOSED_MS
-        let left = found(now)
-        while (left.length > 0 && performance.now() < latest) {
-          await sleep(50)
-          left = found({ ...now, descriptors: descriptors(java.pid) })
-        }
-        return { harm, wrong, profile: 'none', left }
-      })
-      await java.kill()
-    })
+    it.each(WAYS)(
+      'the attach is refused and the program continues: %s',
+      { timeout: 3_600_000 },
+      async (way, options) => {
+        const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
+        const java = startJava(jdk, [
+          ...options,
+          '-cp',
+          classes,
+          'fix.Guarded',
+          options[0]!.split('=')[1] ?? '',
+        ])
+        await java.line(/^ready$/)
+        const look = async () => ({
+          threads: await threadNames(java.pid),
+          descriptors: descriptors(java.pid),
+          mapped: mappedFiles(java.pid),
+        })
+        let worked = 0
+        let before: Awaited<ReturnType<typeof look>> | null = null
+        await trials(`a security manager, ${way}`, jdk, times(30), async (chance, n) => {
+          // It goes farthest, and comes first: what the JDK itself keeps open from then on is there for the others.
+          const record = ['record', '--root', 'fix.Guarded.work', '--duration', '1s', '--out', '/dev/null']
+          const command = chance.of([record, ['doctor', '--root', 'fix.Guarded.work'], ['detach']])
+          const [name, ...args] = n === 0 ? record : command
+          const working = chance.next() < 0.5
+          if (working) java.send(`work ${CALLS}`)
+          const { code, stdout, stderr } = await jfluid(name!, String(java.pid), ...args)
+          if (!working) java.send(`work ${CALLS}`)
+          const told = await java.line(/^worked/, ++worked)
+          const harm = told === `worked ${SUM}` ? [] : [`it said ${told}`]
+          const wrong: string[] = []
+          // A JVM that is given a security manager says by itself that there will be none.
+          const said = java.stderr().replaceAll(/^WARNING: .*\n/gm, '')
+          if (said !== '') harm.push(`it said: ${said}`)
+          if (name !== 'detach' && (code !== 69 || !/has a security manager/.test(stdout + stderr)))
+            wrong.push(`${name} ended with ${code}: ${stdout}${stderr}`)
+          const now = await look()
+          // The JVM has its attach socket since the first time, and the JDK a socket of its own.
+          const isFirst = before === null
+          before ??= now
+          const settled = before
+          const found = (there: typeof now): string[] => [
+            ...added(settled.threads, there.threads),
+            ...added(settled.descriptors, there.descriptors),
+            ...added(settled.mapped, there.mapped),
+            ...[...there.threads, ...there.mapped].filter((it) => isFirst && /jfluid/.test(it)),
+            ...filesOf(java.pid).filter((it) => !it.includes('.java_pid')),
+          ]
+          // The connection of this look is closed a moment after its answer.
+          const latest = performance.now() + CLOSED_MS
+          let left = found(now)
+          while (left.length > 0 && performance.now() < latest) {
+            await sleep(50)
+            left = found({ ...now, descriptors: descriptors(java.pid) })
+          }
+          return { harm, wrong, profile: 'none', left }
+        })
+        await java.kill()
+      },
+    )
   })
 })

@@ -134,13 +134,15 @@ async function trial(jdk: Jdk, chance: Chance): Promise<Outcome> {
 describe('another user of the machine', () => {
   // In `npm run test:live` another user tries the directory and the socket of a session: live/owner-only.jvm.test.ts.
   forEachJdk((jdk) => {
-    it('plants files, links and sockets', { timeout: 3_600_000 }, async () => {
+    it('files, links and sockets of another user are neither followed nor changed', {
+      timeout: 3_600_000,
+    }, async () => {
       await trials('another user plants files, links, sockets', jdk, times(30), (chance) =>
         trial(jdk, chance),
       )
     })
 
-    it('neither attaches nor reads', { timeout: 120_000 }, async () => {
+    it('another user can neither attach nor read the profile', { timeout: 120_000 }, async () => {
       const java = await ticker(jdk)
       const { code, said } = await record(java.pid, OTHER)
       expect([code, said]).toEqual([

@@ -204,7 +204,7 @@ const FAULTS: readonly [
 ]
 
 forNewestJdk((jdk: Jdk) => {
-  it('who speaks at the socket of a session does no harm', {
+  it('invalid data at the socket of a session does not harm the target', {
     timeout: FULL ? 3_600_000 : 120_000,
   }, async () => {
     const witness = await Witness.start(jdk)

@@ -36,7 +36,7 @@ describe('counters beyond 2^32', () => {
     return builder
   }
 
-  it('go on one by one, and the compensation of their calls is exact', () => {
+  it('counters beyond 2^32 increase by one, and the compensation of their calls is exact', () => {
     const builder = preloaded()
     play(builder, 'main> 200  work> 210 work< 215  work> 220 work< 225  main< 300')
     const tree = treeOf(builder, { innerTicks: 3, outerTicks: 2 })
@@ -48,7 +48,7 @@ describe('counters beyond 2^32', () => {
     expect(selfNs![0]).toBe(160 - 3 * 2 - 2 * (TWO_32 + 1))
   })
 
-  it('of durations are whole, and so are those of weeks', () => {
+  it('histograms of durations beyond 2^53 ns keep exact counts', () => {
     const histogram = new Histogram()
     for (const value of [2 ** 53 + 2, 2 ** 57, 5]) histogram.record(value)
     expect([...histogram.buckets().count]).toEqual([1, 1, 1])
@@ -65,7 +65,7 @@ describe('a profile of many calls', () => {
     threads: [{ id: 21, name: 'worker-1', tree: merged }],
   })
 
-  it('is the same when it has been written and read', async () => {
+  it('a profile of many calls is equal after it is written and read', async () => {
     const file = join(temporaryDirectory(), 'p.jfluid')
     await writeProfile(profile, file)
     const read = await readProfile(file)
@@ -80,20 +80,20 @@ describe('a profile of many calls', () => {
     ['collapsed', [NS]],
     ['speedscope', [NS / 1e6]],
     ['firefox', [NS / 1e6]],
-  ])('exported to %s has all its digits', async (format, numbers) => {
+  ])('a profile of many calls exported to %s has all digits', async (format, numbers) => {
     const text = await exported(profile, format)
     // Some have the times in the unit of their readers.
     for (const number of numbers)
       expect([text.includes(String(number)), text.includes(String(number * 1e6))]).toContain(true)
   })
 
-  it('exported to pprof has them, too', async () => {
+  it('a profile of many calls exported to pprof has all digits', async () => {
     const message = Pprof.decode(gunzipSync(await exportedBytes(profile, 'pprof')))
     const values = message.sample.flatMap((it) => it.value.map(Number))
     expect(values).toEqual(expect.arrayContaining([CALLS, NS]))
   })
 
-  it('does not fit what VisualVM reads, which is said', async () => {
+  it('a profile with too many calls for the NPS format of VisualVM is refused with a message', async () => {
     await expect(exported(profile, 'nps')).rejects.toThrow(
       'format nps cannot hold 12.9G calls of one context',
     )
@@ -125,7 +125,7 @@ describe('a recursion of very many levels', () => {
     tree.metrics.calls![LEVELS],
   ]
 
-  it('returns level by level', { timeout: 120_000 }, () => {
+  it('a recursion of a million levels returns level by level', { timeout: 120_000 }, () => {
     const builder = down()
     feed(builder, (level) => exitWord(idOf('deep'), LEVELS + level))
     exit(builder, idOf('top'), 2 * LEVELS + 1)
@@ -134,7 +134,7 @@ describe('a recursion of very many levels', () => {
     expect(builder.healed).toBe(0)
   })
 
-  it('is over at once where its first caller has a handler, or where that returns', {
+  it('a recursion of a million levels is closed in one step by a handler or a return of its caller', {
     timeout: 120_000,
   }, () => {
     const caught = down()

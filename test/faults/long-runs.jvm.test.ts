@@ -192,7 +192,7 @@ forNewestJdk((jdk) => {
     return { harm: [], profile: 'kept', left, ...more }
   }
 
-  it(`${CLASSES * METHODS} methods are counted one by one`, { timeout: 900_000 }, async () => {
+  it(`${CLASSES * METHODS} methods are counted exactly`, { timeout: 900_000 }, async () => {
     await trials(`${(CLASSES * METHODS).toLocaleString('en')} methods`, jdk, times(1, 3), async () => {
       const java = await start()
       await run(java, 'methods') // or they would be loaded in the root, a thousand methods at once
@@ -213,7 +213,7 @@ forNewestJdk((jdk) => {
   })
 
   const DEEP = FULL ? 100_000 : 20_000
-  it(`a recursion ${DEEP} deep, that returns and that throws`, { timeout: 900_000 }, async () => {
+  it(`a recursion ${DEEP} deep that returns or throws is counted exactly`, { timeout: 900_000 }, async () => {
     await trials(`a recursion ${DEEP.toLocaleString('en')} deep`, jdk, times(1, 5), async () => {
       const java = await start()
       const recording = startRecording(java.pid, '--root', 'fix.Long.deep', '--scheme', 'a')
@@ -243,7 +243,7 @@ forNewestJdk((jdk) => {
   })
 
   const THREADS = FULL ? 10_000 : 1000
-  it(`${THREADS} threads come and go`, { timeout: 900_000 }, async () => {
+  it(`the calls of ${THREADS} short-lived threads are counted exactly`, { timeout: 900_000 }, async () => {
     await trials(`${THREADS.toLocaleString('en')} threads come and go`, jdk, times(1, 3), async () => {
       const java = await start()
       const recording = startRecording(java.pid, '--root', 'fix.Long.visit', '--scheme', 'a')
@@ -274,7 +274,7 @@ forNewestJdk((jdk) => {
   // 40 bits of ticks in an event are 7 minutes of a 2.5 GHz clock; 2^53 are 41 days.
   it.each(
     FULL ? [2 ** 39, 2 ** 40, 3 * 2 ** 40 + 5, 2 ** 46, 2 ** 53 + 2 ** 20, 2 ** 57] : [3 * 2 ** 40 + 5],
-  )('a thread is silent for %d ticks', { timeout: 300_000 }, async (ticks) => {
+  )('a thread without events for %d ticks is timed correctly', { timeout: 300_000 }, async (ticks) => {
     await trials(
       `a thread that is silent for 2^${Math.log2(ticks).toFixed(1)} ticks`,
       jdk,

@@ -45,7 +45,9 @@ describe.each(jdks)('JDK $version', (jdk) => {
   const tries = times(40)
   const timeout = 60_000 + tries * 30_000 + TRIAL_MS
 
-  it('a client that comes while another leaves', { timeout }, async () => {
+  it('a client that attaches while another detaches is accepted or refused with a message', {
+    timeout,
+  }, async () => {
     let refused = 0
     await clientTrials('a client attaches while another detaches', jdk, tries, async (witness, chance) => {
       await witness.state()
@@ -85,7 +87,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     }
   }
 
-  it('jfluid detach while a client comes', { timeout }, async () => {
+  it('jfluid detach during an attach leaves the target unchanged', { timeout }, async () => {
     const seen = new Seen()
     await clientTrials(
       '`jfluid detach --force` while a client attaches',
@@ -110,7 +112,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   // A process of its own takes longer to start than a client takes to attach.
-  it('a session is ended in the moment in which its client attaches', { timeout }, async () => {
+  it('a session that is ended during its attach leaves the target unchanged', { timeout }, async () => {
     const seen = new Seen()
     await clientTrials(
       'a session is ended in the moment of attaching',

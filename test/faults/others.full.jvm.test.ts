@@ -45,7 +45,7 @@ forEachJdk((jdk) => {
   }
 
   it.each([true, false])(
-    'another agent that retransforms all the time, before us %s',
+    'the target is restored while another agent retransforms continuously, before jfluid: %s',
     { timeout: 1_800_000 },
     async (first) => {
       const order = first ? 'before us' : 'after us'

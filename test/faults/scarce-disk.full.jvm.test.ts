@@ -77,11 +77,11 @@ const inside = async (pid: number, line: string): Promise<void> => {
   await promisify(execFile)('nsenter', ['-t', String(pid), '-m', 'sh', '-c', line])
 }
 
-it('the trials of disks have their mount namespaces', () => expect(IS_ROOT).toBe(true))
+it('the machine supports mount namespaces for these tests', () => expect(IS_ROOT).toBe(true))
 
 forEachJdk((jdk: Jdk) => {
   it.each(DISKS)(
-    '$name: refused in words or profiled, and nothing stays',
+    '$name: the attach is refused or works, and nothing is left behind',
     { timeout: 900_000 },
     async (disk) => {
       for (const when of ['fresh', 'again'] as const) {

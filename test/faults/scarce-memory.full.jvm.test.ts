@@ -15,7 +15,7 @@ forEachJdk((jdk) => {
     ['', []],
     [' under adaptive', ['--scheme', 'adaptive']], // it is full at the end, when classes get their code back
   ])(
-    'metaspace that fills up while it is profiled%s ends the session at most',
+    'metaspace that fills up during a recording%s ends at most the session',
     {
       timeout: 900_000,
     },
@@ -45,7 +45,7 @@ forEachJdk((jdk) => {
     },
   )
 
-  it('a heap that is full at the attach, or at the detach, costs the target nothing', {
+  it('a full heap at attach or detach does not harm the target', {
     timeout: 900_000,
   }, async () => {
     for (const when of ['attach', 'detach'] as const) {

@@ -10,7 +10,9 @@ import { keptIn, Lean, leftIn, METASPACE, nextAttach, ROOTS } from './scarce-mem
 import { times, trials } from './trials.ts'
 
 forOldestJdk((jdk) => {
-  it('with little metaspace it is refused before it loads a class', { timeout: 600_000 }, async () => {
+  it('an attach with little metaspace is refused before a class is loaded', {
+    timeout: 600_000,
+  }, async () => {
     await trials(
       'metaspace nearly full at attach, -XX:+ExitOnOutOfMemoryError',
       jdk,
@@ -34,7 +36,7 @@ forOldestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('errors for want of heap inside the root are its own', { timeout: 600_000 }, async () => {
+  it('only the program causes OutOfMemoryErrors inside the root', { timeout: 600_000 }, async () => {
     await trials('OutOfMemoryError inside the root, again and again', jdk, times(1, 10), async (chance) => {
       const lean = await Lean.start(
         jdk,

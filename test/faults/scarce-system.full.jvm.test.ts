@@ -18,7 +18,7 @@ import { times, trials } from './trials.ts'
 
 forEachJdk((jdk) => {
   it.each([THREADS, DESCRIPTORS])(
-    'it may run out of $what at any moment of an attach',
+    'a target that runs out of $what during an attach is not harmed',
     { timeout: 1_200_000 },
     async (scarce) => {
       let refused = 0
@@ -59,7 +59,7 @@ forEachJdk((jdk) => {
   )
 
   it.each([THREADS, DESCRIPTORS])(
-    'without $what while it is profiled: nothing is missed, and we leave',
+    'a target without $what during a recording loses no event, and the agent detaches',
     { timeout: 1_200_000 },
     async (scarce) => {
       await trials(`no ${scarce.what} while profiled and at detach`, jdk, times(20), async (chance) => {
@@ -91,7 +91,7 @@ forEachJdk((jdk) => {
     },
   )
 
-  it('an agent that gets no thread leaves nothing, and the next attach works', {
+  it('an agent that cannot create a thread leaves nothing behind, and the next attach works', {
     timeout: 120_000,
   }, async () => {
     const witness = await start(jdk, THREADS)

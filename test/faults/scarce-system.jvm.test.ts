@@ -18,7 +18,7 @@ forOldestJdk((jdk) => {
   const each = FULL ? [THREADS, DESCRIPTORS] : IS_ROOT && jdk.version < 25 ? [THREADS] : [DESCRIPTORS]
 
   it.each(each)(
-    'without $what nothing is sent to it, and it goes on',
+    'a target without $what is not attached to and continues',
     { timeout: 600_000 },
     async (scarce) => {
       await trials(`no ${scarce.what} at attach`, jdk, times(1, 20), async (chance) => {

@@ -145,7 +145,9 @@ const told = (name: string, it: Footprint): string =>
 
 forEachJdk((jdk) => {
   describe(`${CYCLES} sessions on one JVM`, () => {
-    it('leave lambda classes of what was redefined, and nothing else', { timeout: 7_200_000 }, async () => {
+    it('many sessions leave only lambda classes of redefined methods behind', {
+      timeout: 7_200_000,
+    }, async () => {
       const [witness, control, other] = [await start(jdk), await start(jdk), await start(jdk)]
       const throughput = await Throughput.before(witness, control, other)
       for (const it of [control, other]) it.java.child.kill('SIGSTOP') // they would take the processors from the sessions
@@ -227,8 +229,8 @@ forEachJdk((jdk) => {
     })
   })
 
-  describe(`a recording of ${MINUTES} minutes of a shop that serves`, () => {
-    it('takes no more at its end than at its beginning', {
+  describe(`a recording of ${MINUTES} minutes of a busy shop service`, () => {
+    it('a long recording uses the same memory at its end as at its start', {
       timeout: MINUTES * 60_000 + 600_000,
     }, async () => {
       const row = {

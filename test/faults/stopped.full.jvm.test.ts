@@ -62,7 +62,9 @@ forNewestJdk((jdk) => {
   }
 
   // What is said, and when it is given up: stopped-target.test.ts.
-  it('a target that is stopped for a while, and goes on', { timeout: 1_800_000 + TRIAL_MS }, async () => {
+  it('a target that is stopped for a while continues unharmed', {
+    timeout: 1_800_000 + TRIAL_MS,
+  }, async () => {
     const witness = await Witness.start(jdk)
     await witness.settle()
     await trials('SIGSTOP of the target, 1.5 s', jdk, times(24), (chance, n) =>
@@ -90,7 +92,7 @@ forNewestJdk((jdk) => {
     }
   }
 
-  it('a target that is stopped for good, until the client has gone', {
+  it('a client gives up if its target stays stopped', {
     timeout: 1_800_000 + TRIAL_MS,
   }, async () => {
     const witness = await Witness.start(jdk)

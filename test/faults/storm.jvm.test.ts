@@ -259,7 +259,9 @@ forNewestJdk((jdk) => {
     (FULL ? [CALM, HANGS, STOPS] : [HANGS]).map((weather) => ({ scheme, weather, what: weather.what })),
   )
   for (const { scheme, weather, what } of trialsOf) {
-    it(`${2 * weather.pairs} classes, scheme ${scheme}: ${what}`, { timeout: 3_600_000 }, async () => {
+    it(`${2 * weather.pairs} classes are loaded and profiled, scheme ${scheme}: ${what}`, {
+      timeout: 3_600_000,
+    }, async () => {
       const { java, jvm } = await start()
       const alone = await storm(java, weather.pairs, weather.every, 1)
       expect(alone.harm).toEqual([])

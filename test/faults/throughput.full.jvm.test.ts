@@ -39,13 +39,13 @@ const percent = (part: number): string => `${(100 * part).toFixed(1)} %`
 
 forEachJdk((jdk) => {
   const tries = times(10)
-  describe('its throughput', () => {
+  describe('throughput of the target', () => {
     it.each<[string, (witness: Witness, chance: Chance) => Promise<void>]>([
       ['after a client that was killed', killed],
       // What the way of measuring finds where nothing is done.
       ['without any client', async () => {}],
     ])(
-      'is 97 % of what it was: %s',
+      'throughput returns to 97 % of its former value: %s',
       { timeout: 60_000 + tries * 180_000 + TRIAL_MS },
       async (what, fault) => {
         const [control, other] = [await start(jdk), await start(jdk)]
@@ -79,7 +79,7 @@ forEachJdk((jdk) => {
 describe.each(jdks)('JDK $version', (jdk) => {
   const tries = times(3)
   // HotSpot compiles no method that runs in its old version: a loop that was running goes on in the interpreter until it ends.
-  it('a loop that ran when its class was changed, and never ends, costs what the interpreter costs: the goal is not reached', {
+  it('a loop that started before a redefinition and never ends stays in the interpreter', {
     timeout: 60_000 + tries * 180_000 + TRIAL_MS,
   }, async () => {
     const [control, other] = [await start(jdk, true), await start(jdk, true)]
@@ -101,7 +101,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     await other.end()
   })
 
-  it('what probes cost is seen by it', { timeout: 180_000 }, async () => {
+  it('the throughput measurement detects the cost of probes', { timeout: 180_000 }, async () => {
     const [target, control, other] = [await start(jdk), await start(jdk), await start(jdk)]
     const throughput = await Throughput.before(target, control, other)
     const client = startClient(target, { duration: '10m' })

@@ -62,7 +62,7 @@ const ROOT_CALLS = FULL ? 1_000_000 : 10_000
 const MOST_MIB = 512
 
 forEachJdk((jdk) => {
-  it('contexts without end are collapsed: memory is bounded, and calls of methods are whole', {
+  it('contexts above the limit are collapsed, memory is bounded, and calls per method are complete', {
     timeout: FULL ? 3_600_000 : 60_000,
   }, async () => {
     const classes = await compileJava(jdk, { 'fix/Maze': MAZE })

@@ -6,7 +6,7 @@ import { newest } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { Witness } from './witness.ts'
 
-it('a witness notices what is done to it, and what of ours is there', { timeout: 60_000 }, async () => {
+it('a witness process detects harm and remains of a session', { timeout: 60_000 }, async () => {
   const witness = await Witness.start(newest)
   await witness.settle()
   expect(await witness.left()).toEqual([])

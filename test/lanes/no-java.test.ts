@@ -12,7 +12,7 @@ const JAVA = '/usr/lib/jvm/java-17-openjdk-amd64/bin/java'
 const REFUSED = /in the unit lane: a test that starts a JVM or javac is named \*\.jvm\.test\.ts/
 
 describe('starting Java fails', () => {
-  it.each([JAVA, 'java', 'javac', '/opt/jdk/bin/jcmd'])('%s', (command) => {
+  it.each([JAVA, 'java', 'javac', '/opt/jdk/bin/jcmd'])('starting Java fails: %s', (command) => {
     expect(() => spawn(command, ['-version'])).toThrow(REFUSED)
     expect(() => spawnSync(command)).toThrow(REFUSED)
     expect(() => execFile(command, ['-version'], () => {})).toThrow(REFUSED)
@@ -22,10 +22,13 @@ describe('starting Java fails', () => {
     expect(() => spawn('env', ['A=b', command])).toThrow(REFUSED)
   })
 
-  it.each(['java -version', `cd /tmp && ${JAVA} Main`, '(javac A.java); true'])('in a shell: %s', (line) => {
-    expect(() => exec(line)).toThrow(REFUSED)
-    expect(() => execSync(line)).toThrow(REFUSED)
-  })
+  it.each(['java -version', `cd /tmp && ${JAVA} Main`, '(javac A.java); true'])(
+    'starting Java in a shell fails: %s',
+    (line) => {
+      expect(() => exec(line)).toThrow(REFUSED)
+      expect(() => execSync(line)).toThrow(REFUSED)
+    },
+  )
 
   it('a child process finds no Java on the PATH', () => {
     const { status, stdout } = spawnSync('sh', ['-c', 'command -v java || command -v javac'], {
@@ -39,7 +42,7 @@ it('a folder with java in its name is not a JDK', () => {
   expect(execSync('echo java.base javascript', { encoding: 'utf8' })).toBe('java.base javascript\n')
 })
 
-it('no JDK is searched for', async () => {
+it('the unit lane searches for no JDK', async () => {
   expect([process.env.JAVA_HOME, process.env.JDK_HOME]).toEqual([undefined, undefined])
   await expect(import('../support/jdks.ts')).rejects.toThrow('a test that needs one is named *.jvm.test.ts')
 })

@@ -42,7 +42,7 @@ it('each option has a help text, and a sentence about its values', () => {
   }
 })
 
-it('the parser has each attribute that the code reads', () => {
+it('the option parser fills each attribute that the code reads', () => {
   for (const row of OPTIONS) {
     const command = withOptions(new Command(), row.commands[0]!)
     const option = command.options.find(({ long }) => long === longOf(row))!
@@ -74,13 +74,13 @@ it('the inferred types match the declarations', () => {
 })
 
 describe('options in a request', () => {
-  it('a request has given options and defaults', () => {
+  it('a request contains the given options and the defaults', () => {
     expect(passedOf({ trace: 3, slow: 'p99', jdk: true, callSites: false })).toEqual({
       ...{ mode: 'exact', trace: 3, slow: 'p99' },
     })
   })
 
-  it('a request has implied options unless given', () => {
+  it('a request contains implied options unless they are given', () => {
     expect(passedOf({ mode: 'alloc', liveness: true })).toMatchObject({ sampleEvery: 100 })
     expect(passedOf({ mode: 'alloc', liveness: true, sampleEvery: 7 })).toMatchObject({ sampleEvery: 7 })
   })

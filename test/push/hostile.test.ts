@@ -94,7 +94,7 @@ describe('a store that refuses', () => {
     [404, 'PushRefused 69'],
     [413, 'PushRefused 69'],
     [422, 'PushRefused 69'],
-  ])('is quoted, in one line of what a terminal can take: %i', async (code, name) => {
+  ])('the refusal of a store is quoted in one line without control characters: %i', async (code, name) => {
     const store = await status(code, `outside of \x1b[31mthe\r\n window ${'x'.repeat(5000)}`)
     const message = await wrong(store.url)
     expect(message).toMatch(
@@ -113,7 +113,7 @@ describe('a store that refuses', () => {
     ['exceeds the samples count limit (actual: 17000, limit: 16000)', 422, '--max-contexts'],
     ['exceeds the size limit (actual: 9, limit: 8)', 400, '--max-contexts'],
     ['has 37 label names; limit 30', 422, 'fewer labels'],
-  ])('says why at the end of a long text: %s', async (why, code, advice) => {
+  ])('the reason at the end of a long refusal is quoted: %s', async (why, code, advice) => {
     const text = `${SERIES}: invalid_argument: profile with labels '${LABELS}' ${why}`
     const connect = await status(code, JSON.stringify({ code: 'unknown', message: text }))
     const { error } = await tried(connect.url)
@@ -143,7 +143,7 @@ describe('a store that refuses', () => {
     ['application/x-protobuf', Buffer.of(255, 255)],
     ['application/x-protobuf', Buffer.of(16, 3)],
     ['text/html', Buffer.from('<p>')],
-  ])('need not be understood: %s', async (type, body) => {
+  ])('a refusal that cannot be decoded is reported by its HTTP status: %s', async (type, body) => {
     const store = await startStore((response) => response.writeHead(400, { 'content-type': type }).end(body))
     expect(await wrong(store.url + OTLP)).toBe(
       `PushRefused 69: ${store.url}${OTLP} refused the profile: HTTP 400`,
@@ -151,7 +151,7 @@ describe('a store that refuses', () => {
   })
 
   it.each(['{"message":', '{"message":7}', '{}'])(
-    'is quoted as it is where that is no error of Connect: %s',
+    'a refusal that is not a Connect error is quoted unchanged: %s',
     async (text) => {
       const store = await status(400, text)
       expect(await wrong(store.url)).toBe(
@@ -202,7 +202,7 @@ describe('a store that is in trouble', () => {
     [504, '', 1],
     [500, OTLP, 1],
   ])(
-    'and not a third time, nor once more where it may have the profile: %i %s',
+    'a failing store is not retried if it may already have the profile, and never twice: %i %s',
     async (code, path, requests) => {
       const store = await status(code)
       expect(await wrong(store.url + path)).toBe(
@@ -348,7 +348,7 @@ describe('a silent store', () => {
   })
 })
 
-describe('servers that are no store', () => {
+describe('servers that are not a store', () => {
   it('a closed connection is reported', async () => {
     const url = await startTcp((socket) => socket.destroy())
     expect(await wrong(url)).toMatch(/^PushUnavailable 75: .*closed the connection without an answer$/)
@@ -393,7 +393,7 @@ describe('servers that are no store', () => {
     ['text/plain', 'OK', 'text/plain: OK'],
     ['application/json; charset=utf-8', '{"status":"UP"}', 'application/json: {"status":"UP"}'],
     ['', 'OK', 'something else: OK'],
-  ])('says 200 to whatever comes: %s', async (type, text, what) => {
+  ])('a server that answers 200 to every request is not a store: %s', async (type, text, what) => {
     const store = await startStore((response) => {
       response.writeHead(200, type === '' ? {} : { 'content-type': type }).end(text)
     })
@@ -438,7 +438,7 @@ describe('a redirect', () => {
     ['to where it is', '', 307, 4, /too many redirects/],
     ['to what is no address', 'http://', 307, 1, /HTTP 307 without the address of the redirect$/],
     ['to a file', 'file:///etc/passwd', 307, 1, /to which jfluid sends no profile$/],
-  ])('%s ends', async (_, location, code, requests, message) => {
+  ])('a redirect ends with an error: %s', async (_, location, code, requests, message) => {
     const store = await to(location, code)
     const { error } = await tried(store.url)
     expect(error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
@@ -478,7 +478,7 @@ describe('an answer by OTLP', () => {
     ['of no type', Uint8Array.of(0x0b)],
     ['other fields inside', partial(0x0a, 1, 1, 0x10, 1)],
     ['eleven digits', Uint8Array.of(...Array.from({ length: 11 }, () => 0xff))],
-  ])('that is none is not taken for one: %s', async (_, body) => {
+  ])('an invalid OTLP answer is reported: %s', async (_, body) => {
     expect((await answered(body)).error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
   })
 

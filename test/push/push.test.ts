@@ -209,7 +209,7 @@ describe('push by OTLP', () => {
         time: ['main 5', 'main:7;work 10', 'main:9;work 20'],
       },
     }),
-  )('says %s', async (_, profile, expected) => {
+  )('an OTLP push contains the expected stacks: %s', async (_, profile, expected) => {
     const { profiles } = await read(profile)
     expect(Object.fromEntries(profiles.map((it) => [it.type.split('/')[0], otlpLines(it)]))).toEqual(expected)
   })
@@ -250,7 +250,7 @@ describe('credentials come from the environment', () => {
     expect(await sent({ JFLUID_PUSH_TENANT: 'team-a' })).toEqual({ tenant: 'team-a' })
   })
 
-  it.each(['', 'a\nb', 'a\r\nX-Evil: 1', 'schlüssel'])('but not %j', (value) => {
+  it.each(['', 'a\nb', 'a\r\nX-Evil: 1', 'schlüssel'])('the credential %j is refused', (value) => {
     for (const variable of ['JFLUID_PUSH_TOKEN', 'JFLUID_PUSH_USER', 'JFLUID_PUSH_TENANT']) {
       expect(() => credentials({ [variable]: value })).toThrow(
         expect.objectContaining({
@@ -263,7 +263,7 @@ describe('credentials come from the environment', () => {
   })
 })
 
-describe('an address', () => {
+describe('a store address', () => {
   it.each([
     ['http://host:4040', 'pyroscope', 'http://host:4040/ingest'],
     ['https://host/', 'pyroscope', 'https://host/ingest'],
@@ -272,7 +272,7 @@ describe('an address', () => {
     ['otlp+http://host:4318', 'otlp', 'http://host:4318/v1development/profiles'],
     ['OTLP+https://host/base', 'otlp', 'https://host/base/v1development/profiles'],
     ['http://host/v1development/profiles', 'otlp', 'http://host/v1development/profiles'],
-  ])('%s means %s at %s', (text, protocol, href) => {
+  ])('the store address %s means %s at %s', (text, protocol, href) => {
     const store = parseStore(text)
     expect([store.protocol, store.url.href]).toEqual([protocol, href])
     expect(store.shown).not.toContain('?')
@@ -287,7 +287,7 @@ describe('an address', () => {
     'http://a b',
     'http://u:secret@host',
     'http://u:secret@a b',
-  ])('is not %j', (text) => {
+  ])('the store address %j is refused', (text) => {
     expect(() => parseStore(text)).toThrow(
       expect.objectContaining({
         name: 'BadPushUrl',
@@ -299,7 +299,7 @@ describe('an address', () => {
 })
 
 describe('invalid names and labels are refused', () => {
-  it.each(['', 'a b', 'a{}', 'ä', 'x'.repeat(201)])('the name of a service %j', (name) => {
+  it.each(['', 'a b', 'a{}', 'ä', 'x'.repeat(201)])('the service name %j is refused', (name) => {
     expect(() => parseLabels([`service_name=${name}`])).toThrow(
       expect.objectContaining({ name: 'BadLabel' }) as Error,
     )
@@ -321,7 +321,7 @@ describe('invalid names and labels are refused', () => {
       'a=b ',
       'a=b\n',
     ],
-  ])('--label %j', (label) => {
+  ])('--label %j is refused', (label) => {
     expect(() => parseLabels([label])).toThrow(expect.objectContaining({ name: 'BadLabel' }) as Error)
   })
 

@@ -91,7 +91,7 @@ async function callsOf(file: string): Promise<Costs> {
   )
 }
 
-describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope', () => {
+describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope server', () => {
   let store: Pyroscope
   beforeAll(async () => {
     store = await startPyroscope(PYROSCOPE!)
@@ -158,7 +158,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope'
       'fewer labels',
     ],
   ] as const)(
-    'says why it does not take a profile that %s, and we what to do',
+    'a profile that %s is refused with a reason and a hint',
     async (_, make, labels, why, advice) => {
       const error = await pushed(store.url, make(), 'refused', labels).catch((it: unknown) => it)
       expect(error).toMatchObject({ name: 'PushRefused', exitCode: 69 })

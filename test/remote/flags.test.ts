@@ -41,13 +41,13 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
   ['--follow-threads'],
 ]
 
-describe('what a command line takes', () => {
-  it('every option of a command line is tried', () => {
+describe('options accepted from a client', () => {
+  it('the test covers every option of a command line', () => {
     const options = withOptions(new Command(), 'session').options.filter(({ hidden }) => !hidden)
     expect(ENDS.map(([option]) => option).sort()).toEqual(options.map(({ long }) => long).sort())
   })
 
-  it.each(ENDS)('%s is sent unchanged', (option, ...values) => {
+  it.each(ENDS)('option %s is sent unchanged', (option, ...values) => {
     for (const words of values.length === 0 ? [[option]] : values.map((value) => [option, value])) {
       const flags = sent(...words)
       expect(flagsFromAfar(flags)).toEqual(flags)
@@ -71,11 +71,11 @@ it.each([
   ['root', [1]],
   ['include', Array(10_001).fill('a.**')],
   ['jdk', 1],
-])('%s %j is none', (name, value) => {
+])('option %s with value %j is refused', (name, value) => {
   expect(() => flagsFromAfar({ ...sent(), [name]: value })).toThrow(Malformed)
 })
 
-it('other options are ignored, and required ones are requested', () => {
+it('unknown options are ignored, and a missing required option is refused', () => {
   expect(flagsFromAfar({ ...sent(), duration: '5s', place: { x: 1 } })).toEqual(sent())
   expect(() => flagsFromAfar({ root: ['a.B.c'] })).toThrow(Malformed)
 })

@@ -12,7 +12,7 @@ vi.mock('../../src/attach/jvms.ts', () => ({
 }))
 
 it.each([null, {}, { flags: null }, { flags: { root: ['a.B.c'] } }])(
-  'one that was to start with %j, and did not, can be closed',
+  'a hosted session that failed to start with %j can be closed',
   async (args) => {
     const session = new HostedSession()
     await expect(session.operations.start!(args)).rejects.toThrow()
@@ -23,7 +23,7 @@ it.each([null, {}, { flags: null }, { flags: { root: ['a.B.c'] } }])(
 it.each([
   ['', 'the address has no process id and no main class'],
   ['Shopp', "'Shopp' matches no JVM on that machine"],
-])('a client that asks for %j is told what JVMs are there', async (target, message) => {
+])('a client that asks for %j gets a list of the running JVMs', async (target, message) => {
   const asked = new HostedSession().operations.find!({ target })
   await expect(asked).rejects.toMatchObject({
     message,

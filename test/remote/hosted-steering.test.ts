@@ -44,7 +44,7 @@ const LARGE = profileOf(
   `main 2x 10ns ( ${Array.from({ length: 2000 }, (_, i) => `work${'-'.repeat(50)}${i} ${i + 1}x ${7 * i + 3}ns`).join(' ')} )`,
 )
 
-it('the client saves what a session would have lost, at the path named by the proxy', async () => {
+it('the client saves the recording of a failed change of roots at the path named by the proxy', async () => {
   expect(encodeProfile(LARGE).length).toBeGreaterThan(PIECE_BYTES)
   let isLost = true
   const session = await hosted({

@@ -55,7 +55,7 @@ function viewOf(snapshot: () => Snapshot): HostedView {
   return new HostedView({ generation: 0 }, source as unknown as LiveSource)
 }
 
-it(`pictures of ${THREADS} busy threads stay below the link's limit`, async () => {
+it(`snapshots of ${THREADS} busy threads stay below the rate limit of the link`, async () => {
   let call = 0
   const view = viewOf(() => snapshotOf(THREADS, ++call))
   const pace = new Pace()
@@ -68,7 +68,7 @@ it(`pictures of ${THREADS} busy threads stay below the link's limit`, async () =
   }
 })
 
-it('all threads arrive, ended ones are removed, and unchanged data is not sent again', async () => {
+it('all threads are transferred, ended ones are removed, and unchanged data is not sent again', async () => {
   const threadCount = 600 // more than fit into one picture
   let now = snapshotOf(threadCount, 1)
   const view = viewOf(() => now)
@@ -136,7 +136,7 @@ function steered(rows: () => ByHandRow[], isLeftOut: (id: number) => boolean) {
   return { there, facts, answers, session: () => RemoteSession.start(caller, 7, {} as never) }
 }
 
-it('an exclusion is sent once, its effect as it changes, and everything again with another root', async () => {
+it('an exclusion is sent once, and everything is sent again after a change of root', async () => {
   const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
   let rows: ByHandRow[] = []
   let leftOut = new Set<number>()
@@ -166,7 +166,7 @@ it('an exclusion is sent once, its effect as it changes, and everything again wi
   expect(source.steering!.textOf(2, 'method')).toBe(null)
 })
 
-it('the effect of steering is known with its answer, without a picture', async () => {
+it('the effect of an exclusion is in its answer, before the next snapshot', async () => {
   const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
   let rows: ByHandRow[] = []
   const { answers, session } = steered(
@@ -243,7 +243,7 @@ it('the earlier recording is transferred after a failed change of roots', async 
   expect(readdirSync(directory)).toHaveLength(1)
 })
 
-it('a profile with pieces of wrong length is refused', async () => {
+it('a transferred profile with chunks of wrong length is refused', async () => {
   for (const length of [0, 10, 65_537]) {
     const answers: Readonly<Record<string, unknown>> = {
       start: '{"pid":1,"timesRegions":false,"matches":[]}',
@@ -264,7 +264,7 @@ it('an answer that is not an object is refused', async () => {
 })
 
 it.each([2, '1', '/../../etc/x', null, 1.5])(
-  'a session of JVM %j is not that of the one that was asked for',
+  'a session with JVM id %j in place of the requested one is refused',
   async (pid) => {
     const answer = JSON.stringify({ pid, timesRegions: false, matches: [] })
     const caller = { where: 'test://there', ask: async () => answer } as unknown as Caller
@@ -272,7 +272,7 @@ it.each([2, '1', '/../../etc/x', null, 1.5])(
   },
 )
 
-it.each(['1', 0, -1, 1.5, Number.NaN, 2 ** 60])('a process id %j is that of no proxy', async (pid) => {
+it.each(['1', 0, -1, 1.5, Number.NaN, 2 ** 60])('a proxy process id %j is refused', async (pid) => {
   const caller = { where: 'test://there', ask: async () => pid } as unknown as Caller
   await expect(RemoteSession.find(caller, 'Shop')).rejects.toBeInstanceOf(NotAProxy)
 })

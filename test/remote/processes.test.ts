@@ -77,7 +77,7 @@ it("a session's process ends on request while its client is connected, and leave
 })
 
 itOnlyIf(process.getuid?.() === 0, 'only root can give a file to another user')(
-  "a file of somebody else's has no key for us",
+  'a key file of another user is refused',
   () => {
     const directory = temporaryDirectory('jfluid-key-')
     const file = join(directory, 'key')

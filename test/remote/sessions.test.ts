@@ -212,13 +212,13 @@ describe('a request', () => {
 })
 
 describe('a session', () => {
-  it('a session is given up if every connection closes before any data', async () => {
+  it('a session is abandoned if every connection closes before any data arrive', async () => {
     const way = await saying(encodeFrame(['hello', PROTOCOL, '1.2.3']))
     const caller = await Caller.connect(way, '1.2.3', 300)
     await expect(caller.ask('status')).rejects.toBeInstanceOf(ProxyLost)
   })
 
-  it('a session is given up at once if another proxy with another key answers', async () => {
+  it('a session is abandoned at once if a proxy with another key answers', async () => {
     const there = await proxy({ ended: () => new Promise(() => {}) })
     const caller = await called(there)
     const ended = caller.ask('ended')
@@ -227,13 +227,13 @@ describe('a session', () => {
     await expect(ended).rejects.toBeInstanceOf(WrongProxyKey)
   })
 
-  it('is closed when its client leaves', async () => {
+  it('a session is closed when its client leaves', async () => {
     const there = await proxy({})
     await (await called(there)).leave()
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('a session is closed when its client has been away too long, which the client is told', async () => {
+  it('a session is closed after its client was away too long, and the client is notified', async () => {
     const there = await proxy({ ended: () => new Promise(() => {}) }, { graceMs: 50 })
     const caller = await called(there)
     const ended = caller.ask('ended')

@@ -54,7 +54,7 @@ it('many connections from one address do not displace other addresses, and the t
   }
 })
 
-it('of one address connections silent for a second are closed first, oldest first', () => {
+it('connections from one address that are silent for a second are closed first, oldest first', () => {
   let now = 0
   const strangers = new Strangers(
     () => 0,

@@ -16,17 +16,17 @@ import { temporaryDirectory } from '../support/java-process.ts'
 
 const at = (text: string): RemoteAddress => remoteAddress(text)!
 
-describe('an address', () => {
+describe('a proxy address', () => {
   it.each([
     ['ssh://shop7/4711', 'ssh', null, 'shop7', null, '4711', 'ssh://shop7'],
     ['ssh://me@shop7:2222/shop.Main', 'ssh', 'me', 'shop7', 2222, 'shop.Main', 'ssh://me@shop7:2222'],
     ['tcp://[::1]:7071/4711', 'tcp', null, '::1', 7071, '4711', 'tcp://[::1]:7071'],
     ['ssh://shop7', 'ssh', null, 'shop7', null, '', 'ssh://shop7'],
-  ])('%s', (text, by, user, host, port, target, where) => {
+  ])('the address %s is parsed', (text, by, user, host, port, target, where) => {
     expect(remoteAddress(text)).toEqual({ by, user, host, port, target, where })
   })
 
-  it('an address needs a scheme; a process id or main class is none', () => {
+  it('an address without a scheme is a process id or main class, not a remote address', () => {
     expect([remoteAddress('4711'), remoteAddress('shop.Main'), remoteAddress('https://x/1')]).toEqual([
       ...[null, null, null],
     ])
@@ -44,7 +44,7 @@ describe('an address', () => {
     ['tcp://me@host:1/1', /with tcp has no user/],
     ['ssh://::1/1', /no host/],
     ['ssh://[::1]x/1', /it has not the form ssh:/],
-  ])('%s is none', (text, said) => {
+  ])('the address %s is refused', (text, said) => {
     expect(() => remoteAddress(text)).toThrow(said)
   })
 
@@ -56,7 +56,7 @@ describe('an address', () => {
   })
 })
 
-describe('a key', () => {
+describe('a proxy key', () => {
   const directory = () => temporaryDirectory('jfluid-key-')
 
   it('a key file is created once and private', () => {

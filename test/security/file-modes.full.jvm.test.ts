@@ -90,7 +90,7 @@ forEachJdk((jdk) => {
   )
 
   it.each([0, 0o022])(
-    'that wakes an agent, and samples by the JVM, with umask %o',
+    'files of a woken agent and a sampled JVM are private with umask %o',
     { timeout: 120_000 },
     (umask) =>
       withUmask(umask, async () => {

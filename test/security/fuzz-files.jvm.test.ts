@@ -20,7 +20,7 @@ async function recording(): Promise<Buffer> {
   return readFileSync(file)
 }
 
-describe('damaged', { timeout: LONG_MS }, () => {
+describe('damaged JVM files', { timeout: LONG_MS }, () => {
   it('damaged class files are parsed or refused', async () => {
     await fuzzBytes(
       'class files',

@@ -68,7 +68,7 @@ function sealed(file: Buffer): Buffer {
   return file
 }
 
-describe('damaged', { timeout: LONG_MS }, () => {
+describe('damaged files and replies', { timeout: LONG_MS }, () => {
   it('damaged performance data is read or refused with BadPerfData', async () => {
     await fuzzBytes(
       'hsperfdata',

@@ -192,7 +192,7 @@ describe('data of a hostile agent', () => {
     ['a record', Buffer.from([0xd4, 0x72, 0x40, 0x91, 0xa1, 97, 1]), /type 0xd4/],
     ['nothing', Buffer.alloc(0), /length beyond/],
     ['a message and a byte', Buffer.from([0x90, 0]), /something behind/],
-  ])('is refused before it costs much: %s', (_, bytes, why) => {
+  ])('an oversized or malformed message is refused at low cost: %s', (_, bytes, why) => {
     const before = process.memoryUsage.rss()
     let refused: unknown
     try {

@@ -79,25 +79,28 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 describe('a session directory owned by the user of the target', () => {
-  it.each(['removed at once', 'after its buffer was made'])('%s, is not looked up again', (when) => {
-    const session = makeSessionDirectory(null)
-    session.giveTo(self)
-    const away = `${session.path}-away`
-    renameSync(session.path, away)
-    symlinkSync(precious, session.path)
-    try {
-      if (when !== 'removed at once') {
-        createRing(join(session.inside, 'ring'), { chunkBytes: 4096, chunkCount: 1, owner: self })
-        expect(readdirSync(away)).toEqual(['ring'])
+  it.each(['removed at once', 'after its buffer was made'])(
+    'a session directory is not looked up again by path: %s',
+    (when) => {
+      const session = makeSessionDirectory(null)
+      session.giveTo(self)
+      const away = `${session.path}-away`
+      renameSync(session.path, away)
+      symlinkSync(precious, session.path)
+      try {
+        if (when !== 'removed at once') {
+          createRing(join(session.inside, 'ring'), { chunkBytes: 4096, chunkCount: 1, owner: self })
+          expect(readdirSync(away)).toEqual(['ring'])
+        }
+        session.remove()
+        expect(describePrecious()).toBe(before)
+        expect(readdirSync(away)).toEqual([]) // and what was ours is gone
+      } finally {
+        rmSync(session.path, { force: true })
+        rmSync(away, { recursive: true, force: true })
       }
-      session.remove()
-      expect(describePrecious()).toBe(before)
-      expect(readdirSync(away)).toEqual([]) // and what was ours is gone
-    } finally {
-      rmSync(session.path, { force: true })
-      rmSync(away, { recursive: true, force: true })
-    }
-  })
+    },
+  )
 
   it('files of that user in the session directory are kept', () => {
     const session = makeSessionDirectory(null)
@@ -122,23 +125,28 @@ describe('a session directory owned by the user of the target', () => {
     expect(describePrecious()).toBe(before)
   })
 
-  itOnlyIf(IS_ROOT, ONLY_ROOT)('is given away with its files, and not with what links lead to', () => {
-    const session = makeSessionDirectory(null)
-    symlinkSync(join(precious, 'notes.txt'), join(session.path, 'link'))
-    writeFileSync(join(session.path, 'token'), '')
-    session.giveTo(NOBODY)
-    expect(describePrecious()).toBe(before)
-    expect(
-      [session.path, join(session.path, 'link'), join(session.path, 'token')].map((it) => lstatSync(it).uid),
-    ).toEqual([NOBODY.uid, NOBODY.uid, NOBODY.uid])
-    session.remove()
-    expect(existsSync(session.path)).toBe(false)
-  })
+  itOnlyIf(IS_ROOT, ONLY_ROOT)(
+    'ownership of a session directory changes with its files, but not that of link targets',
+    () => {
+      const session = makeSessionDirectory(null)
+      symlinkSync(join(precious, 'notes.txt'), join(session.path, 'link'))
+      writeFileSync(join(session.path, 'token'), '')
+      session.giveTo(NOBODY)
+      expect(describePrecious()).toBe(before)
+      expect(
+        [session.path, join(session.path, 'link'), join(session.path, 'token')].map(
+          (it) => lstatSync(it).uid,
+        ),
+      ).toEqual([NOBODY.uid, NOBODY.uid, NOBODY.uid])
+      session.remove()
+      expect(existsSync(session.path)).toBe(false)
+    },
+  )
 })
 
 // Where root was another user to make it, that user may have put names there from the beginning.
-describeOnlyIf(IS_ROOT, ONLY_ROOT)('what else has a name in a directory that is given away', () => {
-  it.each(['token', 'notes.txt'])('%s is not given away with it', (name) => {
+describeOnlyIf(IS_ROOT, ONLY_ROOT)('hard links in a session directory whose owner changes', () => {
+  it.each(['token', 'notes.txt'])('the owner of the hard link %s does not change', (name) => {
     const session = makeSessionDirectory(null)
     // Links are made within a file system.
     const elsewhere = `${session.path}-elsewhere`
@@ -187,19 +195,22 @@ describe('leftovers of killed processes', () => {
     expect(describePrecious()).toBe(before)
   })
 
-  itOnlyIf(IS_ROOT, ONLY_ROOT)('is another user’s: of that only files that sessions have', () => {
-    mkdirSync(left('aaaaaa'))
-    writeFileSync(join(left('aaaaaa'), 'ring'), '')
-    mkdirSync(left('bbbbbb'))
-    writeFileSync(join(left('bbbbbb'), 'ring'), '')
-    mkdirSync(join(left('bbbbbb'), 'theirs'))
-    symlinkSync(precious, join(left('bbbbbb'), 'theirs', 'link'))
-    for (const it of [left('aaaaaa'), left('bbbbbb')]) chownSync(it, NOBODY.uid, NOBODY.gid)
-    removeLeftovers([dir])
-    expect(existsSync(left('aaaaaa'))).toBe(false)
-    expect(readdirSync(left('bbbbbb'))).toEqual(['theirs'])
-    expect(describePrecious()).toBe(before)
-  })
+  itOnlyIf(IS_ROOT, ONLY_ROOT)(
+    'in a leftover directory of another user only session files are removed',
+    () => {
+      mkdirSync(left('aaaaaa'))
+      writeFileSync(join(left('aaaaaa'), 'ring'), '')
+      mkdirSync(left('bbbbbb'))
+      writeFileSync(join(left('bbbbbb'), 'ring'), '')
+      mkdirSync(join(left('bbbbbb'), 'theirs'))
+      symlinkSync(precious, join(left('bbbbbb'), 'theirs', 'link'))
+      for (const it of [left('aaaaaa'), left('bbbbbb')]) chownSync(it, NOBODY.uid, NOBODY.gid)
+      removeLeftovers([dir])
+      expect(existsSync(left('aaaaaa'))).toBe(false)
+      expect(readdirSync(left('bbbbbb'))).toEqual(['theirs'])
+      expect(describePrecious()).toBe(before)
+    },
+  )
 
   it('the search for leftovers does not block on pipes, links or endless files', () => {
     const stale = `jar=a;dir=${join(dir, 'gone')};build=0`

@@ -53,7 +53,7 @@ function link(name: string, to: string, uid: number): string {
 }
 
 describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
-  'in a directory where anybody may put something',
+  'a directory in which every user can create files',
   () => {
     it.each([
       ['a link to a file', () => link('p.jfluid', precious, OTHER)],
@@ -128,7 +128,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
   },
 )
 
-it('output of a program under the live view goes to a new file', () => {
+it('output of a program under the live view is written to a new file', () => {
   const before = process.cwd()
   process.chdir(shared)
   try {

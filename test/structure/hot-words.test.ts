@@ -22,7 +22,7 @@ describe('ring words written at every event', () => {
     expect(CHUNK_EVENTS).toBeLessThan(LINE) // the first events share a line with their own header only
   })
 
-  it('words per event share no cache line with words per chunk or round', () => {
+  it('ring words written per event share no cache line with words written per chunk or round', () => {
     for (const word of [RING_HEARTBEAT, RING_ENDED, RING_STARVING]) expect(word + 4).toBeLessThanOrEqual(LINE)
     expect(RING_STATES).toBeGreaterThanOrEqual(LINE)
     expect(chunksOffset(1) - RING_STATES).toBeGreaterThanOrEqual(LINE)

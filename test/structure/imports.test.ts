@@ -81,7 +81,7 @@ describe('the map of src', () => {
     expect(wrong).toEqual([])
   })
 
-  it('files of measures import only what their layer may', () => {
+  it('files in src/measures import only what their layer permits', () => {
     for (const file of files.filter((it) => it.startsWith(`measures${sep}`))) {
       const layer = Object.keys(LAYERS).find((it) => new RegExp(`\\b${it}s?\\.ts$`).test(file))
       expect(layer, file).toBeDefined()

@@ -20,7 +20,7 @@ function javaConstant(name: string): number {
   return Number(value)
 }
 
-describe('constants of both sides', () => {
+describe('constants in TypeScript and Java', () => {
   const shared = Object.entries({ ...ring, ...event, ...tree }).filter(
     ([name, value]) =>
       typeof value === 'number' &&
@@ -34,11 +34,11 @@ describe('constants of both sides', () => {
       ].includes(name),
   )
 
-  it.each(shared)('%s', (name, value) => {
+  it.each(shared)('%s is equal in TypeScript and Java', (name, value) => {
     expect(javaConstant(name)).toBe(value)
   })
 
-  it('fields leave no bit unused and use none twice', () => {
+  it('bit fields leave no bit unused and use none twice', () => {
     expect(2 + event.METHOD_BITS + event.TICK_BITS).toBe(64)
   })
 })

@@ -18,9 +18,12 @@ describe('classes of the runtime', () => {
   )
   const classes = files.map((file) => basename(file, '.java'))
 
-  it.each(classes.filter((name) => !EXCEPT.includes(name)))('%s is initialised with the session', (name) => {
-    expect(session).toContain(`U.ensureClassInitialized(${name}.class);`)
-  })
+  it.each(classes.filter((name) => !EXCEPT.includes(name)))(
+    'runtime class %s is initialized with the session',
+    (name) => {
+      expect(session).toContain(`U.ensureClassInitialized(${name}.class);`)
+    },
+  )
 })
 
 describe('the agent', () => {
@@ -34,7 +37,7 @@ describe('the agent', () => {
     expect(naming('java/util/stream/')).toEqual([])
   })
 
-  it('the agent has no string concatenation by invokedynamic (decision 76)', () => {
+  it('the agent contains no string concatenation by invokedynamic (decision 76)', () => {
     expect(naming('StringConcatFactory')).toEqual([])
   })
 

@@ -32,7 +32,7 @@ describe('the probes of the built agent', () => {
       'rootExit(I)V',
     ],
     ...['regionEnter(JI)J', 'regionLeave(JI)J', 'regionExit(JI)V'],
-  ])('%s can be inlined', (selector) => {
+  ])('probe %s is small enough to be inlined', (selector) => {
     expect(codeOf(selector).bytecode.length).toBeLessThan(FREQ_INLINE_SIZE)
   })
 
@@ -75,7 +75,7 @@ describe('the probes of the built agent', () => {
     ],
   }
   const pairs = Object.entries(exits).flatMap(([entry, all]) => all.map((exit) => [exit, entry] as const))
-  it.each(pairs)('%s has no more local variables than %s', (exit, entry) => {
+  it.each(pairs)('probe %s uses no more local variables than %s', (exit, entry) => {
     const locals = (selectors: string) =>
       selectors.split(' ').reduce((sum, it) => sum + codeOf(it).maxLocals, 0)
     expect(locals(exit)).toBeLessThanOrEqual(locals(entry))

@@ -16,7 +16,7 @@ it.each([
   ['an error of the command line', ['report', '--top', 'many', 'p.jfluid']],
   ['no command', []],
   ['listeners that are left', ['run', '--root', 'A.b', '--', join(directory, 'no-such-program')]],
-])('%s is the same as that of the real command', async (_, args) => {
+])('%s prints the same in the test process as the real command', async (_, args) => {
   await writeProfile(profileOf('main 1x 5ns'), join(directory, 'p.jfluid'))
   const listeners = process.listenerCount('SIGINT')
   const ran = await inProcess(...args)

@@ -33,7 +33,7 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { Echo: ECHO })
   })
 
-  it('a line is awaited, stdin is answered, the exit code is known', async () => {
+  it('tests can wait for a line, write to stdin and read the exit code', async () => {
     const java = startJava(jdk, ['-cp', classes, 'Echo', 'a', 'b'])
     assert.equal(await java.line(/^ready/), 'ready a,b')
     java.send('hello')
@@ -70,6 +70,6 @@ describe('the end of a test', () => {
   })
 })
 
-it("a source that does not compile has the compiler's message", async () => {
+it('a source that does not compile throws the message of the compiler', async () => {
   await assert.rejects(compileJava(oldest, { Bad: 'class Bad { int x = ""; }' }), /incompatible types/)
 })

@@ -144,5 +144,5 @@ export function forJdks(
 }
 
 function describeFor(which: readonly Jdk[], body: (jdk: Jdk) => void): void {
-  describe.each(which.map((jdk) => [jdk.version, jdk] as const))('on JDK %i', (_, jdk) => body(jdk))
+  describe.each(which.map((jdk) => [jdk.version, jdk] as const))('tests on JDK %i', (_, jdk) => body(jdk))
 }

@@ -5,16 +5,16 @@ import { cannotContain, PIDS } from './contained.ts'
 import { freezers } from './freezer.ts'
 import { jdks } from './jdks.ts'
 
-it('runs the tests as root', () => expect(process.geteuid?.()).toBe(0))
+it('the machine runs the tests as root', () => expect(process.geteuid?.()).toBe(0))
 
 it('the machine can create containers, with and without a user namespace', () => {
   expect(cannotContain('--mount', ...PIDS)).toBe('')
   expect(cannotContain('--user', '--map-root-user', '--mount', ...PIDS)).toBe('')
 })
 
-it('has control groups that can be frozen', () => expect(freezers()).not.toEqual([]))
+it('the machine has control groups that can be frozen', () => expect(freezers()).not.toEqual([]))
 
-it('has a JDK with security managers, and one with virtual threads', () => {
+it('the machine has a JDK with security managers and one with virtual threads', () => {
   const versions = jdks.map(({ version }) => version)
   expect(Math.min(...versions)).toBeLessThan(24)
   expect(Math.max(...versions)).toBeGreaterThanOrEqual(21)

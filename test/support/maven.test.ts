@@ -45,7 +45,7 @@ it('an artifact is fetched once and then read from the cache', async () => {
   assert.equal(maven.runs(), 2)
 })
 
-it('two concurrent fetches give the same artifact, and leave no other file', async () => {
+it('two concurrent fetches return the same artifact and leave no other file', async () => {
   fakeMaven('contents')
   const cache = temporaryDirectory()
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }

@@ -17,7 +17,7 @@ class FakeSkip {
   })
 }
 
-it('onlyIf is the plain test if the condition holds', () => {
+it('onlyIf returns the plain test if the condition holds', () => {
   expect(itOnlyIf(true, 'never')).toBe(it)
   expect(describeOnlyIf(true, 'never')).toBe(describe)
 })

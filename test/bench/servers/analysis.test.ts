@@ -44,7 +44,7 @@ describe('output of the load', () => {
     expect(parseLoad('1000,2.50,200\n')[0].calls).toEqual({ narrow: 0, high: 0 })
   })
 
-  it('load output has the messages sent to Kafka', () => {
+  it('load output contains the messages sent to Kafka', () => {
     expect(parseSent('1000,20,7\n')).toEqual([{ at: 1000, produced: 20, read: 7 }])
   })
 })
@@ -58,7 +58,7 @@ describe('latencies', () => {
     expect(median([4, 1, 2, 3])).toBe(2.5)
   })
 
-  it('a request due before the window and answered in it counts for the maximum', () => {
+  it('a request due before the window and answered in it is included in the maximum', () => {
     const requests = [asked(900, 500), asked(100, 500), asked(1100, 30), asked(2000, 9000)]
     expect(worstIn(requests, { begin: 1000, end: 2000 })).toBe(500)
   })
@@ -68,7 +68,7 @@ describe('latencies', () => {
     expect(p50BySecond(requests, { begin: 0, end: 3900 })).toEqual([20, null, 7])
   })
 
-  it('latencies are settled from the second after the last slow one', () => {
+  it('the settling time ends with the second after the last slow second', () => {
     expect(settledFrom([40, 9, 20, 9, 10], 10)).toBe(3)
     expect(settledFrom([9, null, 10], 10)).toBe(0)
     expect(settledFrom([9, 9, 11], 10)).toBeNull()
@@ -85,7 +85,7 @@ describe('runs without jfluid', () => {
   const run = (begin: number, worst: number) =>
     Array.from({ length: 10 }, (_, index) => asked(begin + index * 100, index === 9 ? worst : 4))
 
-  it('bare figures are the median of the runs, and list each run', () => {
+  it('bare figures are the median of the runs and include each run', () => {
     const windows = [0, 10_000, 20_000].map((begin) => ({ begin, end: begin + 1000 }))
     const bare = bareFigures([...run(0, 50), ...run(10_000, 300), ...run(20_000, 70)], windows, [])
     expect(bare.worstMs).toBe(70)
@@ -95,7 +95,7 @@ describe('runs without jfluid', () => {
     expect(bare.runs.map(({ worstMs }) => worstMs)).toEqual([50, 300, 70])
   })
 
-  it('bare figures have the share of seconds above the session limit', () => {
+  it('bare figures contain the share of seconds above the session limit', () => {
     const slow = run(1000, 50).map((request) => ({ ...request, latency: 9 }))
     const bare = bareFigures([...run(0, 50), ...slow, ...run(2000, 50)], [{ begin: 0, end: 3000 }], [])
     expect(bare.unsettled).toBeCloseTo(1 / 3)
@@ -103,13 +103,13 @@ describe('runs without jfluid', () => {
 })
 
 describe('data observed from outside', () => {
-  it('safepoint time is the growth of the counter, with its largest step', () => {
+  it('safepoint time is the increase of the counter and its largest step', () => {
     const seen = [counters(0, 1, 5), counters(100, 3, 10), counters(150, 4, 50), counters(200, 5, 51)]
     expect(safepointsIn(seen, { begin: 50, end: 300 })).toEqual({ count: 2, ms: 41, longestMs: 40 })
     expect(safepointsIn([], minute)).toEqual({ count: 0, ms: 0, longestMs: 0 })
   })
 
-  it('processor time is per process, and of all others', () => {
+  it('processor time is reported per process and for all other processes', () => {
     const at = (time: number, machineMs: number, cpuMs: number) => ({
       ...{ at: time, machineMs, target: { cpuMs, rssMb: time }, load: null, client: null },
     })
@@ -134,7 +134,7 @@ describe('root calls as counted by the load', () => {
     expect(requestsTo('high', requests, minute)).toEqual({ least: 10, most: 10 })
   })
 
-  it('root calls in progress at the begin or end of recording are separate', () => {
+  it('root calls in progress at the start or end of recording are counted separately', () => {
     const calls = [asked(900, 200), asked(1000, 100), asked(1900, 200), asked(500, 400), asked(2000, 1)]
     expect(requestsTo('narrow', calls, { begin: 1000, end: 2000 })).toEqual({ least: 1, most: 3 })
   })
@@ -175,7 +175,7 @@ describe('a session', () => {
     expect(figures.metaspaceKb).toBe(200)
   })
 
-  it('a session without a call, end or client has no such figures', () => {
+  it('a session without a call, end or client has no figures for them', () => {
     const cut = { ...marks, firstCall: null, ending: null }
     const { firstCallMs, detachMs, clientShare } = sessionFigures(requests, cut, bare, {
       counters: [],
@@ -186,7 +186,7 @@ describe('a session', () => {
 })
 
 describe('a profile', () => {
-  it('a profile has times of recording, and the number of root calls in rows', () => {
+  it('a profile contains the recording time and the number of root calls in rows', () => {
     const facts = profileFacts(
       {
         ...{ startedAt: '1970-01-01T00:00:01.000Z', durationMs: 500, warmupMs: 20, events: { waitMs: 3 } },
@@ -209,7 +209,7 @@ describe('a profile', () => {
     expect(facts).toMatchObject({ recorded: { begin: 1000, end: 1500 }, rootCalls: 9, restoredMs: null })
   })
 
-  it('a profile is judged by the calls that should be in rows', () => {
+  it('the assessment of a profile uses the expected number of calls in rows', () => {
     expect(rootCallsInRows({ inRows: 90, dark: 0, counted: { least: 100, most: 110 } })).toBe(0.9)
     expect(rootCallsInRows({ inRows: 90, dark: 10, counted: { least: 100, most: 110 } })).toBe(1)
     expect(rootCallsInRows({ inRows: 105, dark: 0, counted: { least: 100, most: 110 } })).toBe(1)
@@ -217,7 +217,7 @@ describe('a profile', () => {
     expect(rootCallsInRows({ inRows: 90, dark: 0, counted: null })).toBeNull()
   })
 
-  it('a profile is judged by the worst prediction in either direction', () => {
+  it('the assessment of a profile uses the worst prediction in either direction', () => {
     const pauses = [
       { predictedMs: 50, measuredMs: 40 },
       { predictedMs: 50, measuredMs: 100 },
@@ -226,7 +226,7 @@ describe('a profile', () => {
     expect(worstPrediction([])).toBeNull()
   })
 
-  it('a profile is judged by the time whose innermost application frame is timed', () => {
+  it('the assessment of a profile uses the time inside timed application methods', () => {
     const row = (name: string, known: 'timed' | 'sampled', selfNs: number, ...children: Row[]): Row => ({
       ...{ class: name, calls: known === 'timed' ? 1 : 0, known, selfNs, children },
     })

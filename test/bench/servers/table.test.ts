@@ -52,17 +52,17 @@ const holds = (name: string, runs: readonly Run[], where: Setting = setting) =>
     ?.replace(' |', '')
 
 describe('the table of a cell', () => {
-  it('a cell holds if each run holds', () => {
+  it('the row of a cell passes if each run passes', () => {
     expect(holds('worst request', [run(), run()])).toBe('yes')
     expect(holds('worst request', [run(), run({ worstMs: 151 })])).toBe('no')
   })
 
-  it('a cell allows more if bare is worse than the goal', () => {
+  it('the limit of a cell is raised if the run without jfluid exceeds the goal', () => {
     const noisy: Run = { ...run({ worstMs: 290 }), bare: { ...bare, worstMs: 200 } }
     expect(holds('worst request', [noisy])).toBe('yes')
   })
 
-  it('a cell allows more at a first redefinition that discards compiled code', () => {
+  it('the limit of a cell is raised if the first redefinition discards compiled code', () => {
     const old = { ...setting, version: 17 }
     const runs = [run({ worstMs: 390, settledFromS: 9 })]
     expect(holds('worst request', runs, old)).toBe('yes')
@@ -71,17 +71,17 @@ describe('the table of a cell', () => {
     expect(holds('p50 of each second', runs, { ...old, idleAgent: true })).toBe('no')
   })
 
-  it('a figure missing because nothing was called is a miss', () => {
+  it('a missing figure fails the cell if nothing was called', () => {
     expect(holds('Enter', [run({ firstCallMs: null })])).toBe('no')
     expect(holds('p50 of each second', [run({ settledFromS: null })])).toBe('no')
   })
 
-  it('a figure that no profile has is printed as –', () => {
+  it('a figure that no profile contains is printed as –', () => {
     expect(rowOf(cellTable('x', [run()], setting), 'pause predicted')?.at(-2)).toBe('–')
     expect(holds('pause predicted', [run()])).toBe('–')
   })
 
-  it('metaspace is summed over ten sessions, and over ten more', () => {
+  it('metaspace growth is summed over the first and the second ten sessions', () => {
     const name = 'metaspace of ten sessions'
     expect(holds(name, [run()])).toBe('–')
     expect(rowOf(cellTable('x', [run({}, 10)], setting), name)?.at(-2)).toBe('20.0 MiB; –')
@@ -89,7 +89,7 @@ describe('the table of a cell', () => {
     expect(holds(name, [run({}, 20)])).toBe('no')
   })
 
-  it('the table of a busy service is about throughput', () => {
+  it('the table of a busy service reports throughput', () => {
     const busy = { ...setting, busy: true }
     const runs = [run({ perSecondLater: 18, worstMs: 339, clientShare: 0.04 })]
     expect(holds('throughput', runs, busy)).toBe('no')
@@ -97,7 +97,7 @@ describe('the table of a cell', () => {
     expect(holds('p99', runs, busy)).toBeUndefined()
   })
 
-  it('a summary lists the misses', () => {
+  it('the summary lists failed cells', () => {
     const cells = [
       { title: 'one', runs: [run()], setting },
       { title: 'two', runs: [run({ code: 74 })], setting },

@@ -11,7 +11,7 @@ java/lang/Thread.run;a/B.main;a/C.other 1000
 describe('shares of methods in the time of a root', () => {
   const stacks = stacksBelow(COLLAPSED, 'a.B.root')
 
-  it('shares cover methods below the root; other code belongs to its caller', () => {
+  it('shares cover methods below the root, and other code is charged to its caller', () => {
     assert.equal(stacks.length, 3)
     assert.deepEqual(Object.fromEntries(selves(stacks)), { 'a.B.work': 0.5, 'a.B.deep': 0.5 })
     assert.deepEqual(Object.fromEntries(totals(stacks)), { 'a.B.root': 1, 'a.B.work': 1, 'a.B.deep': 0.5 })
@@ -22,7 +22,7 @@ describe('shares of methods in the time of a root', () => {
     assert.deepEqual(Object.fromEntries(own), { 'a.B.work': 1 })
   })
 
-  it('shares of a tree with these times are equal', () => {
+  it('shares computed from a tree with the same times are equal', () => {
     const node = (method: string, selfNs: number, children: object[] = []) => ({
       ...{ class: 'a.B', method, selfNs, children },
     })
@@ -44,7 +44,7 @@ describe('agreement of two profiles', () => {
     ['d', 0.2],
   ])
 
-  it('agreement is overlap and equality of order', () => {
+  it('agreement consists of overlap and order', () => {
     assert.ok(Math.abs(overlap(one, other) - 0.6) < 1e-9)
     assert.equal(overlap(one, one), 1)
     assert.equal(kendall(one, one), 1)
