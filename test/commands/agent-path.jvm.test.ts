@@ -1,4 +1,4 @@
-// The option that jfluid agent-path gives, as a JVM takes it.
+// A JVM accepts the option that jfluid agent-path prints.
 
 import { spawnSync } from 'node:child_process'
 import { cpSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What jfluid agent-path says besides the option: what may keep a JVM from starting with it, and how it is given.
+// Warnings of jfluid agent-path about paths that a JVM cannot use, and the quoting of its option.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'

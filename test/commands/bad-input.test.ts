@@ -1,5 +1,5 @@
-// Bad input that needs no JVM to be seen: a message that names what was wrong, a hint, an exit code of its own.
-// What needs one is in test/live/bad-input.jvm.test.ts.
+// Bad input that is detected without a JVM: the message, the hint and the exit code. Tests that need a JVM are in
+// test/live/bad-input.jvm.test.ts.
 
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

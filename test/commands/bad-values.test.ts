@@ -1,4 +1,4 @@
-// Every option that takes a value, given one that it cannot have: what is said, and that nothing is touched.
+// Every option that takes a value is given an invalid one: the message is checked, and that nothing is changed.
 
 import { describe, expect, it } from 'vitest'
 import { commandLine } from '../../src/commands/program.ts'

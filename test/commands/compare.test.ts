@@ -1,4 +1,4 @@
-// jfluid compare as it is typed: files of tests, exit codes, what is refused.
+// jfluid compare on the command line: files, exit codes and refused input.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

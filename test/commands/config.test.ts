@@ -1,4 +1,4 @@
-// jfluid.config.json: what it gives to commands, and what it may not.
+// jfluid.config.json: the options it sets for commands, and the options it may not set.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Containers by name: clients of engines and of Kubernetes are scripts that say what those say. What they lead to is a process in
-// namespaces of its own.
+// Containers by name. Scripts with the output of real container and Kubernetes clients replace these clients. They lead to a process in
+// its own namespaces.
 
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -1,4 +1,4 @@
-// JFLUID_DEBUG on the command line, where no JVM is needed for it.
+// JFLUID_DEBUG on the command line, where no JVM is needed.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

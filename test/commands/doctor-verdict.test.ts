@@ -1,4 +1,4 @@
-// What doctor says in the end: nothing, what the program would notice, or that an attach would fail.
+// The last line of doctor: empty, a list of effects on the program, or the problem that prevents an attach.
 
 import { expect, it } from 'vitest'
 import { verdict } from '../../src/commands/doctor.ts'

@@ -1,4 +1,4 @@
-// jfluid export as it is seen on a terminal.
+// jfluid export on a terminal.
 
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What is told as a command can be copied into a shell, whatever files are called.
+// Commands in hints can be copied into a shell for any file name.
 
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'

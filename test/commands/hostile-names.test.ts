@@ -1,5 +1,5 @@
-// Names of classes, methods and threads, and paths, may hold anything. Nothing of it may give a terminal orders, or turn
-// what is read around.
+// Names of classes, methods, threads and paths may contain any character. They must not control a terminal or change the meaning of an
+// output file.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'

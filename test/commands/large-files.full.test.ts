@@ -1,4 +1,4 @@
-// A million contexts are exported, reported and looked at in 256 MiB of heap.
+// A profile of a million contexts is exported, reported and opened with a heap of 256 MiB.
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// 300,000 contexts in chains 100,000 long are reported and looked at in 96 MiB of heap. A million, and exports, are in
-// large-files.full.test.ts.
+// A profile of 300,000 contexts in chains 100,000 deep is reported and opened with a heap of 96 MiB. Tests with a million contexts, and
+// exports, are in large-files.full.test.ts.
 
 import { beforeAll, it } from 'vitest'
 import { openShowsTheLastRow, reports, type Size, writeLarge } from './large-file.ts'

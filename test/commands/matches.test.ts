@@ -1,4 +1,4 @@
-// What is printed of roots and of errors can be printed: names are those of someone else.
+// Messages about roots and errors contain names of the target, so control characters are replaced.
 
 import assert from 'node:assert/strict'
 import { it } from 'vitest'

@@ -1,4 +1,4 @@
-// What a session has to say while it records: it is asked for one thing at a time.
+// The command polls a recording session for messages, with one request at a time.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { tellMessages } from '../../src/commands/finish.ts'

@@ -1,4 +1,4 @@
-// A user without a home: HOME is not set, and the system knows no user of that id, as in a container with an arbitrary one.
+// A user without a home directory: HOME is unset and passwd has no entry, as in a container with an arbitrary user id.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Every two options of a session, in every mode: what goes together does, and what does not is refused by name.
+// Every pair of session options in every mode: permitted pairs are accepted, and others are refused by name.
 
 import { describe, expect, it } from 'vitest'
 import { EX_USAGE, JfluidError } from '../../src/base/errors.ts'

@@ -1,4 +1,4 @@
-// Where there is no Linux, commands that need a JVM of this machine say so in a line, and others work.
+// On other systems than Linux, commands that need a local JVM report this in one line, and other commands work.
 
 import { afterEach, expect, it } from 'vitest'
 import { EX_UNAVAILABLE, EX_USAGE } from '../../src/base/errors.ts'

@@ -1,4 +1,4 @@
-// jfluid push, and what record --push refuses before it looks for a JVM.
+// jfluid push, and the options that record --push refuses before it looks for a JVM.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

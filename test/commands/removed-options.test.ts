@@ -1,4 +1,4 @@
-// An option that was removed is refused by name, with what to use in its place, before a JVM is looked at.
+// A removed option is refused by name with its replacement, before jfluid accesses a JVM.
 
 import { Command, Option } from 'commander'
 import { describe, expect, it } from 'vitest'

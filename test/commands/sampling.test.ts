@@ -1,4 +1,4 @@
-// How samples are taken: what does not go with what.
+// Sampling options that cannot be combined.
 
 import { expect, it } from 'vitest'
 import { inProcess } from '../support/in-process.ts'

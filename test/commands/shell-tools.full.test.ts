@@ -1,4 +1,4 @@
-// What shells make of the scripts for completion, and groff of the manual. Needs zsh, fish and groff.
+// Completion scripts in real shells, and the manual page in groff. Needs zsh, fish and groff.
 
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'

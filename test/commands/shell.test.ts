@@ -1,4 +1,4 @@
-// Completion, examples and the manual are made from the command line's own table.
+// Completion, examples and the manual page are generated from the table of the command line.
 
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// What --jdwp goes with, before anything is looked at.
+// Options that can be combined with --jdwp, checked before jfluid accesses a JVM.
 
 import { expect, it } from 'vitest'
 import { doctor } from '../../src/commands/doctor.ts'

@@ -1,4 +1,4 @@
-// Clients whose disk fills while they record: the target is as after any other session, and what was recorded is kept elsewhere.
+// The disk of a client fills during a recording: the target is restored, and the profile is written elsewhere.
 
 import { openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,5 +1,5 @@
-// A client that finds no room for the buffer: the target is as if it had not been there. Where its disk fills while it
-// records: clients-room.full.jvm.test.ts.
+// A client without room for the event buffer leaves the target unchanged. A disk that fills during a recording:
+// clients-room.full.jvm.test.ts.
 
 import { describe, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

@@ -1,4 +1,4 @@
-// A client whose terminal takes nothing any more: the target has its own code back when it is due, and what was recorded is kept.
+// A client with a blocked terminal: the target is restored in time, and the profile is kept.
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

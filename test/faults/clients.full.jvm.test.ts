@@ -1,4 +1,4 @@
-// Clients that are killed, stopped or crash at random moments: the target goes on as if they had never been there.
+// Clients that are killed, stopped or crash at random moments: the target continues unharmed.
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

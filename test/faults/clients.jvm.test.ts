@@ -1,5 +1,4 @@
-// Clients that hang, are stopped or crash while they record: the target goes on as if they had never been there. At any other moment:
-// clients.full.jvm.test.ts.
+// Clients that hang, stop or crash during a recording: the target continues unharmed. Other moments: clients.full.jvm.test.ts.
 
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// JVMs in namespaces, roots and users of their own, as container runtimes make them, and jfluid outside: two sessions in each, of which the
-// first loads the agent and the second wakes it. Then those that must be refused: nothing is sent to them. Needs root.
+// JVMs in their own namespaces, root directories and users, as container runtimes create them, with jfluid outside. Two sessions each:
+// the first loads the agent, the second wakes it. Then JVMs that must be refused without any request to them. Needs root.
 
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// A target that ends while a client is at work on it, at any moment from the attach to the end of the detach: the
-// client says so with the right code, keeps what was recorded, and leaves nothing; the target ends as soon as it would.
+// A target that ends at any moment between attach and detach: the client exits with the right code, keeps the profile and leaves nothing
+// behind. The exit of the target is not delayed.
 
 import { it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

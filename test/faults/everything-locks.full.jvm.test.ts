@@ -1,4 +1,4 @@
-// A thread holds one lock of the application or of the JDK for ever. Nobody waits for it because of us.
+// A thread holds one lock of the application or of the JDK forever. jfluid blocks no thread on it.
 
 import { it } from 'vitest'
 import { forEachJdk } from '../support/jdks.ts'

@@ -1,5 +1,5 @@
-// A thread holds locks of the application and of the JDK for ever. Nobody waits for one of them because of us: neither the
-// client while it attaches, instruments and detaches, nor a thread that enters the root for the first time.
+// A thread holds locks of the application and of the JDK forever. They block neither the client during attach, instrumentation and
+// detach, nor a thread that enters the root for the first time.
 
 import { describe, it } from 'vitest'
 import { forNewestJdk } from '../support/jdks.ts'

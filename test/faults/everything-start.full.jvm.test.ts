@@ -1,6 +1,5 @@
-// Everything has probes, the JDK's own classes as well: locks, class initialisation, references, logging, and whatever else
-// `fixtures/everything` does must go on as it does without us. What it prints is the same, byte by byte; nothing
-// hangs; all code is its own afterwards.
+// All classes have probes, including the JDK. Locks, class initialization, references and logging in `fixtures/everything` work as
+// without probes: the output is identical, nothing hangs, and all code is restored.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Everything has probes, the JDK's own classes as well, in a program that is attached to: in all modes, and at its end.
+// All classes of an attached program have probes, including the JDK, in all modes and at the exit of the program.
 
 import { it } from 'vitest'
 import { compileEverything } from '../fixtures/fixtures.ts'

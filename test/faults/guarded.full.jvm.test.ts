@@ -1,5 +1,5 @@
-// A JVM with a security manager, which the JVM asks before it links a probe: jfluid does not enter, however often it is told
-// to, and the program does not notice. What is said, and `run`: live/security-manager.jvm.test.ts.
+// A JVM with a security manager, which the JVM calls before it links a probe: every attach is refused, and the program is unaffected.
+// Messages and `run`: live/security-manager.jvm.test.ts.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, it } from 'vitest'

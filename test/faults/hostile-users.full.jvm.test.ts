@@ -1,5 +1,5 @@
-// Another user of the machine, who puts things where a JVM and jfluid look: nothing of his is followed, believed, waited for or
-// changed, whether the owner attaches or root. Needs root, to be three users.
+// Another user creates files where a JVM and jfluid look for theirs: jfluid neither follows, trusts, waits for nor changes them, as owner
+// and as root. Needs root, for three users.
 
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-// Others at the socket of a session, and both of its ends speaking nonsense: the target goes on, and the session goes on or ends.
+// Other programs at the socket of a session, and invalid data from both ends: the target continues, and the session continues or ends.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

@@ -1,5 +1,5 @@
-// Counters and trees as they are after weeks: calls beyond 2^32, times beyond 2^53 ns, recursions of a million levels. Nothing is
-// cut off to 32 bits on the way from the builder to a file and to what is exported from it.
+// Counters and trees with the values of weeks: calls beyond 2^32, times beyond 2^53 ns, recursions of a million levels. No value is
+// truncated to 32 bits from the builder to files and exports.
 
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'

@@ -1,5 +1,5 @@
-// What long runs come to: a clock that has gone on for weeks, more methods than 16 bits can number, a recursion as deep as a
-// large stack, and threads by the ten thousand. All is counted exactly, and nothing grows that need not.
+// Long runs: a clock after weeks, more methods than 16 bits can number, a recursion as deep as a large stack, and tens of thousands of
+// threads. All counts are exact, and no memory leaks.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

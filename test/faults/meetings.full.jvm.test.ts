@@ -1,4 +1,5 @@
-// Clients that meet at a target: one comes while another leaves, and `jfluid detach` while one comes. Whoever is not let in is told so.
+// Clients that access a target at the same time: an attach during a detach, and `jfluid detach` during an attach. A refused client gets a
+// message.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// Another agent that retransforms our classes again and again from a thread of its own. No method is left half instrumented, and what
-// remains is the program's own code.
+// Another agent retransforms the same classes continuously. No method stays partly instrumented, and the final code is that of the
+// program.
 
 import { beforeAll, it } from 'vitest'
 import { liveCode } from '../live/live-code.ts'

@@ -1,5 +1,5 @@
-// Another agent that is hostile: it throws, or makes of a class what no JVM takes, in some retransformations. No method is left
-// half instrumented, and what remains is the program's own code.
+// Another agent throws in some retransformations or returns invalid classes. No method stays partly instrumented, and the final code is
+// that of the program.
 
 import { beforeAll, it } from 'vitest'
 import { liveCode } from '../live/live-code.ts'

@@ -1,5 +1,5 @@
-// A target whose /tmp or shared memory is full or read-only. Both have file systems of their own here, in a mount
-// namespace that client and target share: it takes root.
+// A target whose /tmp or shared memory is full or read-only. Both are separate file systems in a mount namespace of client and target.
+// Needs root.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'

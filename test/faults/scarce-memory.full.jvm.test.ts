@@ -1,5 +1,5 @@
-// A target whose metaspace fills up while it is profiled, and whose heap is full at the attach or at the detach. What is thrown in its
-// methods may only be what they would have thrown without us.
+// A target whose metaspace fills up during a recording, or whose heap is full at attach or detach. Its methods throw only what they would
+// throw without jfluid.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'

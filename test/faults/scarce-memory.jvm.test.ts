@@ -1,5 +1,5 @@
-// A target that has no memory left: metaspace before an attach, heap inside the root. What is thrown in its
-// methods may only be what they would have thrown without us.
+// A target without free metaspace before an attach, or without heap inside the root. Its methods throw only what they would throw without
+// jfluid.
 
 import { it } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'

@@ -1,4 +1,4 @@
-// A target that gets no threads, or no descriptors, from some moment of an attach on, while it is profiled, and where the agent starts.
+// A target that can create no more threads or open no more files, from some moment of an attach, a recording or an agent start on.
 
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A target that gets no threads, or no descriptors, before an attach. Later: scarce-system.full.jvm.test.ts.
+// A target that can create no more threads or open no more files before an attach. Later moments: scarce-system.full.jvm.test.ts.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// A target that is stopped (SIGSTOP) while a client is at work on it, at any moment. When it goes on, all is as if
-// nothing had been; if it does not, the client says why nothing happens, and ends.
+// A target that is stopped (SIGSTOP) at any moment of a session. After it continues, it is unharmed. If it stays stopped, the client
+// reports the reason and ends.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { it } from 'vitest'

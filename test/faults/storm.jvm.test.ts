@@ -1,5 +1,5 @@
-// A storm of classes while a session runs: many threads and loaders, each class used at once. Every class works, none is waited for
-// longer than its bound, calls are counted exactly, and a class that could not be waited for gets its probes afterwards.
+// Many threads and class loaders load classes during a session and use each class at once. Every class works, no wait exceeds its limit,
+// calls are counted exactly, and late classes get their probes afterwards.
 
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A target whose client was killed is as fast again as it was. Beside it run two that were never attached to.
+// The throughput of a target returns after its client was killed. Two JVMs without a session run as controls.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'

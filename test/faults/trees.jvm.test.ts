@@ -1,5 +1,5 @@
-// A target that makes contexts without end: the client has a bound, collapses those that cost least, and says so; the target
-// does not wait for it longer than it may, and what methods were called is still told exactly.
+// A target that creates contexts without end: the client limits them, collapses the cheapest ones and reports this. The target does not
+// wait beyond its limit, and calls per method stay exact.
 
 import { expect, it } from 'vitest'
 import { remainsOf, until } from '../live/remains.ts'

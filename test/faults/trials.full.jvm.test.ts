@@ -1,4 +1,4 @@
-// The harness itself: a witness notices what is done to it.
+// The test harness: a witness process detects harm to itself.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// The harness itself: a harmed target, a lost profile and something left behind make a red row.
+// The test harness: a harmed target, a lost profile or remains of a session mark the row as failed.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// JVMs that run in an unusual way: with each collector while the program allocates, without a compiler or with one only,
-// with other layouts of objects and tables. Attach, profile, detach, twice: each count must be what the source says.
+// JVMs with unusual options: each collector during allocation, one or no compiler, other object and table layouts. Two sessions each,
+// with counts as in the source.
 
 import { it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'

@@ -1,4 +1,4 @@
-// What a session is warned of before it records: here that this JDK's method handles are others than those that are known.
+// Warnings of a session before it records: here for a JDK with unknown method handle classes.
 
 import { expect, it } from 'vitest'
 import { HANDLE_MEMBER_CLASS } from '../../src/instrument/handle-members.ts'

@@ -1,4 +1,4 @@
-// Whether a link that is lost was lost with its JVM, as far as that can be seen.
+// Whether a lost connection means that the JVM has ended.
 
 import { expect, it } from 'vitest'
 import { readTargetProcess } from '../../src/attach/target-process.ts'

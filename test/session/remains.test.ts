@@ -1,4 +1,4 @@
-// What is said to be left of a session, where Linux shows what there is.
+// The report of files and threads that remain after a session, from facts of Linux.
 
 import { describe, expect, it } from 'vitest'
 import { leftOf, type Remains } from '../../src/session/remains.ts'

@@ -1,4 +1,4 @@
-// What the user leaves out and adds: what is known of it by then, and what the target is asked for.
+// Methods that the user excludes and adds: the state of the session and the requests to the target.
 
 import { describe, expect, it } from 'vitest'
 import type { ClassInfo } from '../../../src/base/class-info.ts'

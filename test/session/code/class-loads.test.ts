@@ -1,4 +1,4 @@
-// The order of things when classes are loaded while others are redefined: a log of what the target is told.
+// The order of answers and redefinitions when classes are loaded during a redefinition, as a log of requests to the target.
 
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'

@@ -1,5 +1,4 @@
-// The probes where work changes hands fit into the class files of every JDK there is, so that a JDK which
-// hands work over otherwise is noticed here first.
+// Probes for tasks passed between threads fit the class files of every JDK. A JDK with different executor classes fails here first.
 
 import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'

@@ -1,5 +1,5 @@
-// The probes that hide from C1 what method handles call fit into the class files of every JDK there is, so that a JDK whose
-// method handles are others is noticed here first.
+// Probes that hide method handle calls from C1 fit the class files of every JDK. A JDK with different method handle classes fails here
+// first.
 
 import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'

@@ -1,4 +1,4 @@
-// What turns up while the first methods go in: it is in before recording begins.
+// Classes and methods found while the first probes are installed get their probes before recording starts.
 
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'

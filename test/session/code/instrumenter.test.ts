@@ -1,5 +1,5 @@
-// Code for classes that the JVM does not verify is type-checked before it is sent: a rewriter that is
-// wrong costs methods, not the target.
+// Code for classes that the JVM does not verify is type-checked before it is sent. A bug in the rewriter loses methods and does not crash
+// the target.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'

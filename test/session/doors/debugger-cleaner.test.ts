@@ -1,4 +1,4 @@
-// For how long Common-Cleaner stands: what is asked of the JVM, and what is waited for in between.
+// How long the Common-Cleaner thread is suspended: the requests to the JVM and the waiting between them.
 
 import { expect, it } from 'vitest'
 import type { JdwpTarget } from '../../../src/jdwp-client/index.ts'

@@ -1,4 +1,4 @@
-// What `jfluid doctor` makes of facts. That it finds them is shown on real JVMs, in test/live/doctor.jvm.test.ts.
+// Findings of jfluid doctor for given facts. Collecting the facts from real JVMs is tested in test/live/doctor.jvm.test.ts.
 
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../../../src/attach/admission.ts'

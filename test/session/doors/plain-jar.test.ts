@@ -1,4 +1,4 @@
-// The agent's jar at a path that every JVM can be told of.
+// The agent jar at a path that every JVM can parse.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The client's end of a buffer that comes over a network: what it makes of an agent that is none.
+// The client side of an event buffer that is read over a network, with invalid agents.
 
 import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'

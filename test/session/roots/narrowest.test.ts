@@ -1,4 +1,4 @@
-// Which root is recommended. Stacks are outermost first, as servers have them, without many of their frames.
+// The recommended root. Stacks are listed outermost frame first, shortened from real servers.
 
 import { describe, expect, it } from 'vitest'
 import { Looks, rootCandidates } from '../../../src/session/roots/root-candidates.ts'

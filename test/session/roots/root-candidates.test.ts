@@ -1,4 +1,4 @@
-// Which methods would do as roots. Trees are in the notation of test/profile/trees.ts; a nanosecond is a sample here.
+// Methods that are suitable as roots. Trees use the notation of test/profile/trees.ts, with one nanosecond per sample.
 
 import { describe, expect, it } from 'vitest'
 import type { MethodName, Snapshot, Tree } from '../../../src/cct/tree.ts'

@@ -1,4 +1,4 @@
-// What the samples of the picker say of methods below a root. Stacks are outermost first.
+// Sampled shares of methods below a root that is selected in the picker. Stacks are listed outermost frame first.
 
 import { describe, expect, it } from 'vitest'
 import { parseRoot } from '../../../src/reveal/patterns.ts'

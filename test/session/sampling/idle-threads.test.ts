@@ -1,4 +1,4 @@
-// Which threads of a dump wait for work. Stacks are of JDK 17 and 25, innermost first, some without frames in the middle.
+// Threads in a dump that wait for work. Stacks are from JDK 17 and 25, innermost frame first, some shortened.
 
 import { describe, expect, it } from 'vitest'
 import { isIdle } from '../../../src/session/sampling/idle-threads.ts'
