@@ -357,7 +357,7 @@ describe('a container lookup that fails', () => {
   it.each([
     ['no JSON', 'not found', 'cannot read the output of docker container inspect: Unexpected'],
     ['another JSON', '[{"Id": 7}]', 'it has no id, state or process'],
-    ['a process that is none', JSON.stringify(inspected(1.5)), 'it has no id, state or process'],
+    ['an invalid process id', JSON.stringify(inspected(1.5)), 'it has no id, state or process'],
   ])('the error describes a client that answers with %s', async (_, text, expected) => {
     writeFileSync(join(bin, 'docker'), `#!/bin/sh\nprintf '%s' '${text}'\n`, { mode: 0o755 })
     expect(await refusal('container:shop')).toMatchObject({

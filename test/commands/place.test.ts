@@ -49,9 +49,9 @@ async function until(isSo: () => boolean): Promise<void> {
 
 describe('the output path is checked before recording starts', () => {
   it.each([
-    ['a directory that is not there', 'none/p.jfluid', /no such file or directory/],
+    ['in a missing directory', 'none/p.jfluid', /no such file or directory/],
     ['a directory', '.', /it is a directory/],
-    ['a name that is too long', `${'x'.repeat(256)}.jfluid`, /the name is too long/],
+    ['with a name that is too long', `${'x'.repeat(256)}.jfluid`, /the name is too long/],
   ])('output path %s is refused', async (_, name, message) => {
     await assert.rejects(ProfilePlace.at(join(directory, name), {}, tell), {
       name: 'CannotWriteProfile',

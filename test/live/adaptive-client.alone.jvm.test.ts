@@ -1,5 +1,5 @@
-// A client that is killed, or stopped, while threads call the root without a pause (scheme adaptive): with the machine to itself, since
-// a thread that does not get a processor stands still as well.
+// A client that is killed or stopped while threads call the root continuously (scheme adaptive). Runs alone, since a busy machine also
+// delays threads.
 
 import { expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

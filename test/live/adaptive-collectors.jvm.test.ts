@@ -1,4 +1,4 @@
-// Scheme adaptive in JVMs whose compiled loops have no safepoint, as their collector does not ask for one: a warning says so.
+// Scheme adaptive in JVMs whose compiled loops have no safepoints because of their collector: a warning is shown.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

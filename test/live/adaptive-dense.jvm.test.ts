@@ -1,5 +1,5 @@
-// Scheme adaptive where all that is below the root is called too often: what was counted there gets its own code back, as idle probes
-// would slow it down for as long as the session lasts.
+// Scheme adaptive if all methods below the root are called too often: counted methods get their original code back, since idle probes
+// would slow them down for the rest of the session.
 
 import { expect, it } from 'vitest'
 import { TIMED } from '../../src/cct/picture.ts'

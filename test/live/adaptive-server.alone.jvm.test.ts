@@ -1,5 +1,5 @@
-// A server under load, whose requests compute and wait in every way that there is, against what it has counted and measured itself.
-// With the machine to itself: a thread that samples gets a processor later where all are busy.
+// A server under load, whose requests compute and wait in all ways, compared with its own counts and measurements. Runs alone: on a busy
+// machine the sampling thread gets a processor late.
 
 import { expect, it } from 'vitest'
 import { TIMED } from '../../src/cct/picture.ts'

@@ -1,5 +1,5 @@
-// Scheme adaptive and what threads do: call the root by reflection, die inside it, be more than there is room for, or
-// stand still because the whole process does.
+// Scheme adaptive with threads that call the root by reflection, die inside it, exceed the available slots, or are suspended with the
+// process.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// What can go wrong with scheme adaptive, each once: what happens to the program, and what the user is told.
+// Failures with scheme adaptive, each once: the effect on the program and the message to the user.
 
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Scheme adaptive: the roots and what --time names have exact times, and samples tell what is below them. No thread waits.
+// Scheme adaptive: roots and methods named by --time have exact times, and samples show the methods below. No application thread waits.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// What filters leave out is added by hand while a session runs and four threads are inside the root: a class of the JDK, one that
-// only code of the JDK calls that is not read, a package of the application, one that is loaded later, and single methods.
+// Excluded methods are added during a session with four threads inside the root: a JDK class, a JDK class called only by unread JDK code,
+// an application package, a class loaded later, and single methods.
 
 import { beforeAll, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'

@@ -1,5 +1,5 @@
-// A JVM that is started with the option of `jfluid agent-path`: the agent is asleep, an attach wakes it and loads nothing, and no
-// program is hindered.
+// A JVM started with the option of `jfluid agent-path`: the agent is idle, an attach wakes it without loading classes, and no program is
+// affected.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'

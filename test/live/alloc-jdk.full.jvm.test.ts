@@ -1,4 +1,4 @@
-// --mode alloc with all of the JDK, a minute on a busy machine: as many bytes as the JVM's own account of a thread.
+// --mode alloc with the whole JDK, a minute on a busy machine: the bytes equal the JVM's counter per thread.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

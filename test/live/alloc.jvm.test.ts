@@ -1,4 +1,4 @@
-// --mode alloc: every allocation in its context, by class, against arithmetic and against the JVM's own account of a thread.
+// --mode alloc: every allocation by context and class, compared with computed values and the JVM's counter per thread.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

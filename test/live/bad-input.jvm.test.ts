@@ -1,5 +1,4 @@
-// Bad input: a message that names what was wrong, a hint, an exit code of its own, no stack trace, and
-// nothing left behind.
+// Bad input: a message that names the error, a hint, a specific exit code, no stack trace, and no remains.
 
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Scheme b says how far its times can be trusted: at the end some root calls go by without probes below the root.
+// Scheme b estimates the error of its times: at the end some root calls run without probes below the root.
 
 import { describe, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'

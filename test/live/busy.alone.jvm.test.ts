@@ -1,5 +1,5 @@
-// A JVM that uses all of its processors and has much compiled code, which the first redefinition in its life would discard (JDK 22 and
-// older): with the machine to itself, as it is looked at whether it is busy.
+// A JVM that uses all processors and has much compiled code, which its first redefinition would discard (JDK 22 and older). Runs alone,
+// because the load of the machine is measured.
 
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'

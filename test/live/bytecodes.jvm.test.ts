@@ -1,5 +1,5 @@
-// --mode bytecodes and --mode count: what each method executes, against a debugger that steps through the program
-// (test/oracle/StepCounter.java), and what makes such a profile worth having: it is the same every time.
+// --mode bytecodes and --mode count: bytecodes executed per method, compared with a debugger that steps through the program
+// (test/oracle/StepCounter.java), and equal in every run.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// --call-sites with methods of the JDK.
+// --call-sites with JDK methods.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

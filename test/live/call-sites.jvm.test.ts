@@ -1,4 +1,4 @@
-// --call-sites, in all modes: the profiled program says itself, by its own stack, what called what from where, and how often.
+// --call-sites in all modes, compared with the call sites and counts that the program reads from its own stack.
 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// One call into the JDK under each root and nothing beside it: what it calls back is found because of that call, and not
-// because another one has opened the way. Each method counts itself, so the expectation is the program's own.
+// One call into the JDK under each root: its callbacks are found because of that call alone. Each method counts its calls, so the program
+// itself gives the expected values.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'

@@ -1,4 +1,4 @@
-// Another agent in the same JVM changes what a method calls: before us, after us, or while we are attached.
+// Another agent in the same JVM changes callees: before, after or during a session.
 
 import { describe, expect, it } from 'vitest'
 import type { JavaProcess } from '../support/java-process.ts'

@@ -1,4 +1,4 @@
-// Every way a method can be called, one program at a time: nothing is found because another program led to it.
+// Every way to call a method, one program at a time, so that no program reveals methods of another.
 
 import { describe, it } from 'vitest'
 import { forEachJdk } from '../support/jdks.ts'

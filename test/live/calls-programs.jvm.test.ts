@@ -1,4 +1,4 @@
-// Every way a method can be called, in programs that count their own calls: all are found, by path.
+// Every way to call a method, in programs that count their own calls: all calls are found on their paths.
 
 import { describe, it } from 'vitest'
 import { newestOrAll } from '../support/jdks.ts'

@@ -1,4 +1,4 @@
-// attach without --root, on a terminal: some seconds of sampling, a choice, and then the session as with --root.
+// attach without --root on a terminal: a few seconds of sampling, a selection, and then a session as with --root.
 
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// The commands as a user types them: what they print where, and the shape of their JSON.
+// The output of commands on stdout and stderr, and the structure of their JSON.
 
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// A JVM in a container, and jfluid outside of it: no directory, file or user is shared that an attach would need.
-// More of them are tried, where there is root, in test/faults/containers.full.jvm.test.ts.
+// A JVM in a container and jfluid outside, without a shared directory, file or user. More cases, which need root, are in
+// test/faults/containers.full.jvm.test.ts.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
-// A session that is steered by hand while it runs: other roots, and methods left out and taken back, while four threads are inside
-// the roots.
+// A session is changed manually while four threads are inside the roots: other roots, and methods excluded and added again.
 
 import { describe, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'

@@ -1,4 +1,4 @@
-// Both schemes find the same calls, on every path, once a program is warm.
+// Both schemes find the same calls on every path in a warm program.
 
 import { expect, it } from 'vitest'
 import { CALLS, CALLS_21, compileCalls } from '../fixtures/calls.ts'

@@ -1,4 +1,4 @@
-// Programs whose calls are known beforehand, profiled by attach: every count must be exact.
+// Programs with known calls, profiled by attach: every count must be exact.
 
 import { availableParallelism } from 'node:os'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// What JFLUID_DEBUG=all says of a whole session, and what it never says.
+// The content of the log with JFLUID_DEBUG=all in a whole session, and secrets that it must not contain.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

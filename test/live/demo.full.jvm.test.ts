@@ -1,4 +1,4 @@
-// The demo on a terminal, and ended by a signal; run.jvm.test.ts has it in a pipe.
+// The demo on a terminal and ended by a signal. The demo in a pipe is in run.jvm.test.ts.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

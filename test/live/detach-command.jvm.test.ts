@@ -1,4 +1,4 @@
-// jfluid detach: a session ends that its own client cannot end, and one that nobody wants to end goes on.
+// jfluid detach ends a session that its client cannot end, and no other session.
 
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'

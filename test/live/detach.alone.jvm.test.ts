@@ -1,4 +1,4 @@
-// After detach a target is as fast as it was.
+// A target has its original speed after detach.
 
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

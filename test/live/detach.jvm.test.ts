@@ -1,5 +1,4 @@
-// After detach every method's code is the original, asked of the JVM, and nothing of ours is left in
-// and around it but a short list, which is asserted here as a whole.
+// After detach the JVM reports the original code of every method. The complete list of remains in and around the JVM is asserted here.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// jfluid installed where no option and no locale can spell its path: letters that are not ASCII, blanks, quotes, and what separates
-// options. In the locale C the JVM has other bytes for such a path than the system.
+// jfluid in a path with non-ASCII letters, blanks, quotes and option separators. With locale C the JVM encodes such a path differently
+// from the system.
 
 import { chmodSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

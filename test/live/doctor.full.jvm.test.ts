@@ -1,4 +1,4 @@
-// jfluid doctor on JVMs that take longer to have, or need root.
+// jfluid doctor on JVMs that take longer to set up or need root.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The reader of flight recordings against the JDK's own: the same samples, threads and stacks, of real files.
+// The parser of flight recordings, compared with the JDK's own on real files: same samples, threads and stacks.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

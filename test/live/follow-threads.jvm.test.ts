@@ -1,5 +1,5 @@
-// Work that is handed to other threads inside the root, as `--follow-threads` records it: each way of the
-// JDK to hand it over, to pools whose workers have waited since before the attach.
+// Tasks passed to other threads inside the root, recorded by `--follow-threads`: every JDK executor, with workers that were idle before
+// the attach.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

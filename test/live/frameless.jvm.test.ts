@@ -1,5 +1,5 @@
-// Classes of the JDK whose frames the JVM has dropped: before JDK 21 HotSpot keeps a StackMapTable only of what
-// it verifies, and of what comes from its class data archive. Without the archive it has none of any class here.
+// JDK classes whose stack map frames the JVM has dropped: before JDK 21 HotSpot keeps a StackMapTable only for classes that it verifies
+// or loads from its class data archive. Without the archive no class has one here.
 
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

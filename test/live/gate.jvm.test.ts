@@ -1,4 +1,4 @@
-// jfluid gate and --reproducible on examples/02-gate, as its README has it.
+// jfluid gate and --reproducible on examples/02-gate, as described in its README.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

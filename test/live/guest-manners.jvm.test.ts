@@ -1,5 +1,5 @@
-// The application must not notice its guest: neither by methods of its threads that we call, nor by what
-// becomes of its interrupts, nor by an exception where memory has run out.
+// The agent must not affect the application: not by calls of methods of its threads, by lost interrupts, or by exceptions without free
+// memory.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

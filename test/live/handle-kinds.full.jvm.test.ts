@@ -1,4 +1,4 @@
-// The counts of handle-kinds.jvm.test.ts again and again: what C1 has compiled when a session begins is not the same twice.
+// The counts of handle-kinds.jvm.test.ts in many runs, since the methods that C1 has compiled at the attach differ in each run.
 
 import { describe, expect, it } from 'vitest'
 import { forEachJdk } from '../support/jdks.ts'

@@ -1,5 +1,5 @@
-// Calls by method handle of every kind are counted exactly, whichever compiler has compiled them, and when: the program is
-// warm before the attach, and workers that never stop go on calling. handle-kinds.full.jvm.test.ts does this many times.
+// Method handle calls of every kind are counted exactly, for every compiler and time of compilation: the program is warm before the
+// attach, and its workers call continuously. handle-kinds.full.jvm.test.ts repeats this.
 
 import { expect, it } from 'vitest'
 import { forEachJdk, newest } from '../support/jdks.ts'

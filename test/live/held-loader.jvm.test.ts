@@ -1,5 +1,5 @@
-// A class loader that a thread holds for as long as it likes, and that does not work in parallel: whatever the JVM wants to
-// link for us waits for it. Nothing of ours waits with it (decision 74).
+// A class loader that is not parallel capable is locked by a thread: the JVM blocks when it links a class for jfluid. The agent does not
+// block with it (decision 74).
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// The JVM has an agent's jar on its class path for ever. A copy for a container goes at once: who reads what all jars of the class path say
-// of themselves is not to meet one that is not there.
+// An agent jar stays on the class path of a JVM forever, but the copy for a container is deleted at once. Code that reads the manifests
+// of all jars on the class path must still work.
 
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The way in over the debugger's port where nothing is shared with the JVM: what clients and networks that fail leave of it.
+// Attach over the debugger port of a JVM without shared files: remains of failed clients and networks.
 
 import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'

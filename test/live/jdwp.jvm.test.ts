@@ -1,4 +1,4 @@
-// The way in over the debugger's port: JVMs that take no attach are profiled as others are, and what is in the way is said.
+// Attach over the debugger port: JVMs that refuse an attach are profiled like others, and obstacles are reported.
 
 import { readdirSync } from 'node:fs'
 import { createServer } from 'node:net'

@@ -1,5 +1,5 @@
-// A class whose definition takes long: between its load hook and its being there the JVM loads its superclass, for which a loader
-// of the program may take its time. The session may be over by then.
+// A class whose definition takes long: between its load hook and its definition the JVM loads its superclass with a slow class loader.
+// The session may end meanwhile.
 
 import { beforeAll, expect, it } from 'vitest'
 import type { JdwpTarget } from '../../src/jdwp-client/target.ts'

@@ -1,4 +1,4 @@
-// The package as `npm pack` makes it: it is installed, and profiles.
+// The package created by `npm pack` can be installed and profiles.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'

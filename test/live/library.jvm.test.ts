@@ -1,4 +1,4 @@
-// import … from 'jfluid': the built package, as a program uses it.
+// import … from 'jfluid': the built package in a program.
 
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -96,8 +96,8 @@ describe('another Node.js program', () => {
   })
 
   it.each([
-    ['what holds for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
-    ['that, and by the environment what goes with --eval only', ['--stack-size=900'], '--input-type=module'],
+    ['options for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
+    ['these options and NODE_OPTIONS for --eval', ['--stack-size=900'], '--input-type=module'],
   ])('the library records in a Node.js program started with %s', async (_what, options, NODE_OPTIONS) => {
     const program = `
       import('jfluid').then(async ({ attach }) => {

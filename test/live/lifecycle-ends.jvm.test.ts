@@ -1,5 +1,5 @@
-// Sessions that end as nobody wished: the client is killed or stopped, the JVM dies, a second client
-// comes. The target must go on as if nothing had been, and what was recorded must be kept.
+// Sessions that end abnormally: the client is killed or stopped, the JVM dies, a second client attaches. The target continues unharmed,
+// and the recorded data are kept.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -128,7 +128,7 @@ forOldestJdk((jdk) => {
 
 // What is the client's and the agent's own, on one JDK of the two.
 forOldestJdk((jdk) => {
-  const title = `at every step on its way, ${ROUNDS} times: the next session works and leaves nothing`
+  const title = `after a client is killed at each step, ${ROUNDS} times, the next session works and leaves nothing`
   it(title, { timeout: 30_000 * ROUNDS }, async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/ready/)

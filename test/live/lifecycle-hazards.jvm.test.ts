@@ -1,4 +1,4 @@
-// Shapes of program that once left a thread spinning, starving or waiting for ever.
+// Programs that once caused a thread to spin, starve or block forever.
 
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

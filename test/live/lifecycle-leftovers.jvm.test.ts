@@ -1,4 +1,4 @@
-// What clients leave that were killed before any agent knew of them goes with the next session.
+// Remains of clients that were killed before they contacted an agent are removed by the next session.
 
 import { existsSync, mkdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The same JVM again and again: many sessions with other roots and schemes, and one class of 200
-// methods instrumented and restored until anything that leaks would show.
+// Many sessions on one JVM with changing roots and schemes, and one class of 200 methods instrumented and restored often enough to show
+// any leak.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Many threads and deep stacks: more threads inside roots than the buffer has chunks, thousands that
-// come and go, and a recursion that ends in a StackOverflowError.
+// Many threads and deep stacks: more threads inside roots than chunks in the buffer, thousands of short-lived threads, and a recursion
+// that ends in a StackOverflowError.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'

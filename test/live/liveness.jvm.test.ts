@@ -1,4 +1,4 @@
-// --mode alloc --liveness: what is still alive, by context and class, of a program that keeps what it says.
+// --mode alloc --liveness: live objects by context and class, in a program that reports which objects it references.
 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// --mode locks: what a thread was blocked on and waited for, in the contexts where it was, against what the JVM
-// itself has counted of that thread (ThreadMXBean with contention monitoring, printed by the program).
+// --mode locks: blocked and waiting times per context, compared with the JVM's counters per thread (ThreadMXBean with contention
+// monitoring, printed by the program).
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

@@ -1,4 +1,4 @@
-// A link that is lost while the JVM goes on: the user is told so, and not that the JVM has ended.
+// A connection is lost while the JVM continues: the message states this, and not that the JVM has ended.
 
 import type { Socket } from 'node:net'
 import { expect, it } from 'vitest'

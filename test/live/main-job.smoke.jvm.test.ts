@@ -1,4 +1,4 @@
-// The main job from end to end: attach, a live tree, exact counts, detach with proof; and a client that is killed meanwhile.
+// The main use from start to end: attach, a live tree, exact counts, detach with verification, and a killed client.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

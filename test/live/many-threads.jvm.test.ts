@@ -1,4 +1,4 @@
-// More threads than a session has numbers for.
+// More threads than a session can number.
 
 import { beforeAll, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

@@ -1,4 +1,4 @@
-// --max-overhead: scheme adaptive is taken however small the program is, and times no more than that allows.
+// --max-overhead selects scheme adaptive even for small programs, and limits the timed methods.
 
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Where a JVM keeps methods, by the names that their program gives them.
+// Locations of methods in JVM memory, found by their names in the program.
 
 import { describe, expect, it } from 'vitest'
 import { attachDoor } from '../../src/session/doors/door.ts'

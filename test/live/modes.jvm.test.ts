@@ -1,4 +1,4 @@
-// Each kind of mode goes with attach and run (with record: measures.smoke.jvm.test.ts): one small program, profiled by each command.
+// Each kind of mode with attach and run, on one small program. Modes with record: measures.smoke.jvm.test.ts.
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

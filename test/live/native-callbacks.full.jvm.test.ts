@@ -1,6 +1,6 @@
-// Native code of the application calls methods by name: those of its own class and of the objects that it is given are
-// counted, private ones, constructors and classes that come later included. It also throws through our frames.
-// What it finds by a class's name alone is not found: the profile says so.
+// Native code of the application calls methods by name. Calls of its own class and of objects passed to it are counted, including private
+// methods, constructors and later classes. It also throws through instrumented frames. Methods found only by a class name are not
+// counted, and the profile states this.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

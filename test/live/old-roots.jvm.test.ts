@@ -1,5 +1,5 @@
-// A thread that waits for the monitor of a root has called the code of the session that was on then. When it gets it, in a
-// later session, that code must open nothing.
+// A thread that waits for the monitor of a root has called the code of an earlier session. When it acquires the monitor during a later
+// session, that code must not open a call.
 
 import { beforeAll, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

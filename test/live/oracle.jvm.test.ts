@@ -1,5 +1,4 @@
-// jfluid and the JDK's own debugger count the same programs. They share no code and no idea: equal
-// trees mean that both are right.
+// jfluid and the JDK's debugger count the same programs. They share no code, so equal trees verify both.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Where client and agent meet is the owner's alone: another user finds a directory that does not open.
+// The directory of a session is private: another user cannot open it.
 
 import { execFile } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'

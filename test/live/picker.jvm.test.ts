@@ -1,4 +1,4 @@
-// A JVM is picked from a list, on a terminal; elsewhere one is asked for.
+// A JVM is selected from a list on a terminal. Without a terminal a process id is required.
 
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

@@ -1,4 +1,4 @@
-// A profiling agent of the user's (--profiler) that sleeps for longer than its session lasts.
+// A user profiler (--profiler) that sleeps longer than its session.
 
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

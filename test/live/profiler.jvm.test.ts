@@ -1,4 +1,4 @@
-// A profiling agent of the user's (--profiler): the example's own, and some that behave badly.
+// User profilers (--profiler): the example, and some that behave badly.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A real program: a service that is attached to while it serves. The compiler is `javac.full.jvm.test.ts`.
+// A real program: a service is profiled while it serves requests. The compiler is in `javac.full.jvm.test.ts`.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { byMethod } from '../fixtures/expectation.ts'

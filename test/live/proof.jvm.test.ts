@@ -1,4 +1,4 @@
-// Proof of detach: what jfluid says of a target that it has left is seen there, and a restoration that fails is found.
+// Verification of a detach: the report about a detached target is correct, and a failed restoration is found.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'

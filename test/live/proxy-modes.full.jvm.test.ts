@@ -1,4 +1,4 @@
-// What a live view sees of another machine's JVM in each mode is what the profile has in the end, for all that it is told as differences.
+// In each mode, the live view of a remote JVM equals the final profile, although it is sent as differences.
 
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { MethodName, Tree } from '../../src/cct/tree.ts'

@@ -1,4 +1,4 @@
-// JVMs of another machine, by its proxy: with a real sshd, and with clients and connections that end or are silent for long.
+// Remote JVMs by proxy, with a real sshd, and with clients and connections that end or are silent for long.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'

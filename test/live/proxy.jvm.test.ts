@@ -1,4 +1,4 @@
-// JVMs of another machine, by its proxy: what is recorded is what is recorded beside them, whatever becomes of the connection.
+// Remote JVMs by proxy: the profile equals that of a local session, even after connection losses.
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

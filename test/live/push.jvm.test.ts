@@ -1,4 +1,4 @@
-// jfluid record --push: what a store gets of a JVM, and that nothing is lost where it gets none.
+// jfluid record --push: the data that a store receives, and that no data are lost without a store.
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

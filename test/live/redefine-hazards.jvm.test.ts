@@ -1,5 +1,5 @@
-// The hot swap where something is in its way: another agent that is at work on the same classes, or a heap that is full. A class has
-// what we believe it has.
+// Obstacles to a redefinition: another agent that changes the same classes, or a full heap. The client's record of installed probes stays
+// correct.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// The hot swap as the client sees it: many bodies in one redefinition, each told from the others. No session
-// is in the way: commands go to the agent as they are, and the JVM is asked what code it has.
+// Redefinitions as the client sees them: many bodies in one redefinition, each with its own result. No session is active: the test sends
+// commands to the agent and reads the code from the JVM.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

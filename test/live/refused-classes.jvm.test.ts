@@ -1,5 +1,4 @@
-// Another agent gives a class other members when it is loaded than when it is redefined. So the JVM refuses to redefine it,
-// whatever jfluid asks for.
+// Another agent adds members to a class at load but not at redefinition, so the JVM refuses every redefinition of that class.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

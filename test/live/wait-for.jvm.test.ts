@@ -29,8 +29,8 @@ forNewestJdk((jdk) => {
 
   // The one on all JDKs; what does not depend on them so much, if all is to be tried.
   const ways: [string, string[]][] = [
-    ['as soon as it is there', []],
-    ['also if it shares no performance data', ['-XX:-UsePerfData']],
+    ['with performance data', []],
+    ['without performance data', ['-XX:-UsePerfData']],
   ]
   it.each(FULL ? ways : ways.slice(0, 1))(
     '--wait-for attaches to a JVM that starts later, %s',

@@ -76,7 +76,7 @@ describe('the clock of the target', () => {
 
   it.each([
     ['forward by 10 s', 25e9],
-    ['back to where it began', -2.5 * 0.5 * HOUR],
+    ['back to its start', -2.5 * 0.5 * HOUR],
   ])('keeps its rate when the clock jumps %s', (_how, jump) => {
     const clock = anHour((nanos) => 2.5 * nanos + (nanos > 0.5 * HOUR ? jump : 0))
     expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)

@@ -41,10 +41,10 @@ describe('comparison of code by the constant pool index of the method name', () 
   })
 
   it.each([
-    ['another method has it', [held(6, ICONST_0, IRETURN), held(5, ICONST_1, IRETURN)]],
-    ['the pool has it elsewhere', [held(15, ICONST_0, IRETURN), held(16, ICONST_1, IRETURN)]],
-    ['it is missing', [held(5, ICONST_0, IRETURN)]],
-    ['it has changed', [held(5, ICONST_0, IRETURN), held(6, ICONST_0, IRETURN)]],
+    ['another method has the code', [held(6, ICONST_0, IRETURN), held(5, ICONST_1, IRETURN)]],
+    ['the constant pool index differs', [held(15, ICONST_0, IRETURN), held(16, ICONST_1, IRETURN)]],
+    ['the method is missing', [held(5, ICONST_0, IRETURN)]],
+    ['the code has changed', [held(5, ICONST_0, IRETURN), held(6, ICONST_0, IRETURN)]],
   ])('code does not compare as equal where %s', (_, inJvm) => {
     expect(isSameByIndex(methods, named(...inJvm))).toBe(false)
   })

@@ -55,8 +55,8 @@ describe('the chosen scheme', () => {
   })
 
   it.each([
-    ['methods are named that are to be timed', { timed: [parseRoot('Foo.baz')] }],
-    ['there is a limit to what probes may cost', { maxOverhead: 0.02 }],
+    ['--time names methods', { timed: [parseRoot('Foo.baz')] }],
+    ['--max-overhead is set', { maxOverhead: 0.02 }],
   ])('is adaptive where %s, even for a small program', async (_, more) => {
     expect(await chooseScheme(request(more), untouched(300))).toEqual({
       ...{ scheme: 'adaptive', why: null, listed: null },

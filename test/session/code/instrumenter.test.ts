@@ -262,9 +262,9 @@ describe('a body that the JVM refuses', () => {
 
 describe('a redefinition of very many classes', () => {
   it.each([
-    ['what is ready is told with the last', [], [7, 8]],
-    ['nothing is ready if one has loaded classes, which are to be looked at first', [0], []],
-    ['nor if the last has: then the agent keeps it back', [1], [7, 8]],
+    ['ready methods are reported with the last part', [], [7, 8]],
+    ['no method is ready if a part has loaded classes that are not analysed yet', [0], []],
+    ['ready methods are held by the agent if the last part has loaded classes', [1], [7, 8]],
   ])('is split into parts of whole classes: %s', async (_, loading: number[], told) => {
     const { bytes } = assemble({
       method: 'half(I)I',

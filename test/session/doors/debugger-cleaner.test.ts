@@ -42,7 +42,7 @@ function jvmWith(...stacks: object[][]) {
 
 it.each([
   ['cleans up', CLEANS],
-  ['has the lock of its queue', LOOKS],
+  ['holds the lock of its queue', LOOKS],
 ])('a Common-Cleaner thread that %s is resumed at once', async (_, stack) => {
   const { woken, turn } = jvmWith(stack)
   expect(await turn()).toBe('suspend frames resume')

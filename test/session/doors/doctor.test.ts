@@ -267,31 +267,35 @@ it('a JVM in another file system gets a copy of the agent and its own buffer dir
 
 describe('doctor for a JVM that refuses an attach', () => {
   it.each<[string, Change, string]>([
-    ['runs on JDK 8', { version: '1.8.0_392' }, 'jdk 69'],
-    ['runs on JDK 11', { version: '11.0.21' }, 'jdk 69'],
-    ['runs on JDK 11, and belongs to others', { version: '11.0.21', client: { uid: 7, gid: 7 } }, 'jdk 69'],
-    ['belongs to others', { client: { uid: 7, gid: 7 } }, 'attach 77'],
+    ['the JVM runs on JDK 8', { version: '1.8.0_392' }, 'jdk 69'],
+    ['the JVM runs on JDK 11', { version: '11.0.21' }, 'jdk 69'],
     [
-      'is switched off',
+      'the JVM runs on JDK 11 and belongs to another user',
+      { version: '11.0.21', client: { uid: 7, gid: 7 } },
+      'jdk 69',
+    ],
+    ['the JVM belongs to another user', { client: { uid: 7, gid: 7 } }, 'attach 77'],
+    [
+      'attach is disabled',
       { facts: { perf: { complete: true, attachSupported: false, loadedClasses: 1 } } },
       'attach 78',
     ],
     [
-      'may load no agent',
+      'agent loading is disabled',
       { circumstances: { options: ['-XX:-EnableDynamicAgentLoading'] } },
       'agent loading 78',
     ],
     [
-      'has no java.instrument',
+      'the JVM has no java.instrument',
       { circumstances: { modules: new Set(['java.base', 'jdk.jfr']) } },
       'java.instrument 69',
     ],
-    ['has no agent to load', { places: { jar: null } }, 'agent jar 72'],
-    ['has a guest already', { circumstances: { threads: new Set(['jfluid-agent']) } }, 'session 75'],
-    ['has no room for the buffer', { buffer: { free: 10 * MIB } }, 'buffer 73'],
-    ['has no place for the buffer that is ours', { buffer: { isWritable: false } }, 'buffer 73'],
-    ['has no directory that we may enter', { places: { buffer: undefined } }, 'buffer 73'],
-    ['has no /tmp that it could write', { facts: { tmp: 'read-only' } }, 'attach 78'],
+    ['the agent jar is missing', { places: { jar: null } }, 'agent jar 72'],
+    ['another session is active', { circumstances: { threads: new Set(['jfluid-agent']) } }, 'session 75'],
+    ['there is no room for the buffer', { buffer: { free: 10 * MIB } }, 'buffer 73'],
+    ['the buffer directory is not writable', { buffer: { isWritable: false } }, 'buffer 73'],
+    ['no buffer directory is accessible', { places: { buffer: undefined } }, 'buffer 73'],
+    ['/tmp is read-only for the JVM', { facts: { tmp: 'read-only' } }, 'attach 78'],
   ])('doctor reports one problem: %s', (_, change, expected) => {
     const problems = worries(change).filter((it) => it.startsWith('problem'))
     expect(problems).toEqual([`problem ${expected}`])

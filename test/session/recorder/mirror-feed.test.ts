@@ -61,7 +61,7 @@ it('the feed closes the connection to an agent that stops sending', async () => 
 
 it.each([
   ['an answer that is too long', [head(MORE, 2 ** 31)]],
-  ['more than was asked for', [head(LAST, 0), head(LAST, 0)]],
+  ['more data than requested', [head(LAST, 0), head(LAST, 0)]],
   ['an entry without an end', [head(LAST, 8), Buffer.alloc(8)]],
 ])('the feed closes the connection to an agent that sends %s', async (_what, sent) => {
   const { problem, closed } = await feedWith((agent) => agent.write(Buffer.concat(sent)))

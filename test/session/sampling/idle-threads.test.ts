@@ -99,13 +99,13 @@ describe('a thread that waits for work', () => {
       'java.lang.Object.wait0 java.lang.Object.wait org.quartz.core.QuartzSchedulerThread.run',
     ],
     [
-      'a worker by hand',
+      'a custom worker',
       'WAITING',
       `${CONDITION} java.util.concurrent.LinkedBlockingQueue.take shop.Worker.next shop.Worker.loop shop.Worker.run java.lang.Thread.run`,
     ],
-    ['main, which joins', 'WAITING', 'java.lang.Object.wait java.lang.Thread.join shop.Main.main'],
+    ['main in Thread.join', 'WAITING', 'java.lang.Object.wait java.lang.Thread.join shop.Main.main'],
     [
-      'main, which reads its standard input',
+      'main reading standard input',
       'RUNNABLE',
       'java.io.FileInputStream.readBytes java.io.FileInputStream.read shop.Main.main',
     ],
@@ -128,32 +128,36 @@ describe('a thread that waits for work', () => {
 describe('a thread that waits inside a task', () => {
   const TASK = `shop.Orders.create shop.Task.run ${WORKER} java.lang.Thread.run`
   it.each<[string, string, string]>([
-    ['for a monitor', 'BLOCKED', `shop.Stock.take ${TASK}`],
-    ['for a monitor, in a loop of its own', 'BLOCKED', 'shop.Worker.run java.lang.Thread.run'],
-    ['for a lock', 'WAITING', `${PARK} java.util.concurrent.locks.ReentrantLock.lock ${TASK}`],
-    ['for a time', 'TIMED_WAITING', `java.lang.Thread.sleep ${TASK}`],
+    ['blocked on a monitor', 'BLOCKED', `shop.Stock.take ${TASK}`],
+    ['blocked on a monitor in its own loop', 'BLOCKED', 'shop.Worker.run java.lang.Thread.run'],
+    ['waiting for a lock', 'WAITING', `${PARK} java.util.concurrent.locks.ReentrantLock.lock ${TASK}`],
+    ['sleeping', 'TIMED_WAITING', `java.lang.Thread.sleep ${TASK}`],
     [
-      'for a time, in a thread of its own',
+      'sleeping in its own thread',
       'TIMED_WAITING',
       'java.lang.Thread.sleep shop.Job.pause shop.Job.run java.lang.Thread.run',
     ],
     [
-      'for a database',
+      'reading from a database',
       'RUNNABLE',
       `sun.nio.ch.SocketDispatcher.read0 sun.nio.ch.NioSocketImpl.read org.postgresql.core.PGStream.receive ${TASK}`,
     ],
     [
-      'for a connection of a pool, from a queue',
+      'waiting for a pooled connection',
       'TIMED_WAITING',
       `${PARK} java.util.concurrent.SynchronousQueue.poll com.zaxxer.hikari.util.ConcurrentBag.borrow com.zaxxer.hikari.pool.HikariPool.getConnection shop.Orders.create org.apache.tomcat.util.net.SocketProcessorBase.run ${TOMCAT}`,
     ],
-    ['for a condition, in a task', 'WAITING', `${CONDITION} shop.Task.run ${WORKER} java.lang.Thread.run`],
     [
-      'for an answer',
+      'waiting for a condition in a task',
+      'WAITING',
+      `${CONDITION} shop.Task.run ${WORKER} java.lang.Thread.run`,
+    ],
+    [
+      'waiting for an answer',
       'WAITING',
       `${PARK} java.util.concurrent.CompletableFuture.get shop.Remote.call shop.Job.run java.lang.Thread.run`,
     ],
-    ['for a task of another pool', 'WAITING', `${PARK} java.util.concurrent.FutureTask.get ${TASK}`],
+    ['waiting for a task of another pool', 'WAITING', `${PARK} java.util.concurrent.FutureTask.get ${TASK}`],
   ])('is not idle: %s', (_, state, stack) => {
     expect(isIdle({ state, frames: frames(stack) })).toBe(false)
   })
