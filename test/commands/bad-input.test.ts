@@ -102,7 +102,7 @@ describe('a file that is not a profile', () => {
       /jfluid record/,
     ],
     [
-      'foreign',
+      'a foreign file',
       () => file('foreign', 'PK\x03\x04'),
       STATUS.corruptOrForeignFile,
       /is not a jfluid profile/,

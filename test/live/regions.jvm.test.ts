@@ -1,5 +1,5 @@
-// --region: how often stretches of code are executed, against a debugger that steps through the program
-// (test/oracle/LineTrace.java), and how long they take, against programs that know.
+// --region: executions of code regions, compared with a debugger that steps through the program (test/oracle/LineTrace.java), and their
+// times, compared with programs that measure themselves.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

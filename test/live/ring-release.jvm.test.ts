@@ -1,5 +1,4 @@
-// The target's side of the event buffer: it is unmapped when nobody can write into it any more, not before,
-// and not much later.
+// The target's mapping of the event buffer is unmapped as soon as no thread can write to it, and not before.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'

@@ -1,4 +1,4 @@
-// jfluid roots that is ended before its time.
+// jfluid roots that ends early.
 
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// jfluid roots: what it finds in a program whose loops and tasks are known.
+// jfluid roots on a program with known loops and tasks.
 
 import { existsSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'

@@ -1,4 +1,4 @@
-// More roots: one that is not called beside one that is, and callbacks through the JDK.
+// More roots: an uncalled root beside a called one, and callbacks through the JDK.
 
 import { describe, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

@@ -1,4 +1,4 @@
-// What a user may write as a root, and what each kind of root comes to.
+// The forms of a root on the command line, and the methods that each form selects.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'

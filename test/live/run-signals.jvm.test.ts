@@ -1,4 +1,4 @@
-// Signals under jfluid run: what is sent to jfluid reaches the program, once, and the profile is kept.
+// Signals with jfluid run: a signal sent to jfluid reaches the program once, and the profile is kept.
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'

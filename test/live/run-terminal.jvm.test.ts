@@ -1,5 +1,5 @@
-// jfluid run on a real pseudo-terminal: the view has the terminal to itself, the program has its file; and
-// what is left of a view whose program ended, or was killed.
+// jfluid run on a real pseudo-terminal: the view owns the terminal, and program output goes to a file. Also views whose program has ended
+// or was killed.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// jfluid run: a JVM that is profiled from its first application class on, and that does not notice.
+// jfluid run: a JVM is profiled from its first application class on, and its behaviour is unchanged.
 
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

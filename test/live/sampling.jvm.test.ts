@@ -1,4 +1,4 @@
-// --mode sample: threads that look at themselves after so many bytecodes, and a JVM that looks at a root after so much time.
+// --mode sample: threads that sample themselves by bytecodes, and a JVM that samples a root by time.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

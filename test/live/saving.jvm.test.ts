@@ -1,5 +1,4 @@
-// What is recorded is not lost: not when jfluid is killed, not when there is no room where it should be put, and not while
-// somebody looks at it.
+// Recorded data are kept when jfluid is killed, when the disk is full, and while a live view is open.
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Which scheme is taken without asking for one, and that schemes a and b ask before they change much of a program.
+// The default scheme, and the consent that schemes a and b need before they change a large part of a program.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// A security manager of the application is asked by the JVM before it links a probe: with probes in the manager that
-// would never end. Such a JVM is left alone, and told why. JDK 24 has no security managers any more.
+// The JVM calls a security manager of the application before it links a probe, and probes in the manager would recurse forever. jfluid
+// refuses such a JVM and reports the reason. JDK 24 has no security managers any more.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

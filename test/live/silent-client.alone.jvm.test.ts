@@ -1,4 +1,4 @@
-// A target thread that waits for a client that has been killed: how soon it is given up, and where that gets no processor to end.
+// A target thread that waits for a killed client: the time until it stops waiting, also if the killed client gets no processor to exit.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// A target thread that waits for a client whose heart stands still: what it sees of the thread that should make
-// it beat decides how long it waits; the session goes on. No client is in the way: the test signs the buffer with a process of its own making.
+// A target thread that waits for a client without heartbeat: the state of the client's reader thread determines the wait, and the session
+// continues. There is no client: the test signs the buffer with a process of its own.
 
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// --slow: a program of which every hundredth call sleeps 300 ms in a branch of its own. And how long all calls took.
+// --slow on a program in which every hundredth call sleeps 300 ms in a branch of its own, and the distribution of all calls.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

@@ -1,4 +1,4 @@
-// How deep recursions of many shapes get on a stack of 1 MiB with probes, compared with the same JVM before: docs/target.md.
+// Maximum depth of recursions of many shapes on a stack of 1 MiB with probes, compared with the same JVM before: docs/target.md.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

@@ -1,5 +1,5 @@
-// How deep a recursion gets on a stack of 1 MiB with probes, compared with the same JVM before: interpreted, C1 and C2.
-// Which StackOverflowErrors a program gets, and what the profile says of them.
+// Maximum depth of a recursion on a stack of 1 MiB with probes, compared with the same JVM before: interpreted, C1 and C2. Also the
+// StackOverflowErrors of the program and their report.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'

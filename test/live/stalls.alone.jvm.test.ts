@@ -1,5 +1,5 @@
-// Scheme adaptive: what the longest stall of the target was for, what its pauses were, and calls while its code was compiled again.
-// With the machine to itself: where others want its processors a thread wakes late for that.
+// Scheme adaptive: the cause of the longest stall, the pauses, and calls during recompilation. Runs alone: on a busy machine a thread
+// wakes up late.
 
 import { accessSync, constants, existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'

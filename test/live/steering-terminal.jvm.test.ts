@@ -1,4 +1,4 @@
-// A session that is steered from the keyboard, on a real pseudo-terminal: what is on the screen, and what code the target has then.
+// A session is changed from the keyboard on a real pseudo-terminal: the screen, and the code in the target.
 
 import { expect, it } from 'vitest'
 import { compileJava } from '../support/java-process.ts'

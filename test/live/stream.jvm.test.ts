@@ -1,4 +1,4 @@
-// jfluid record --stream, as another program reads it.
+// jfluid record --stream, read by another program.
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, openSync, writeSync } from 'node:fs'

@@ -1,5 +1,4 @@
-// The live view on a real pseudo-terminal: what is on the screen, what keys and the mouse do, and how
-// the terminal and the target are left.
+// The live view on a real pseudo-terminal: the screen, keys and mouse, and the final state of terminal and target.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
-// What the cost of probes and of waits does to times. Measured without us and with us, one after the other: nothing else may take the
-// processors meanwhile.
+// The effect of probes and waits on measured times, compared with runs without jfluid. Runs alone: nothing else may use the processors.
 
 import { describe, expect, it } from 'vitest'
 import { newestOrAll } from '../support/jdks.ts'

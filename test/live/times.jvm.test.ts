@@ -1,6 +1,5 @@
-// Times against a program that measures itself (fix.KnownTimes). Where both look at the same stretch of
-// the same clock, the machine's load is in both and no figure of it is needed: what a profile charges to a
-// method must lie between what the method saw and what its caller saw.
+// Times, compared with a program that measures itself (fix.KnownTimes). The time charged to a method must lie between the values measured
+// inside the method and by its caller, which does not depend on the load of the machine.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Calls of a root, event by event, as `--trace` keeps them: the program says itself in which order it calls.
+// Calls of a root kept event by event by `--trace`: the program reports the order of its calls.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

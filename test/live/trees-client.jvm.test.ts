@@ -1,5 +1,5 @@
-// A client that is killed, stopped, or leaves, while threads make contexts without end in trees of their own and wait for blocks (--mode
-// count): the program goes on, with all of its calls, and nothing of the client is left.
+// A client that is killed, stopped or detached while threads create contexts continuously in their own trees and wait for blocks (--mode
+// count): the program continues with all of its calls, and nothing of the client remains.
 
 import { expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

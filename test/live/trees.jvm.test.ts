@@ -1,5 +1,5 @@
-// Trees that threads keep themselves (--mode count, --mode bytecodes), against a program that counts its own calls: threads that come and
-// go, more contexts than there are blocks for at first, and virtual threads, which keep none.
+// Per-thread trees (--mode count, --mode bytecodes), compared with a program that counts its own calls: short-lived threads, more
+// contexts than initial blocks, and virtual threads, which have no tree of their own.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

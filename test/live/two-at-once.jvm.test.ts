@@ -1,5 +1,5 @@
-// Clients that attach in the same moment: one is let in, and the others are refused. All are in one process here, so that
-// their steps lie as close together as steps can.
+// Clients that attach at the same moment: one is accepted, and the others are refused. All run in one process, so that their steps are as
+// close together as possible.
 
 import { expect, it } from 'vitest'
 import { AlreadyAttached, attachDoor, type OpenDoor } from '../../src/session/doors/door.ts'

@@ -1,5 +1,5 @@
-// Names of classes, methods, loaders and threads that are not ASCII, lie beyond the BMP, or are no text at all: a class file may name
-// something with a lone surrogate. The JVM has a UTF-8 of its own kind for them, and the locale C has no bytes for any.
+// Names of classes, methods, loaders and threads that are not ASCII, outside the BMP, or invalid text such as a lone surrogate. The JVM
+// encodes them in modified UTF-8, and locale C cannot encode them.
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// A target that makes class loaders and drops them: while we are attached, and after, its classes unload
-// as they would without us, and what they did stays in the profile.
+// A target that creates and drops class loaders: during and after a session its classes are unloaded as without jfluid, and their calls
+// stay in the profile.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'

@@ -1,5 +1,4 @@
-// Methods that do not return: whatever is thrown, from wherever and through whatever, the next call hangs
-// where it belongs, and an exit that nobody could see is counted.
+// Methods that end by an exception of any kind: the next call is at the right place in the tree, and an invisible exit is counted.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

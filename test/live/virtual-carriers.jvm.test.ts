@@ -1,5 +1,5 @@
-// Virtual threads that change carriers all the time, more of these than processors, and all come to methods for the first time at
-// once: what each did is in the chunks of all carriers, a few calls in each.
+// More virtual threads than processors, which change carriers continuously and call methods for the first time at the same moment: the
+// calls of each are in the chunks of all carriers.
 
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

@@ -1,5 +1,5 @@
-// A virtual thread that loads a class waits for the client in the load hook, whether it is inside a root or not. Its stack
-// cannot be looked at: that it is there must be known otherwise, or the buffer is unmapped under it, and the JVM ends.
+// A virtual thread that loads a class waits for the client in the load hook. Its stack cannot be inspected, so the agent must know by
+// other means that it is there. Otherwise the buffer would be unmapped, and the JVM would crash.
 
 import { expect, it } from 'vitest'
 import { granted } from '../../src/jdwp-client/index.ts'

@@ -1,4 +1,4 @@
-// --wait-for, by another user than the JVM's: needs root.
+// --wait-for by another user than the owner of the JVM. Needs root.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// --wait-for: a JVM is attached to that is there, or that comes; and the wait ends.
+// --wait-for attaches to a running JVM or to the next one that starts, and ends by timeout or signal.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Two flight recordings of one JVM: another's begins later, and ours is stopped by somebody else.
+// Two flight recordings of one JVM: another one starts later, and that of jfluid is stopped by another program.
 
 import { expect, it } from 'vitest'
 import {

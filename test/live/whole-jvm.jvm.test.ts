@@ -1,5 +1,4 @@
-// --mode sample without a root: the whole JVM, by its own flight recorder or by dumps of its threads, and nothing is left
-// running in it.
+// --mode sample without a root: the whole JVM is sampled by its flight recorder or by thread dumps, and no recording is left running.
 
 import { existsSync, readdirSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

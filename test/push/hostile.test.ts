@@ -1,4 +1,4 @@
-// Stores that are not there, not well, or not stores: what is said, in what time, and who gets the token.
+// Stores that are missing, failing, or not stores: the message, the time until it, and who receives the token.
 
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'

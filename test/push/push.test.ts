@@ -1,4 +1,4 @@
-// What a store gets of a profile, read again by others than those that wrote it.
+// The data that a store receives, decoded by independent parsers.
 
 import { describe, expect, it } from 'vitest'
 import type { Profile } from '../../src/profile/profile.ts'

@@ -1,5 +1,5 @@
-// Real stores, told what jfluid pushes and asked what they have of it. Skipped where this machine has no store
-// (README.md beside this file); one that JFLUID_PYROSCOPE or JFLUID_OTELCOL names has to be there.
+// Profiles are pushed to real stores and queried from them. Skipped on machines without a store (see README.md in this folder). A store
+// named by JFLUID_PYROSCOPE or JFLUID_OTELCOL must exist.
 
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// What a client of a proxy may ask for: what the command line takes, whoever speaks.
+// Options that a proxy accepts from a client: those of the command line, with the same checks.
 
 import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// A session in a proxy whose client asks for what nobody can do.
+// A session in a proxy whose client sends an impossible request.
 
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Jvm } from '../../src/attach/jvms.ts'

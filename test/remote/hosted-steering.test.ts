@@ -1,4 +1,4 @@
-// The proxy's part of a change of roots that fails, and the client's: what was recorded comes over whole.
+// A failed change of roots in proxy and client: the earlier recording is transferred completely.
 
 import { expect, it, vi } from 'vitest'
 import { HostedSession } from '../../src/commands/hosted-session.ts'

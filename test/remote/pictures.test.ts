@@ -1,4 +1,4 @@
-// What a view elsewhere has of many threads: no more than the link is to bear, and all of them in the end.
+// Snapshots of many threads for a remote view: within the rate limit of the link, and complete in the end.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

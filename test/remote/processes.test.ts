@@ -1,4 +1,4 @@
-// The processes of a proxy, and those who come to them and say nothing, or nothing of ours.
+// The processes of a proxy, and peers that connect to them and send nothing or invalid data.
 
 import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, readdirSync, writeFileSync } from 'node:fs'

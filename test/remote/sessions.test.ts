@@ -1,4 +1,4 @@
-// Requests between a client and a proxy: each is done once, whatever becomes of connections; and what either makes of one who speaks otherwise.
+// Requests between a client and a proxy: each is executed once in spite of lost connections. Also peers with another protocol.
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'

@@ -1,4 +1,4 @@
-// A session on another machine that is steered: what would be lost with a change of its roots comes over to the client.
+// A remote session whose roots are changed: data that would be lost are transferred to the client.
 
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'

@@ -1,4 +1,4 @@
-// Which connection goes where too many have not shown the key: not one of another address, and not a client that has just come.
+// Which connection is closed if too many peers have not shown the key: not one of another address, and not a new one.
 
 import { expect, it } from 'vitest'
 import { type Stranger, Strangers } from '../../src/remote/strangers.ts'

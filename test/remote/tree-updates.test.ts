@@ -1,4 +1,4 @@
-// What goes over the wire of a tree, and what the other end makes of it.
+// The updates of a tree on the wire, and the tree that the receiver builds from them.
 
 import { describe, expect, it } from 'vitest'
 import type { Tree } from '../../src/cct/tree.ts'

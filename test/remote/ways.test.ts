@@ -1,4 +1,4 @@
-// Ways to a proxy: what an address means, what ssh is given and says, and who is let in by a key.
+// Connections to a proxy: addresses, the arguments and messages of ssh, and authentication by a key.
 
 import { once } from 'node:events'
 import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
