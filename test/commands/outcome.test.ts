@@ -57,11 +57,11 @@ const status = (facts: Facts, signal: NodeJS.Signals | null = null): number =>
 describe('the exit status of a recording', () => {
   const everything: Facts = { armed: true, idle: true }
 
-  it('is 0 for a complete recording and for one ended by Ctrl-C', () => {
+  it('the exit status of a recording is 0 for a complete recording and for one ended by Ctrl-C', () => {
     assert.deepEqual([status({}), status({}, 'SIGINT')], [0, 0])
   })
 
-  it('follows this priority: ending, signal, root not found, pattern without a class', () => {
+  it('the exit status of a recording follows this priority: ending, signal, root not found, pattern without a class', () => {
     assert.equal(status({ ...everything, ending: GONE }, 'SIGTERM'), 74)
     assert.equal(status({ ...everything, ending: silent() }, 'SIGTERM'), 75)
     assert.equal(status(everything, 'SIGTERM'), 143)
@@ -71,25 +71,25 @@ describe('the exit status of a recording', () => {
     assert.equal(status({ idle: true }), 80)
   })
 
-  it('reports a root whose class was loaded but has no usable method', () => {
+  it('the exit status of a recording reports a root whose class was loaded but has no usable method', () => {
     const problem = new AbstractOrNativeRoot('A.b', 'abstract', ['a.C.b'])
     assert.equal(outcome(session({ ...everything, problem }), null, null), problem)
     assert.equal(status({ ...everything, problem }), 79)
   })
 
-  it('is 69 when an existing root could not be instrumented', () => {
+  it('the exit status of a recording is 69 when an existing root could not be instrumented', () => {
     const problem = new RootRefused('A.b', new Map([['A.b()', 'its class was refused']]))
     assert.equal(status({ ...everything, problem }), 69)
   })
 
-  it('is 75 when a root could not be instrumented because the JVM lacks threads or memory', () => {
+  it('the exit status of a recording is 75 when a root could not be instrumented because the JVM lacks threads or memory', () => {
     const why = 'its class was refused: there is no thread to ask its class loader'
     const problem = new RootRefused('A.b', new Map([['A.b()', why]]))
     assert.equal(status({ ...everything, problem }), 75)
     assert.match(problem.hint, /^Raise the limits of the JVM \(.*, or try again /)
   })
 
-  it('is 83 when no root was called and all root classes were loaded', () => {
+  it('the exit status of a recording is 83 when no root was called and all root classes were loaded', () => {
     assert.equal(status({ rootsNeverCalled: ['A.b'], idle: true }), 83)
     assert.equal(status({ ...everything, rootsNeverCalled: ['A.b'] }), 67)
     const problem = outcome(session({ rootsNeverCalled: ['A.b', 'A.c'] }), null, null)
@@ -100,7 +100,7 @@ describe('the exit status of a recording', () => {
     assert.equal(missed?.hint, 'Record again: the root may have been called before it had probes.')
   })
 
-  it('is 84 when the original code of a class could not be restored', () => {
+  it('the exit status of a recording is 84 when the original code of a class could not be restored', () => {
     const code = { checkedClasses: 3, checkedMethods: 9, originalClasses: 3, different: [], unchecked: '' }
     const facts = {
       ms: 1,
@@ -124,11 +124,11 @@ describe('the exit status of a recording', () => {
     )
   })
 
-  it('is the exit status of the error that stopped the recorder', () => {
+  it('the exit status of a recording is the exit status of the error that stopped the recorder', () => {
     assert.equal(status({ ending: silent(70) }), 70)
   })
 
-  it('comes with a message and the path of the profile', () => {
+  it('the exit status of a recording comes with a message and the path of the profile', () => {
     const problem = outcome(session({ ending: GONE }), null, 'p.jfluid')
     assert.equal(problem?.message, 'JVM 4711 ended during the recording')
     assert.equal(
@@ -138,7 +138,7 @@ describe('the exit status of a recording', () => {
     assert.match(outcome(session({ ending: GONE }), null, null)?.hint ?? '', /^Use --out to keep/)
   })
 
-  it('comes with a hint that lists names similar to the root', () => {
+  it('the exit status of a recording comes with a hint that lists names similar to the root', () => {
     const hint = (near: string[]) => outcome(session({ armed: true, near }), null, null)?.hint
     assert.equal(hint(['a.A.b', 'a.C.b']), "Try --root 'a.A.b'; also close: a.C.b")
     assert.match(hint([]) ?? '', /^Check the name/)
@@ -161,17 +161,20 @@ describe('sampling without a single sample', () => {
     [[], 0, 12, 'no thread was found running Java code in 12 thread dumps'],
     [['a.B.c'], 90, 1, 'no thread was found inside a.B.c in 1 thread dump'],
     [['a.B.c'], 0, undefined, 'no thread was found running Java code'],
-  ])('is reported for roots %j and %i samples elsewhere', (roots, outside, dumps, message) => {
-    const problem = new NothingSampled(42, {
-      target: { jdk: '25.0.3' },
-      roots,
-      sampling: { ...sampling, outside, ...(dumps !== undefined && { dumps }) },
-    })
-    assert.equal(problem.message, message)
-    assert.equal(problem.exitCode, 83)
-    // A root is not looked for before samples are taken.
-    assert.equal(problem.hint.includes('jfluid doctor 42'), roots.length > 0)
-  })
+  ])(
+    'sampling without a single sample is reported for roots %j and %i samples elsewhere',
+    (roots, outside, dumps, message) => {
+      const problem = new NothingSampled(42, {
+        target: { jdk: '25.0.3' },
+        roots,
+        sampling: { ...sampling, outside, ...(dumps !== undefined && { dumps }) },
+      })
+      assert.equal(problem.message, message)
+      assert.equal(problem.exitCode, 83)
+      // A root is not looked for before samples are taken.
+      assert.equal(problem.hint.includes('jfluid doctor 42'), roots.length > 0)
+    },
+  )
 
   it.each([
     ['17.0.15', 3, false],

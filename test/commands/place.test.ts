@@ -202,7 +202,7 @@ describe('autosave during a recording', () => {
 })
 
 describe('a profile that cannot be written to its path', () => {
-  it('is written to another directory, and its autosave file is deleted', async () => {
+  it('a profile that cannot be written to its path is written to another directory, and its autosave file is deleted', async () => {
     const path = join(directory, 'p.jfluid')
     const other = join(directory, 'other')
     mkdirSync(other)
@@ -223,7 +223,7 @@ describe('a profile that cannot be written to its path', () => {
     assert.equal(existsSync(`${path}.autosave`), false)
   })
 
-  it('leaves its autosave file if no other directory is writable', async () => {
+  it('a profile that cannot be written to its path leaves its autosave file if no other directory is writable', async () => {
     const path = join(directory, 'p.jfluid')
     const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
     place.guard(new FakeSession())
@@ -238,7 +238,7 @@ describe('a profile that cannot be written to its path', () => {
     assert.equal((await readProfile(`${path}.autosave`)).events.count, 2000)
   })
 
-  it('is reported as not written if no autosave file exists', async () => {
+  it('a profile that cannot be written to its path is reported as not written if no autosave file exists', async () => {
     const place = await ProfilePlace.at('/dev/full', {}, tell)
     await assert.rejects(place.keep(PROFILE, ['/proc']), {
       name: 'CannotWriteProfile',
@@ -260,7 +260,7 @@ it('the error for a missing profile names its autosave file', async () => {
 })
 
 describe('a profile without a given file name', () => {
-  it('is written to the default directory, or to another one if that fails', async () => {
+  it('a profile without a given file name is written to the default directory, or to another one', async () => {
     const path = await keepIn(directory, 'jfluid-1.jfluid', PROFILE)
     assert.equal(path, join(directory, 'jfluid-1.jfluid'))
     assert.equal((await readProfile(path)).events.count, PROFILE.events.count)

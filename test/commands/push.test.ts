@@ -161,7 +161,7 @@ describe('a recording with --push', () => {
   }
   const file = () => join(directory, 'out.jfluid')
 
-  it('is written to the file and pushed to the store', async () => {
+  it('a recording with --push is written to the file and pushed to the store', async () => {
     const store = await startStore()
     const done = await put({ out: file(), push: store.url })
     expect(done).toMatchObject({ path: file(), store: `${store.url}/ingest`, problem: null })
@@ -171,7 +171,7 @@ describe('a recording with --push', () => {
     expect(keptIn(done)).toBe(file())
   })
 
-  it('is in the file if the store refuses it, and the error names the next command', async () => {
+  it('a recording with --push is in the file if the store refuses it, and the error names the next command', async () => {
     const store = await startStore((response) => response.writeHead(403).end())
     const { problem, path } = await put({ out: file(), push: store.url })
     expect(path).toBe(file())
@@ -180,7 +180,7 @@ describe('a recording with --push', () => {
     expect(problem!.hint).toContain(`Then: jfluid push ${file()} --to ${store.url}`)
   })
 
-  it('keeps its labels when pushed by the command that the error prints', async () => {
+  it('a recording with --push keeps its labels when pushed by the command that the error prints', async () => {
     let code = 403
     const store = await startStore((response) => response.writeHead(code).end())
     const naming = { label: ['service_name=shop/checkout', 'env=prod', 'note=a b', 'pid='] }
@@ -195,7 +195,7 @@ describe('a recording with --push', () => {
     expect(second).toBe(first)
   })
 
-  it('succeeds if the store accepts it and the temporary file cannot be deleted', async () => {
+  it('a recording with --push succeeds if the store accepts it and the temporary file cannot be deleted', async () => {
     const pid = 4_000_000_000 + process.pid // of its own: the file is in the directory of all tests
     const mine = () => readdirSync('.').filter((name) => name.startsWith(`jfluid-${pid}-`))
     const store = await startStore((response) => {
@@ -212,7 +212,7 @@ describe('a recording with --push', () => {
     rmdirSync(path!)
   })
 
-  it('is pushed to the store even if the file cannot be written', async () => {
+  it('a recording with --push is pushed to the store even if the file cannot be written', async () => {
     const store = await startStore()
     const { problem, path, store: has } = await put({ out: '/dev/full', push: store.url })
     expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
@@ -222,7 +222,7 @@ describe('a recording with --push', () => {
     rmSync(dirname(path!), { recursive: true })
   })
 
-  it('is written to another directory if file and store fail, and both errors are reported', async () => {
+  it('a recording with --push is written to another directory if file and store fail, and both errors are reported', async () => {
     const store = await startStore((response) => response.writeHead(403).end())
     const { problem, path } = await put({ out: '/dev/full', push: store.url })
     expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
@@ -231,7 +231,7 @@ describe('a recording with --push', () => {
     rmSync(dirname(path!), { recursive: true })
   })
 
-  it('is not pushed if it is empty, and its warnings stay in the file', async () => {
+  it('a recording with --push is not pushed if it is empty, and its warnings stay in the file', async () => {
     const store = await startStore()
     const { lines, problem, path } = await put({ out: file(), push: store.url }, EMPTY)
     expect([problem, path, store.received.length]).toEqual([null, file(), 0])
@@ -239,7 +239,7 @@ describe('a recording with --push', () => {
     expect((await readProfile(file())).warnings).toEqual(['no root was called'])
   })
 
-  it('leaves no directory behind', () => {
+  it('a recording with --push leaves no directory behind', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 })

@@ -35,7 +35,7 @@ describe('lines written for a slow reader', () => {
     }
   }
 
-  it('arrive complete and in order without blocking jfluid', async () => {
+  it('lines written for a slow reader arrive complete and in order without blocking jfluid', async () => {
     const { reading, writing } = pipe()
     const out = new LineWriter(writing)
     const long = 'x'.repeat(200_000) // three times what a pipe holds
@@ -54,7 +54,7 @@ describe('lines written for a slow reader', () => {
     closeSync(writing)
   })
 
-  it('are flushed only until the timeout', async () => {
+  it('lines written for a slow reader are flushed only until the timeout', async () => {
     const { reading, writing } = pipe()
     const out = new LineWriter(writing)
     out.line('x'.repeat(200_000))
@@ -65,7 +65,7 @@ describe('lines written for a slow reader', () => {
     closeSync(writing)
   })
 
-  it('are flushed without timeout while the reader makes progress', async () => {
+  it('lines written for a slow reader are flushed without timeout while the reader makes progress', async () => {
     const { reading, writing } = pipe()
     const out = new LineWriter(writing)
     out.line('x'.repeat(2_000_000))
@@ -81,7 +81,7 @@ describe('lines written for a slow reader', () => {
     closeSync(writing)
   })
 
-  it('are dropped on close after the part that was already read', async () => {
+  it('lines written for a slow reader are dropped on close after the part that was already read', async () => {
     const { reading, writing } = pipe()
     const out = new LineWriter(writing)
     out.line('x'.repeat(200_000))
@@ -98,7 +98,7 @@ describe('lines written for a slow reader', () => {
     closeSync(reading)
   })
 
-  it('do not keep the process alive if the reader stalls on a blocking or non-blocking descriptor', async () => {
+  it('lines written for a slow reader do not keep the process alive if the reader stalls on a blocking or non-blocking descriptor', async () => {
     const { reading, writing } = pipe()
     const blocking = openSync(join(directory, 'pipe'), constants.O_WRONLY)
     const program = `
@@ -112,7 +112,7 @@ describe('lines written for a slow reader', () => {
     for (const descriptor of [reading, writing, blocking]) closeSync(descriptor)
   })
 
-  it('do not keep the process alive if Ctrl-S has stopped the terminal', async () => {
+  it('lines written for a slow reader do not keep the process alive if Ctrl-S has stopped the terminal', async () => {
     const program = `
       import { once } from 'node:events'
       import { LineWriter } from '${LINE_WRITER}'
@@ -129,7 +129,7 @@ describe('lines written for a slow reader', () => {
     expect((await terminal.exit).code).toBe(42)
   })
 
-  it('are written unchanged to a file and to a socket', async () => {
+  it('lines written for a slow reader are written unchanged to a file and to a socket', async () => {
     const program = `
       import { LineWriter } from '${LINE_WRITER}'
       const out = new LineWriter(1)
@@ -150,7 +150,7 @@ describe('lines written for a slow reader', () => {
     closeSync(file)
   })
 
-  it('are discarded after the reader has exited, and the exit is reported', async () => {
+  it('lines written for a slow reader are discarded after the reader has exited, and the exit is reported', async () => {
     const { reading, writing } = pipe()
     const out = new LineWriter(writing)
     closeSync(reading)
@@ -219,7 +219,7 @@ describe('a recording that is streamed', () => {
 
   const kinds = (lines: readonly Record<string, unknown>[]) => lines.map((it) => it.kind)
 
-  it('reports its start, the calls since the last snapshot, and why it ended', async () => {
+  it('a recording that is streamed reports its start, the calls since the last snapshot, and why it ended', async () => {
     const { it: streamed } = session()
     const { lines, out } = sink()
     const stream = new RecordingStream(streamed, out)
@@ -245,7 +245,7 @@ describe('a recording that is streamed', () => {
     expect(lines.at(-1)).toMatchObject({ why: 'the time is over', file: 'p.jfluid', truncated: false })
   })
 
-  it('ends with the calls since the last snapshot, even if method ids have changed', async () => {
+  it('a recording that is streamed ends with the calls since the last snapshot, even if method ids have changed', async () => {
     const { it: streamed } = session()
     const { lines, out } = sink()
     const stream = new RecordingStream(streamed, out)
@@ -263,7 +263,7 @@ describe('a recording that is streamed', () => {
     expect(told).toEqual(['main 2x 30 35', 'late 1x 5 5', 'work 1x 1 1'])
   })
 
-  it('merges classes with the same name and counts recursive time once', async () => {
+  it('a recording that is streamed merges classes with the same name and counts recursive time once', async () => {
     const two = new Methods()
     const merged = treeOf('main 1x 10ns ( run 1x 5ns ( twin 3x 7ns ) twin 1x 1ns )', two)
     const named = (id: number) => {
@@ -283,7 +283,7 @@ describe('a recording that is streamed', () => {
     await stream.stop()
   })
 
-  it('ends with the whole tree, in parts, depth first', async () => {
+  it('a recording that is streamed ends with the whole tree, in parts, depth first', async () => {
     const { it: streamed } = session()
     const { lines, out } = sink()
     const stream = new RecordingStream(streamed, out)
@@ -312,7 +312,7 @@ describe('a recording that is streamed', () => {
     expect(lines.at(-1)!.kind).toBe('ended')
   })
 
-  it('omits the final tree if the reader does not read it', async () => {
+  it('a recording that is streamed omits the final tree if the reader does not read it', async () => {
     const { it: streamed } = session()
     const { lines, state, out } = sink()
     const stream = new RecordingStream(streamed, out)
@@ -323,7 +323,7 @@ describe('a recording that is streamed', () => {
     expect(state.isClosed).toBe(true)
   })
 
-  it('reports each warning and each redefinition once', async () => {
+  it('a recording that is streamed reports each warning and each redefinition once', async () => {
     const { it: streamed, installation, warnings } = session()
     const { lines, out } = sink()
     const stream = new RecordingStream(streamed, out)
@@ -337,7 +337,7 @@ describe('a recording that is streamed', () => {
     expect(lines[2]).toMatchObject({ redefinitions: 3, hotSwapMs: 25, instrumentedMethods: 3 })
   })
 
-  it('skips snapshots for a slow reader and adds their calls to the next snapshot', async () => {
+  it('a recording that is streamed skips snapshots for a slow reader and adds their calls to the next snapshot', async () => {
     const { it: streamed } = session()
     const { lines, state, out } = sink()
     const stream = new RecordingStream(streamed, out)

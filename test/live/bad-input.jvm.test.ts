@@ -338,7 +338,7 @@ describe('an output path that cannot be written', () => {
     await java.line(/ready/)
   })
 
-  it('moves the profile to another directory, and the message names it', async () => {
+  it('an output path that cannot be written moves the profile to another directory, and the message names it', async () => {
     const tmp = temporaryDirectory()
     const missing = join(tmp, 'missing', 'p.jfluid')
     const record = ['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '300ms', '--out']
@@ -360,7 +360,7 @@ describe('an output path that cannot be written', () => {
     expectRefusal(folder, STATUS.cannotWrite, /cannot write/, /--out/)
   })
 
-  it('moves the profile if the path becomes unwritable during the recording', async () => {
+  it('an output path that cannot be written moves the profile if the path becomes unwritable during the recording', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
     await recording.started
     mkdirSync(recording.file)

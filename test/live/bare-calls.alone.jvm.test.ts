@@ -76,14 +76,14 @@ forEachJdk((jdk) => {
       expect(profile.detach?.left).toEqual([])
     })
 
-    it('makes no comparison if the root only calls itself, because its own probes stay', async () => {
+    it('a session with scheme b makes no comparison if the root only calls itself, because its own probes stay', async () => {
       const { before, profile } = await recorded('fib')
       expect(profile.bareCalls).toBeUndefined()
       expect(profile.instrumentation.redefinitions).toBe(before)
       expect(profile.detach?.left).toEqual([])
     })
 
-    it('keeps the recorded data if the JVM ends during the comparison', async () => {
+    it('a session with scheme b keeps the recorded data if the JVM ends during the comparison', async () => {
       const { java, session } = await started('dense')
       await until(async () => (await session.status()).elapsedMs > 3_500)
       const before = session.engine.installation.redefinitions
@@ -97,7 +97,7 @@ forEachJdk((jdk) => {
       expect(profile.rootCalls!.count).toBeGreaterThan(200)
     })
 
-    it('makes no comparison if probe cost is small', async () => {
+    it('a session with scheme b makes no comparison if probe cost is small', async () => {
       const { before, profile } = await recorded('sparse')
       expect(profile.bareCalls).toBeUndefined()
       expect(profile.rootCalls!.count).toBeGreaterThan(1_000)

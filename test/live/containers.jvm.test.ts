@@ -17,7 +17,7 @@ const describeContained = describeOnlyIf(obstacle === '', `needs containers with
 
 describeContained('a JVM in a container without root', () => {
   forEachJdk((jdk) => {
-    it('receives the agent and a buffer directory, is woken by the next attach, and no file stays', async () => {
+    it('a JVM in a container without root receives the agent and a buffer directory, is woken by the next attach, and no file stays', async () => {
       const classes = await compileFixture(jdk, 'Ticker')
       const java = await startContained(jdk, classes, ['fix.Ticker', '1', 'tiny'], {
         namespaces: ROOTLESS,

@@ -216,13 +216,13 @@ forOldestJdk((jdk) => {
       counted(await next.stop(), 'visit', 3)
     })
 
-    it('waits in interrupted threads and leaves them interrupted', async () => {
+    it('the agent in the application waits in interrupted threads and leaves them interrupted', async () => {
       const { recording, ask } = await start('first')
       expect(await ask('interrupted 40')).toContain('still interrupted 40')
       counted(await recording.stop(), 'first', 40)
     })
 
-    it('is not disturbed by interrupts', async () => {
+    it('the agent in the application is not disturbed by interrupts', async () => {
       const { recording, ask } = await start('visit')
       await ask('nag 100')
       counted(await recording.stop(), 'visit', 100)

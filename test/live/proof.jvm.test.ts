@@ -150,7 +150,7 @@ forOldestJdk((jdk) => {
   })
 
   describe('a restoration that fails is found', () => {
-    it('is detected if another agent has replaced the code', async () => {
+    it('a failed restoration is detected if another agent has replaced the code', async () => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
       await recording.started
@@ -168,7 +168,7 @@ forOldestJdk((jdk) => {
       )
     })
 
-    it('is detected if the JVM refuses the class, which keeps its probes', async () => {
+    it('a failed restoration is detected if the JVM refuses the class, which keeps its probes', async () => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
       await recording.started

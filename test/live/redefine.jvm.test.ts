@@ -67,7 +67,7 @@ forNewestJdk((jdk) => {
   })
 
   describe('code installed in a class', () => {
-    it('stays when another method of the class is redefined or refused', async () => {
+    it('code installed in a class stays when another method of the class is redefined or refused', async () => {
       const { agent, a, live, extend, leave } = await open()
       await extend(a)
       await agent.redefineMethods([a.body('one')], [], HIGHEST)
@@ -87,7 +87,7 @@ forNewestJdk((jdk) => {
       await leave()
     })
 
-    it('is replaced by the original code after a detach', async () => {
+    it('code installed in a class is replaced by the original code after a detach', async () => {
       const { java, agent, a, c, before, live, extend, leave } = await open()
       await Promise.all([extend(a), extend(c)])
       await agent.redefineMethods([a.body('one'), c.body('two')], [], HIGHEST)
@@ -102,7 +102,7 @@ forNewestJdk((jdk) => {
   })
 
   describe('a body created for other class bytes', () => {
-    it('is refused with the reason, the class keeps its code, and other bodies are installed', async () => {
+    it('a body created for other class bytes is refused with the reason, the class keeps its code, and other bodies are installed', async () => {
       const { agent, a, b, before, live, extend, leave } = await open()
       await extend(a, crc32(a.file.bytes) ^ 1)
       await extend(b)

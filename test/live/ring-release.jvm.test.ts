@@ -112,7 +112,7 @@ forNewestJdk((jdk) => {
   }
 
   describe('the event buffer', () => {
-    it('is unmapped with its session, also during another attach', async () => {
+    it('the event buffer is unmapped with its session, also during another attach', async () => {
       const { java, ask, record } = await start()
       const recording = await record()
       expect(rings(java.pid)).toHaveLength(1)
@@ -127,7 +127,7 @@ forNewestJdk((jdk) => {
       ])
     })
 
-    it('stays mapped while a thread is inside the agent, and is unmapped by the next session', async () => {
+    it('the event buffer stays mapped while a thread is inside the agent, and is unmapped by the next session', async () => {
       const { java, ask, record } = await start()
       const first = await record()
       await ask('load')

@@ -125,7 +125,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => position(lines)?.startsWith('1 of ') && rootRow(lines))
     })
 
-    it('shows the growing tree of the root and the state of the session', async () => {
+    it('the live view on a terminal shows the growing tree of the root and the state of the session', async () => {
       // Before it is recording it says what it waits for.
       const recording = new RegExp(`^ jfluid +pid ${java.pid} +shop\\.Main +recording [\\d.]+ m?s$`)
       const status =

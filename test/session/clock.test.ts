@@ -27,26 +27,26 @@ const late = (pair: ClockPair, byNanos: number): ClockPair => ({
 })
 
 describe('the clock of the target', () => {
-  it('converts with the measured time pairs instead of a nominal frequency', () => {
+  it('the clock of the target converts with the measured time pairs instead of a nominal frequency', () => {
     const clock = new TargetClock({ ticks: 0, nanos: 1000, width: TIGHT }, 'counterTime')
     clock.update({ ticks: 250_000_000, nanos: 100_001_000, width: TIGHT }) // 2.5 ticks a nanosecond
     expect(clock.nsPerTick).toBeCloseTo(0.4, 9)
     expect(clock.toNs(2500)).toBeCloseTo(1000, 6)
   })
 
-  it('ignores a time pair that is too close to the first', () => {
+  it('the clock of the target ignores a time pair that is too close to the first', () => {
     const clock = new TargetClock({ ticks: 0, nanos: 0, width: TIGHT }, 'counterTime')
     clock.update({ ticks: 10, nanos: 1000, width: TIGHT })
     expect(clock.nsPerTick).toBe(1)
   })
 
-  it('treats nanoTime ticks as nanoseconds', () => {
+  it('the clock of the target treats nanoTime ticks as nanoseconds', () => {
     const clock = new TargetClock({ ticks: 0, nanos: 0, width: TIGHT }, 'nanoTime')
     clock.update({ ticks: 1_000_000_000, nanos: 1_000_400_000, width: TIGHT })
     expect(clock.nsPerTick).toBe(1)
   })
 
-  it('is accurate to 1 ms after an hour with a frequency drift of 20 ppm', () => {
+  it('the clock of the target is accurate to 1 ms after an hour with a frequency drift of 20 ppm', () => {
     // 2.5 GHz at first, 20 ppm more at the end: on average 10 ppm more.
     const ticksAt = (nanos: number) => 2.5 * nanos * (1 + (10e-6 * nanos) / HOUR)
     const clock = anHour(ticksAt)
@@ -58,7 +58,7 @@ describe('the clock of the target', () => {
     ['the last', (i: number) => i === 7200],
     ['the first', (i: number) => i === 0],
     ['every second', (i: number) => i % 2 === 0],
-  ])('stays accurate when %s time pair is late by 20 ms', (_which, isLate) => {
+  ])('the clock of the target stays accurate when %s time pair is late by 20 ms', (_which, isLate) => {
     const clock = anHour(
       (nanos) => 2.5 * nanos,
       (pair, i) => (isLate(i) ? late(pair, 20 * MS) : pair),
@@ -66,7 +66,7 @@ describe('the clock of the target', () => {
     expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
   })
 
-  it('is as accurate as late time pairs permit if all pairs are late', () => {
+  it('the clock of the target is as accurate as late time pairs permit if all pairs are late', () => {
     const clock = anHour(
       (nanos) => 2.5 * nanos,
       (pair, i) => late(pair, (1 + (i % 7)) * MS),
@@ -77,7 +77,7 @@ describe('the clock of the target', () => {
   it.each([
     ['forward by 10 s', 25e9],
     ['back to its start', -2.5 * 0.5 * HOUR],
-  ])('keeps its rate when the clock jumps %s', (_how, jump) => {
+  ])('the clock of the target keeps its rate when the clock jumps %s', (_how, jump) => {
     const clock = anHour((nanos) => 2.5 * nanos + (nanos > 0.5 * HOUR ? jump : 0))
     expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
   })

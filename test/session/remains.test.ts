@@ -17,29 +17,29 @@ const ring = (session: string) => ({ what: `mapping /dev/shm/${session}/ring`, o
 const file = { what: 'file /tmp/.jfluid_pid1', of: null }
 
 describe('the report of remains after a session', () => {
-  it('lists remains found before the session ended and its own directory', () => {
+  it('the report of remains after a session lists remains found before the session ended and its own directory', () => {
     const before = remains(thread(5))
     const after = remains(thread(5), ring(OWN), file)
     expect(leftOf([before], `/dev/shm/${OWN}`, after)).toEqual(after.traces.map((it) => it.what))
   })
 
-  it('lists remains of an earlier session', () => {
+  it('the report of remains after a session lists remains of an earlier session', () => {
     const before = remains(thread(5), ring(OTHER))
     expect(leftOf([before], `/dev/shm/${OWN}`, remains(ring(OTHER)))).toEqual([ring(OTHER).what])
   })
 
-  it('lists a thread that was started by the session', () => {
+  it('the report of remains after a session lists a thread that was started by the session', () => {
     const during = [remains(thread(5)), remains(thread(5), thread(6))]
     expect(leftOf(during, `/dev/shm/${OWN}`, remains(thread(6), thread(7)))).toEqual([thread(6).what])
     expect(leftOf(during.slice(0, 1), `/dev/shm/${OWN}`, remains(thread(6)))).toEqual([])
   })
 
-  it('omits remains created by another client later', () => {
+  it('the report of remains after a session omits remains created by another client later', () => {
     const before = remains(thread(5), ring(OWN))
     expect(leftOf([before], `/dev/shm/${OWN}`, remains(thread(6), ring(OTHER)))).toEqual([])
   })
 
-  it('lists all remains if the earlier state is unknown', () => {
+  it('the report of remains after a session lists all remains if the earlier state is unknown', () => {
     expect(leftOf([null], `/dev/shm/${OWN}`, remains(thread(6), thread(7)))).toEqual([thread(6).what])
   })
 })

@@ -38,7 +38,7 @@ describe('scheme b is harmless', () => {
 })
 
 describe('the chosen scheme', () => {
-  it('is adaptive for many loaded classes, without listing them', async () => {
+  it('the chosen scheme is adaptive for many loaded classes, without listing them', async () => {
     expect(await chooseScheme(request(), untouched(16_412))).toEqual({
       scheme: 'adaptive',
       why: 'scheme adaptive: 16,412 classes are loaded (--scheme b overrides this)',
@@ -46,18 +46,18 @@ describe('the chosen scheme', () => {
     })
   })
 
-  it.each(['a', 'b', 'adaptive'] as const)('is %s if it is requested', async (scheme) => {
+  it.each(['a', 'b', 'adaptive'] as const)('the chosen scheme is %s if it is requested', async (scheme) => {
     expect(await chooseScheme(request({ scheme }), untouched(16_412))).toMatchObject({ scheme, why: null })
   })
 
-  it('is b if an option needs all calls', async () => {
+  it('the chosen scheme is b if an option needs all calls', async () => {
     expect(await chooseScheme(request({ callSites: true }), untouched(16_412))).toMatchObject({ scheme: 'b' })
   })
 
   it.each([
     ['--time names methods', { timed: [parseRoot('Foo.baz')] }],
     ['--max-overhead is set', { maxOverhead: 0.02 }],
-  ])('is adaptive where %s, even for a small program', async (_, more) => {
+  ])('the chosen scheme is adaptive where %s, even for a small program', async (_, more) => {
     expect(await chooseScheme(request(more), untouched(300))).toEqual({
       ...{ scheme: 'adaptive', why: null, listed: null },
     })

@@ -6,7 +6,7 @@ import { startProcess, stop } from '../support/java-process.ts'
 const never = new Promise<never>(() => {})
 
 describe('work that needs a running target', () => {
-  it('is abandoned with a message if the target stays stopped for too long', async () => {
+  it('work that needs a running target is abandoned with a message if the target stays stopped for too long', async () => {
     const target = startProcess('cat', [])
     await stop(target)
     const told: string[] = []
@@ -23,7 +23,7 @@ describe('work that needs a running target', () => {
     expect(told).toEqual(['calibrating', `waiting: JVM ${target.pid} is stopped (SIGSTOP)`])
   })
 
-  it('continues when the target continues', async () => {
+  it('work that needs a running target continues when the target continues', async () => {
     const target = startProcess('cat', [])
     await stop(target)
     const told: string[] = []

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { Turns } from '../../src/session/turns.ts'
 
 describe('a queue of tasks', () => {
-  it('reports failed tasks, except those whose caller receives the error', async () => {
+  it('a queue of tasks reports failed tasks, except those whose caller receives the error', async () => {
     const told: string[] = []
     const turns = new Turns((error) => told.push(String(error)))
     const order: string[] = []
@@ -24,7 +24,7 @@ describe('a queue of tasks', () => {
     assert.deepEqual(told, ['Error: own'])
   })
 
-  it('starts no task after it is closed', async () => {
+  it('a queue of tasks starts no task after it is closed', async () => {
     const turns = new Turns((error) => assert.fail(String(error)))
     turns.close()
     await turns.request(() => assert.fail('begun'))

@@ -31,7 +31,7 @@ function seen(text: string, share: number, more: Partial<Seen> = {}): Seen {
 }
 
 describe('the choice of timed methods', () => {
-  it('selects methods whose share is large enough despite sampling error', () => {
+  it('the choice of timed methods selects methods whose share is large enough despite sampling error', () => {
     const chosen = chooseMethods([
       seen('a.Large.run', 0.5),
       seen('a.Unsure.run', 0.02, { sd: 0.016 }),
@@ -43,7 +43,7 @@ describe('the choice of timed methods', () => {
     expect([...chosen.keys()]).toEqual(['a.Large', 'a.Once', 'lib.Large'])
   })
 
-  it('selects every sampled user method while the code is not compiled yet', () => {
+  it('the choice of timed methods selects every sampled user method while the code is not compiled yet', () => {
     const methods = [
       seen('a.Large.run', 0.5),
       seen('a.Hash.run', 0.02, { sd: 0.02, samples: 2 }),
@@ -55,7 +55,7 @@ describe('the choice of timed methods', () => {
     expect([...chooseMethods(whileCold(methods)).keys()]).toEqual(['a.Large', 'a.Hash'])
   })
 
-  it('adds all sampled methods of a user class that is redefined anyway', () => {
+  it('the choice of timed methods adds all sampled methods of a user class that is redefined anyway', () => {
     const chosen = chooseMethods([
       seen('a.Large.run', 0.5),
       seen('a.Large.once', 0.01, { sd: 0.01 }),
@@ -71,24 +71,24 @@ describe('the choice of timed methods', () => {
     )
   })
 
-  it('is limited to the most valuable classes that one redefinition may change', () => {
+  it('the choice of timed methods is limited to the most valuable classes that one redefinition may change', () => {
     const many = Array.from({ length: 100 }, (_, i) => seen(`a.C${i}.run`, 0.01 + i / 1000))
     const chosen = chooseMethods(many, { classes: 3 })
     expect([...chosen.keys()]).toEqual(['a.C99', 'a.C98', 'a.C97'])
   })
 
-  it('groups methods of one class', () => {
+  it('the choice of timed methods groups methods of one class', () => {
     const chosen = chooseMethods([seen('a.A.one', 0.5), seen('a.B.two', 0.4), seen('a.A.three', 0.3)])
     expect(chosen.get('a.A')).toEqual(['one', 'three'])
   })
 
-  it('prefers methods with several callees to methods that only delegate', () => {
+  it('the choice of timed methods prefers methods with several callees to methods that only delegate', () => {
     const chain = seen('a.Proxy.call', 0.9, { self: 0, innermost: 0 })
     const parts = seen('a.Service.call', 0.5, { self: 0, innermost: 0, branches: 3 })
     expect([...chooseMethods([chain, parts], { classes: 1 }).keys()]).toEqual(['a.Service'])
   })
 
-  it('prefers user code to framework and library code', () => {
+  it('the choice of timed methods prefers user code to framework and library code', () => {
     const filters = Array.from({ length: 5 }, (_, i) =>
       seen(`org.apache.F${i}.call`, 0.9, { innermost: 0.1, branches: 3, owner: 'framework of a root' }),
     )
@@ -100,20 +100,20 @@ describe('the choice of timed methods', () => {
     expect([...chosen.keys()]).toEqual(['a.Dao', ...filters.map((it) => it.className), 'lib.D0'])
   })
 
-  it('prefers the caller of a slow method to methods further up', () => {
+  it('the choice of timed methods prefers the caller of a slow method to methods further up', () => {
     const service = seen('a.Service.call', 0.3, { self: 0, innermost: 0, branches: 3 })
     const dao = seen('a.Dao.find', 0.2, { self: 0, innermost: 0.2, branches: 1 })
     expect([...chooseMethods([service, dao], { classes: 1 }).keys()]).toEqual(['a.Dao'])
   })
 
-  it('excludes library methods that only delegate', () => {
+  it('the choice of timed methods excludes library methods that only delegate', () => {
     const chain = { self: 0, branches: 1 }
     const own = seen('a.Service.call', 0.5, chain)
     const map = seen('scala.collection.mutable.HashMap.map', 0.5, { ...chain, owner: 'library' })
     expect([...chooseMethods([own, map]).keys()]).toEqual(['a.Service'])
   })
 
-  it('excludes library classes with much self time, which would run in the interpreter for a while', () => {
+  it('the choice of timed methods excludes library classes with much self time, which would run in the interpreter for a while', () => {
     const lib = { owner: 'library', self: 0.01, branches: 3 } as const
     const methods = [
       seen('lib.Hash.fill', 0.4, { ...lib, computing: 0.31 }),
@@ -170,7 +170,7 @@ describe('classification of user code', () => {
 })
 
 describe('sampled shares of a method', () => {
-  it('sum the outermost activations relative to all roots', () => {
+  it('sampled shares of a method sum the outermost activations relative to all roots', () => {
     const names = ['', 'a.Root.run', 'a.Walk.visit', 'a.Leaf.cost'].map((it) => name(it || '.'))
     const tree = inPreorder([1, 2, 2, 3, 3], [-1, 0, 1, 2, 0], {
       selfNs: [10, 20, 30, 20, 20],
@@ -260,7 +260,7 @@ describe('sampled shares of a method', () => {
     return seen.map((it) => [it.className, it.computing])
   }
 
-  it('include the CPU share of the class with untimed methods, from three samples on', () => {
+  it('sampled shares of a method include the CPU share of the class with untimed methods, from three samples on', () => {
     const names = ['a.Root.run', 'lib.Hash.fill', 'lib.Hash.<init>', 'lib.Driver.query', 'lib.Rare.run']
     const classes = computing(names, [-1, 0, 1, 0, 0], {
       totalNs: [100, 30, 20, 40, 20],
@@ -301,7 +301,7 @@ describe('sampled shares of a method', () => {
     expect(classes).toEqual([['lib.Tx', 0.3]])
   })
 
-  it('are empty without samples', () => {
+  it('sampled shares of a method are empty without samples', () => {
     const tree = inPreorder([1], [-1], { selfNs: [10], totalNs: [10] })
     expect(
       seenMethods(

@@ -81,17 +81,17 @@ describe('with --max-overhead', () => {
 })
 
 describe('the predicted pause of a redefinition', () => {
-  it('depends more on compiled methods and loaded classes than on the number of redefined classes', () => {
+  it('the predicted pause of a redefinition depends more on compiled methods and loaded classes than on the number of redefined classes', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
     expect(predictedPauseMs(server, 1, 1)).toBeCloseTo(46.3, 1)
     expect(predictedPauseMs(server, 40, 1)).toBeCloseTo(54.1, 1)
   })
 
-  it('is null if the JVM does not report its number of compiled methods', () => {
+  it('the predicted pause of a redefinition is null if the JVM does not report its number of compiled methods', () => {
     expect(predictedPauseMs({ compiledMethods: null, loadedClasses: 16_400 }, 1, 1)).toBeNull()
   })
 
-  it('counts only methods compiled after the last code cache flush', () => {
+  it('the predicted pause of a redefinition counts only methods compiled after the last code cache flush', () => {
     expect(compiledSince({ counted: 12_000, compilations: 20_000, before: 20_000 })).toBe(12_000)
     expect(compiledSince({ counted: 12_000, compilations: 23_000, before: 20_000 })).toBe(6_000)
     expect(compiledSince({ counted: 2_000, compilations: 23_000, before: 20_000 })).toBe(2_000)
@@ -101,12 +101,12 @@ describe('the predicted pause of a redefinition', () => {
     expect(compiledSince({ counted: null, compilations: 23_000, before: 20_000 })).toBeNull()
   })
 
-  it('is proportional to the memory latency of the machine', () => {
+  it('the predicted pause of a redefinition is proportional to the memory latency of the machine', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
     expect(predictedPauseMs(server, 1, 2.6)).toBeCloseTo(120.3, 1)
   })
 
-  it('limits the number of classes in one redefinition', () => {
+  it('the predicted pause of a redefinition limits the number of classes in one redefinition', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
     expect(classesWithin(125, server, 40, 1)).toBe(40)
     // 46.1 ms, and 0.2 for each class, 2.5 times.
@@ -115,7 +115,7 @@ describe('the predicted pause of a redefinition', () => {
     expect(classesWithin(125, { ...server, compiledMethods: null }, 40, 1)).toBe(0)
   })
 
-  it('is adjusted halfway to the latest measured pause', () => {
+  it('the predicted pause of a redefinition is adjusted halfway to the latest measured pause', () => {
     const jvm = { compiledMethods: 11_768, loadedClasses: 16_400 }
     const slowness = refittedSlowness(1, 50, 200)
     expect(slowness).toBe(2)
@@ -135,7 +135,7 @@ describe('the predicted pause of a redefinition', () => {
     expect(batchPauseMs(125, root(200, 900))).toBe(250)
   })
 
-  it('prevents further batches if the last pause was three times longer than predicted', () => {
+  it('the predicted pause of a redefinition prevents further batches if the last pause was three times longer than predicted', () => {
     const isTooLong = (predictedMs: number | null, measuredMs: number | null) =>
       tookTooLong({ predictedMs, measuredMs, classes: 1 }, 125)
     expect(isTooLong(50, 150)).toBe(false)
@@ -145,7 +145,7 @@ describe('the predicted pause of a redefinition', () => {
     expect(isTooLong(50, null)).toBe(false)
   })
 
-  it('is adjusted by a bounded factor after an outlier', () => {
+  it('the predicted pause of a redefinition is adjusted by a bounded factor after an outlier', () => {
     expect(refittedSlowness(1, 50, 50_000)).toBe(8)
     expect(refittedSlowness(1, 50, 1)).toBe(0.5)
   })
@@ -164,7 +164,7 @@ it('method selection needs 200 samples, and fewer after 8 and 12 seconds', () =>
 })
 
 describe('the cost of idle probes', () => {
-  it('is too high if their call rate costs more than half of the budget', () => {
+  it('the cost of idle probes is too high if their call rate costs more than half of the budget', () => {
     // Half of 5 % of half a second are 12.5 ms: 2.1 million calls of 6 ns.
     expect(costIdle([counted(1, 1.5e6, 0.5), counted(2, 0.5e6, 0.1)], COSTS)).toBe(false)
     expect(costIdle([counted(1, 1.5e6, 0.5), counted(2, 0.75e6, 0.1)], COSTS)).toBe(true)

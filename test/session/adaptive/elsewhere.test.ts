@@ -11,7 +11,7 @@ const stack = (...frames: string[]) => ({
 })
 
 describe('a root that returns quickly', () => {
-  it('is a root that occupies a thread for less than 1 % of the time', () => {
+  it('a root that occupies a thread for less than 1 % of the time returns quickly', () => {
     // 20 calls of 1 ms in 6 s: 0.3 %
     const short = { calls: 20, ns: 20e6, overMs: 6_000 }
     expect(returnsAtOnce(short)).toBe(true)
@@ -20,7 +20,7 @@ describe('a root that returns quickly', () => {
     expect(returnsAtOnce({ ...short, overMs: 4_000 })).toBe(false)
   })
 
-  it('works elsewhere if other threads run code of its package outside the root', () => {
+  it('a root that returns quickly works elsewhere if other threads run code of its package outside the root', () => {
     const found = workElsewhere(
       [
         stack(
@@ -40,7 +40,7 @@ describe('a root that returns quickly', () => {
     expect(found).toEqual(['shop.Orders.price'])
   })
 
-  it('is reported with the method sampled most often elsewhere', () => {
+  it('a root that returns quickly is reported with the method sampled most often elsewhere', () => {
     expect(elsewhereText({ calls: 20, ns: 2e6, overMs: 6_000 }, ['a.A.b', 'a.C.d', 'a.C.d'])).toMatch(
       /^the root returns quickly \(0\.10 ms per call\), and other threads execute a\.C\.d: /,
     )

@@ -53,14 +53,14 @@ const broken: typeof instrumentClass = (classFile, tasks) => {
 }
 
 describe('code for a class that the JVM does not verify', () => {
-  it('is sent if its type check passes', async () => {
+  it('code for a class that the JVM does not verify is sent if its type check passes', async () => {
     const sent: Body[] = []
     const { refusals } = await new Instrumenter(agentWith(half(), sent)).install([TASK], [])
     assert.deepEqual(refusals, [])
     assert.equal(sent.length, 1)
   })
 
-  it('is not sent if its type check fails, and the method is skipped with the reason', async () => {
+  it('code for a class that the JVM does not verify is not sent if its type check fails, and the method is skipped with the reason', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent), { rewriter: broken })
     const { refusals } = await instrumenter.install([TASK], [])
@@ -74,7 +74,7 @@ describe('code for a class that the JVM does not verify', () => {
     assert.equal(instrumenter.instrumentedClasses, 0)
   })
 
-  it('is not sent at class load if its type check fails', () => {
+  it('code for a class that the JVM does not verify is not sent at class load if its type check fails', () => {
     const classFile = half()
     const instrumenter = new Instrumenter(agentWith(classFile, []), { rewriter: broken })
     const { answer, refusals } = instrumenter.atLoad(CLASS_ID, classFile.bytes, [TASK], [])
@@ -82,7 +82,7 @@ describe('code for a class that the JVM does not verify', () => {
     assert.match(refusals[0].reason, /does not type-check/)
   })
 
-  it('is not sent if jfluid cannot type-check it', async () => {
+  it('code for a class that the JVM does not verify is not sent if jfluid cannot type-check it', async () => {
     const sent: Body[] = []
     const subroutine = assemble({
       method: 'half(I)I',
@@ -96,7 +96,7 @@ describe('code for a class that the JVM does not verify', () => {
 })
 
 describe('code for a class that the JVM verifies', () => {
-  it('is checked by the JVM only', async () => {
+  it('code for a class that the JVM verifies is checked by the JVM only', async () => {
     const sent: Body[] = []
     const unverified = (classId: number) => classId !== CLASS_ID
     const instrumenter = new Instrumenter(agentWith(half(48), sent), { unverified })
@@ -109,7 +109,7 @@ describe('code for a class that the JVM verifies', () => {
 describe('code that is inserted when a class is loaded', () => {
   const verified = { unverified: () => false }
 
-  it('is checked by jfluid too, since a VerifyError would hit the application', () => {
+  it('code that is inserted when a class is loaded is checked by jfluid too, since a VerifyError would hit the application', () => {
     const { bytes } = half()
     const instrumenter = new Instrumenter(agentWith(half(), []), { ...verified, rewriter: broken })
     const { answer, refusals } = instrumenter.atLoad(CLASS_ID, bytes, [TASK], [TASK.id])
@@ -123,7 +123,7 @@ describe('code that is inserted when a class is loaded', () => {
     assert.equal(instrumenter.instrumentedClasses, 0)
   })
 
-  it('is sent at class load if its type check passes', () => {
+  it('code that is inserted when a class is loaded is sent at class load if its type check passes', () => {
     const { bytes } = half()
     const { answer, refusals } = new Instrumenter(agentWith(half(), []), verified).atLoad(
       CLASS_ID,
@@ -135,7 +135,7 @@ describe('code that is inserted when a class is loaded', () => {
     assert.equal(answer.bodies.length, 1)
   })
 
-  it('is sent without a check by jfluid if only the JVM can verify it', () => {
+  it('code that is inserted when a class is loaded is sent without a check by jfluid if only the JVM can verify it', () => {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'jsr sub | iload_0 | ireturn | sub: astore_1 | ret 1',
@@ -178,7 +178,7 @@ describe('a body that the JVM refuses', () => {
     return { agent: agent as unknown as Agent, held }
   }
 
-  it('does not affect other methods of its class, which are retried one by one', async () => {
+  it('a body that the JVM refuses does not affect other methods of its class, which are retried one by one', async () => {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'iload_0 | iconst_2 | idiv | ireturn',
@@ -202,7 +202,7 @@ describe('a body that the JVM refuses', () => {
     assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
   })
 
-  it('marks its class as refused if it was the only instrumented method', async () => {
+  it('a body that the JVM refuses marks its class as refused if it was the only instrumented method', async () => {
     const { bytes } = half()
     const { agent } = verifyingAgent(bytes, () => true, [])
     const instrumenter = new Instrumenter(agent, { unverified: () => false })
@@ -212,7 +212,7 @@ describe('a body that the JVM refuses', () => {
     ])
   })
 
-  it('is not retried if another agent has changed its class', async () => {
+  it('a body that the JVM refuses is not retried if another agent has changed its class', async () => {
     const reason =
       'java.lang.UnsupportedOperationException: class redefinition failed: attempted to delete a method'
     const { refusals, calls } = await refusedFor(reason)
@@ -221,7 +221,7 @@ describe('a body that the JVM refuses', () => {
     assert.equal(calls, 1)
   })
 
-  it('is not retried if its class cannot be linked', async () => {
+  it('a body that the JVM refuses is not retried if its class cannot be linked', async () => {
     const reason = 'java.lang.InternalError: class redefinition failed: invalid class'
     const { refusals, calls } = await refusedFor(reason)
     assert.deepEqual(refusals, [reason, reason, reason])
@@ -265,33 +265,36 @@ describe('a redefinition of very many classes', () => {
     ['ready methods are reported with the last part', [], [7, 8]],
     ['no method is ready if a part has loaded classes that are not analysed yet', [0], []],
     ['ready methods are held by the agent if the last part has loaded classes', [1], [7, 8]],
-  ])('is split into parts of whole classes: %s', async (_, loading: number[], told) => {
-    const { bytes } = assemble({
-      method: 'half(I)I',
-      code: 'iload_0 | iconst_2 | idiv | ireturn',
-      major: 61,
-      maxStack: 2,
-      maxLocals: 1,
-      copies: ['third(I)I'],
-    })
-    const parts: [number, number, readonly number[]][] = []
-    const agent = {
-      classBytes: async (ids: readonly number[]) => ids.map(() => bytes),
-      extendConstantPool: async () => {},
-      redefineMethods: async (bodies: Body[], ready: readonly number[]) => {
-        parts.push([bodies.length, new Set(bodies.map((it) => it.classId)).size, ready])
-        return { refused: [], loadedClasses: loading.includes(parts.length - 1) }
-      },
-    }
-    const tasks = Array.from({ length: 2_400 }, (_, i): Task => {
-      return { ...TASK, id: i + 1, classId: 1 + (i % 1_200), name: i < 1_200 ? 'half' : 'third' }
-    })
-    await new Instrumenter(agent as unknown as Agent, { unverified: () => false }).install(tasks, [7, 8])
-    assert.deepEqual(parts, [
-      [2_000, 1_000, []],
-      [400, 200, told],
-    ])
-  })
+  ])(
+    'a redefinition of very many classes is split into parts of whole classes: %s',
+    async (_, loading: number[], told) => {
+      const { bytes } = assemble({
+        method: 'half(I)I',
+        code: 'iload_0 | iconst_2 | idiv | ireturn',
+        major: 61,
+        maxStack: 2,
+        maxLocals: 1,
+        copies: ['third(I)I'],
+      })
+      const parts: [number, number, readonly number[]][] = []
+      const agent = {
+        classBytes: async (ids: readonly number[]) => ids.map(() => bytes),
+        extendConstantPool: async () => {},
+        redefineMethods: async (bodies: Body[], ready: readonly number[]) => {
+          parts.push([bodies.length, new Set(bodies.map((it) => it.classId)).size, ready])
+          return { refused: [], loadedClasses: loading.includes(parts.length - 1) }
+        },
+      }
+      const tasks = Array.from({ length: 2_400 }, (_, i): Task => {
+        return { ...TASK, id: i + 1, classId: 1 + (i % 1_200), name: i < 1_200 ? 'half' : 'third' }
+      })
+      await new Instrumenter(agent as unknown as Agent, { unverified: () => false }).install(tasks, [7, 8])
+      assert.deepEqual(parts, [
+        [2_000, 1_000, []],
+        [400, 200, told],
+      ])
+    },
+  )
 })
 
 describe('a method that is timed and hooked for reflection', () => {
@@ -312,7 +315,7 @@ describe('a method that is timed and hooked for reflection', () => {
     return sent.at(-1)
   }
 
-  it('has both probes, in either order of installation', async () => {
+  it('a method that is timed and hooked for reflection has both probes, in either order of installation', async () => {
     const both = await installed([hook, timed])
     assert.ok(both !== undefined)
     assert.deepEqual(await installed([hook], [timed]), both)
@@ -329,7 +332,7 @@ describe('a method with probes of two kinds', () => {
   it.each([
     ['together', [[timed, told]]],
     ['one after the other', [[timed], [told]]],
-  ])('gets both probes: %s', async (_, rounds) => {
+  ])('a method with probes of two kinds gets both probes: %s', async (_, rounds) => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(classFile(), sent))
     for (const tasks of rounds) assert.deepEqual((await instrumenter.install(tasks, [])).refusals, [])
@@ -338,7 +341,7 @@ describe('a method with probes of two kinds', () => {
     assert.deepEqual(sent.at(-1)!.code, sent[rounds.length - 1]!.code)
   })
 
-  it('loses both probes if it is refused', async () => {
+  it('a method with probes of two kinds loses both probes if it is refused', async () => {
     const instrumenter = new Instrumenter(agentWith(classFile(), []), {
       rewriter: (file, [first]) => ({
         ...instrumentClass(file, []),
@@ -354,7 +357,7 @@ describe('a method with probes of two kinds', () => {
 })
 
 describe('an excluded method', () => {
-  it('gets its original code, and is timed again after it is added', async () => {
+  it('an excluded method gets its original code, and is timed again after it is added', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
@@ -370,7 +373,7 @@ describe('an excluded method', () => {
     assert.deepEqual(sent[3]!.code, sent[0]!.code)
   })
 
-  it('stays instrumented if the JVM refuses the change', async () => {
+  it('an excluded method stays instrumented if the JVM refuses the change', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
@@ -380,7 +383,7 @@ describe('an excluded method', () => {
     assert.ok(sent[1]!.code.length > 0)
   })
 
-  it('stays excluded if the JVM refuses another method of its class', async () => {
+  it('an excluded method stays excluded if the JVM refuses another method of its class', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])

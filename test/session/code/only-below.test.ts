@@ -14,17 +14,17 @@ function below(notation: string, out: readonly string[], roots: readonly string[
 }
 
 describe('methods excluded together with their caller', () => {
-  it('are its callees at any depth if they have no other caller', () => {
+  it('methods excluded together with their caller are its callees at any depth if they have no other caller', () => {
     assert.deepEqual(below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) ) d 1x 1ns )', ['a']), ['b', 'c'])
   })
 
-  it('do not include methods with another caller, or the callees of these', () => {
+  it('methods excluded together with their caller do not include methods with another caller, or the callees of these', () => {
     const calls = 'root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) e 1x 1ns ) d 1x 1ns ( b 1x 1ns ) )'
     assert.deepEqual(below(calls, ['a']), ['e'])
     assert.deepEqual(below(calls, ['a', 'd']), ['b', 'c', 'e'])
   })
 
-  it('include recursive and mutually recursive callees', () => {
+  it('methods excluded together with their caller include recursive and mutually recursive callees', () => {
     assert.deepEqual(
       below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( b 1x 1ns ( c 1x 1ns ( b 1x 1ns ) ) ) ) )', ['a']),
       ['b', 'c'],
@@ -33,7 +33,7 @@ describe('methods excluded together with their caller', () => {
     assert.deepEqual(below(entered, ['a']), [])
   })
 
-  it('do not include roots and callees of roots', () => {
+  it('methods excluded together with their caller do not include roots and callees of roots', () => {
     const calls = 'root 1x 1ns ( a 1x 1ns ( root 1x 1ns ( b 1x 1ns ) c 1x 1ns ) )'
     assert.deepEqual(below(calls, ['a']), ['c'])
     assert.deepEqual(below('root 1x 1ns ( a 1x 1ns )  a 1x 1ns ( b 1x 1ns )', ['a']), ['b'])

@@ -143,7 +143,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(worries({ version })).toEqual(expected)
   })
 
-  it('reports the number of loaded classes and the pause of a redefinition', () => {
+  it('doctor for a JVM that permits an attach reports the number of loaded classes and the pause of a redefinition', () => {
     expect(only('classes', {})).toEqual([
       { check: 'classes', level: 'ok', text: '1,900 loaded; a redefinition stops the JVM for at least 2 ms' },
     ])
@@ -167,7 +167,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })
   })
 
-  it('reports missing facts of another user or without counters and does not guess', () => {
+  it('doctor for a JVM that permits an attach reports missing facts of another user or without counters and does not guess', () => {
     const circumstances = { otherNamespaces: undefined, modules: undefined, libraries: undefined }
     const facts = { perf: undefined, hasPerfFile: true }
     expect(worries({ version: undefined, facts, circumstances })).toEqual([
@@ -179,7 +179,7 @@ describe('doctor for a JVM that permits an attach', () => {
     )
   })
 
-  it('reports the free metaspace', () => {
+  it('doctor for a JVM that permits an attach reports the free metaspace', () => {
     const perf = { complete: true, attachSupported: true, loadedClasses: 100, metaspaceCommitted: 100 * MIB }
     const of = (vmArguments: string) => only('metaspace', { facts: { perf: { ...perf, vmArguments } } })
     const ok = { check: 'metaspace', level: 'ok' }
@@ -194,7 +194,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('metaspace', {})).toEqual([])
   })
 
-  it('reports the processor load and its effect if code must be recompiled', () => {
+  it('doctor for a JVM that permits an attach reports the processor load and its effect if code must be recompiled', () => {
     const perfOf = (compilations: number) => ({
       ...{ complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
       compilations,
@@ -227,7 +227,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('processors', {})).toEqual([])
   })
 
-  it('reports whether virtual threads are in use, on JDKs that support them', () => {
+  it('doctor for a JVM that permits an attach reports whether virtual threads are in use, on JDKs that support them', () => {
     const threads = new Set(['main', 'VirtualThread-u'])
     expect(only('threads', { circumstances: { threads } })[0].text).toContain('and virtual threads')
     expect(only('threads', {})[0].text).toContain('no virtual threads')
@@ -236,7 +236,7 @@ describe('doctor for a JVM that permits an attach', () => {
     )
   })
 
-  it('lists other agents without their arguments', () => {
+  it('doctor for a JVM that permits an attach lists other agents without their arguments', () => {
     const options = ['-javaagent:/opt/apm.jar=key=secret', '-agentlib:jdwp=transport=dt_socket']
     const [found] = only('other agents', { circumstances: { options } })
     expect(found.text).toMatch(/^-javaagent:\/opt\/apm.jar, -agentlib:jdwp: /)
@@ -244,7 +244,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded at run time')
   })
 
-  it('notes a container, a slow clock source, and sampling by thread dumps without flight recorder', () => {
+  it('doctor for a JVM that permits an attach notes a container, a slow clock source, and sampling by thread dumps without flight recorder', () => {
     const circumstances = {
       otherNamespaces: ['pid', 'mnt'] as const,
       clockSource: 'hpet',

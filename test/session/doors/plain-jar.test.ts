@@ -25,7 +25,7 @@ const running = (words: readonly string[] = [], env: Record<string, string> = {}
 
 describe('the path of the agent jar', () => {
   it.each(['/usr/lib/node_modules/jfluid/dist/agent/a.jar', '/a+b/c@1.2~3/d-e_f/%20/#?!*$&:,/a.jar'])(
-    'is plain: %s',
+    'the path of the agent jar is plain: %s',
     (path) => expect(isPlainPath(path)).toBe(true),
   )
 
@@ -38,9 +38,9 @@ describe('the path of the agent jar', () => {
     '/a=b/a.jar',
     '/a;b/a.jar',
     '/\n/a.jar',
-  ])('is not plain: %j', (path) => expect(isPlainPath(path)).toBe(false))
+  ])('the path of the agent jar is not plain: %j', (path) => expect(isPlainPath(path)).toBe(false))
 
-  it('is not plain if it makes the attach command too long', () => {
+  it('the path of the agent jar is not plain if it makes the attach command too long', () => {
     expect(isPlainPath(`/${'x'.repeat(399)}`)).toBe(true)
     expect(isPlainPath(`/${'x'.repeat(400)}`)).toBe(false)
   })
@@ -54,7 +54,7 @@ describe('the agent jar for starting JVMs', () => {
     return { path: join(dir, 'a.jar'), build: '1' }
   }
 
-  it('is the installed jar if its path is plain', () => {
+  it('the agent jar for starting JVMs is the installed jar if its path is plain', () => {
     const jar = jarIn('plain')
     const started = startJar(jar)
     expect(started.path).toBe(jar.path)
@@ -62,7 +62,7 @@ describe('the agent jar for starting JVMs', () => {
     expect(readFileSync(jar.path, 'utf8')).toBe('the agent')
   })
 
-  it('is otherwise a copy that other users can read, deleted after use', () => {
+  it('the agent jar for starting JVMs is otherwise a copy that other users can read, deleted after use', () => {
     const started = startJar(jarIn('Größe'))
     expect(isPlainPath(started.path)).toBe(true)
     expect(readFileSync(started.path, 'utf8')).toBe('the agent')
@@ -72,17 +72,20 @@ describe('the agent jar for starting JVMs', () => {
     expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
   })
 
-  it.each(['command line', 'environment'])('is kept while a process names it in its %s', async (where) => {
-    const started = startJar(jarIn('Größe'))
-    const option = `-javaagent:${started.path}=x`
-    const other = where === 'environment' ? running([], { TOOLS: option }) : running([option])
-    await expect.poll(() => isNamedByProcess(dirname(started.path))).toBe(true)
-    started.leave()
-    expect(readFileSync(started.path, 'utf8')).toBe('the agent')
-    await other.kill()
-    started.leave()
-    expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
-  })
+  it.each(['command line', 'environment'])(
+    'the agent jar for starting JVMs is kept while a process names it in its %s',
+    async (where) => {
+      const started = startJar(jarIn('Größe'))
+      const option = `-javaagent:${started.path}=x`
+      const other = where === 'environment' ? running([], { TOOLS: option }) : running([option])
+      await expect.poll(() => isNamedByProcess(dirname(started.path))).toBe(true)
+      started.leave()
+      expect(readFileSync(started.path, 'utf8')).toBe('the agent')
+      await other.kill()
+      started.leave()
+      expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
+    },
+  )
 
   it('left by a killed client is kept until no process names it', async () => {
     const place = temporary()

@@ -352,7 +352,7 @@ describe('a recorder of per-thread trees', () => {
     write(3, 2, IMPOSSIBLE, 1) // which the next round would find, in 200 ms
   }
 
-  it('keeps its data and can finish after a tree was corrupted', async () => {
+  it('a recorder of per-thread trees keeps its data and can finish after a tree was corrupted', async () => {
     await overwritten()
     await recorder.finish()
     assert.equal(await snapshot(), 'main 3x 0ns')
@@ -370,12 +370,12 @@ describe('a recorder of per-thread trees', () => {
     assert.equal(errors.length, 1)
   })
 
-  it('can be stopped after a tree was corrupted', async () => {
+  it('a recorder of per-thread trees can be stopped after a tree was corrupted', async () => {
     await overwritten()
     await recorder.stop()
   })
 
-  it('polls trees sooner while threads wait, but not for every request of a thread', async () => {
+  it('a recorder of per-thread trees polls trees sooner while threads wait, but not for every request of a thread', async () => {
     write(1, 0, -1, 0)
     let looks = 0
     let called = 0
@@ -395,17 +395,17 @@ describe('a recorder of per-thread trees', () => {
 })
 
 describe('a recorder that cannot start or has stopped', () => {
-  it('reports why it cannot start', async () => {
+  it('a recorder that cannot start or has stopped reports why it cannot start', async () => {
     await assert.rejects(Recorder.start({ ring: '/nowhere/ring', workerUrl: worker }), /ENOENT/)
   })
 
-  it('reports that it ran out of memory, with a hint and without Node.js internals', () => {
+  it('a recorder that cannot start or has stopped reports that it ran out of memory, with a hint and without Node.js internals', () => {
     const gone = Object.assign(new Error('Worker terminated'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
     assert.equal(factsOf(gone).message, 'the recording thread ran out of memory')
     assert.match(factsOf(gone).hint, /--max-old-space-size/)
   })
 
-  it('rejects requests after it has stopped, and can be stopped twice', async () => {
+  it('a recorder that cannot start or has stopped rejects requests after it has stopped, and can be stopped twice', async () => {
     const dir = mkdtempSync('/dev/shm/jfluid-recorder-')
     createRing(join(dir, 'ring'), { chunkBytes: 4096, chunkCount: 1 })
     const recorder = await Recorder.start({ ring: join(dir, 'ring'), workerUrl: worker })

@@ -55,7 +55,7 @@ describe('the recommended root of a Spring Boot service', () => {
   const SERVLET = `${SERVICE} org.springframework.web.servlet.DispatcherServlet.doDispatch org.springframework.web.method.support.InvocableHandlerMethod.doInvoke java.lang.reflect.Method.invoke`
   const CREATE = `${SERVLET} orders.ShopController.order orders.Shop$$SpringCGLIB$$0.order org.springframework.aop.framework.CglibAopProxy$DynamicAdvisedInterceptor.intercept orders.Shop.order`
 
-  it('is the application method that contains all requests', () => {
+  it('the recommended root of a Spring Boot service is the application method that contains all requests', () => {
     const stacks: Seen = [
       ['exec-1', `${CREATE} orders.Pricing.price`, 30],
       [
@@ -68,7 +68,7 @@ describe('the recommended root of a Spring Boot service', () => {
     expect(recommended(stacks, IDLE)).toBe('orders.Shop.order')
   })
 
-  it('is the common caller of several controllers', () => {
+  it('the recommended root of a Spring Boot service is the common caller of several controllers', () => {
     const stacks: Seen = [
       ['exec-1', `${CREATE} orders.Pricing.price`, 30],
       ['exec-2', `${SERVLET} orders.ShopController.search orders.Shop.search ${SLEEP}`, 40],
@@ -85,7 +85,7 @@ describe('the recommended root of a Spring Boot service', () => {
     )
   })
 
-  it('is not an application filter above all controllers', () => {
+  it('the recommended root of a Spring Boot service is not an application filter above all controllers', () => {
     const below = (stack: string): string =>
       stack.replace(
         'org.springframework.web.servlet',
@@ -100,7 +100,7 @@ describe('the recommended root of a Spring Boot service', () => {
     )
   })
 
-  it('is the enclosing method if most time is spent outside the controllers', () => {
+  it('the recommended root of a Spring Boot service is the enclosing method if most time is spent outside the controllers', () => {
     const CHAIN = `${SERVICE} org.apache.catalina.core.ApplicationFilterChain.doFilter`
     const stacks: Seen = [
       [
@@ -176,14 +176,14 @@ it('the recommended root for Kafka is the method that handles the sampled reques
 })
 
 describe('the recommended root of a plain executor', () => {
-  it('is the body of its tasks, not a callee that repeats or waits', () => {
+  it('the recommended root of a plain executor is the body of its tasks, not a callee that repeats or waits', () => {
     const TASK = `${POOL} java.util.concurrent.FutureTask.run shop.Main.lambda$main$0 shop.Order.process`
     expect(
       recommended([['pool-1-thread-1', `${TASK} shop.Order.pause ${SLEEP}`, 50]], `${POOL} ${PARKED}`),
     ).toBe('shop.Order.process')
   })
 
-  it('is not a method that a task calls in a loop', () => {
+  it('the recommended root of a plain executor is not a method that a task calls in a loop', () => {
     const tree = new SampledTree()
     const id = (name: string): number =>
       tree.idOf({ class: 'shop.Order', method: name, descriptor: '', loader: '' })

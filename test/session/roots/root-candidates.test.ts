@@ -34,7 +34,7 @@ const WORKER =
   'java.lang.Thread.run 1x 0ns ( run 1x 2ns ( loop 1x 8ns ( task 30x 10ns ( find 20x 50ns  store 10x 30ns ) ) ) )'
 
 describe('a root candidate', () => {
-  it('is a whole task, not an endless loop, a callee or a JDK method', () => {
+  it('a root candidate is a whole task, not an endless loop, a callee or a JDK method', () => {
     const { roots, stays, samples } = candidatesOf({ worker: WORKER })
     expect(samples).toBe(100)
     // worth: task 0.90, find 0.50 * 0.8, store 0.30 * 0.8. `loop` was left once, as seen from `run`, by 2 samples.
@@ -42,7 +42,7 @@ describe('a root candidate', () => {
     expect(short(stays)).toEqual(['run'])
   })
 
-  it('reports its share, its threads and its depth', () => {
+  it('a root candidate reports its share, its threads and its depth', () => {
     const { roots } = candidatesOf({ worker: WORKER, other: 'idle 5x 100ns' })
     expect(roots.find((it) => it.root === 'com.acme.App.task')).toEqual({
       root: 'com.acme.App.task',
@@ -51,21 +51,21 @@ describe('a root candidate', () => {
     })
   })
 
-  it('counts recursion once, at the outermost call', () => {
+  it('a root candidate counts recursion once, at the outermost call', () => {
     const { roots } = candidatesOf({
       worker: 'loop 1x 10ns ( down 9x 0ns ( down 9x 20ns ( down 9x 10ns ) ) )',
     })
     expect(roots.map((it) => [it.root, it.samples, it.seen])).toEqual([['com.acme.App.down', 30, 9]])
   })
 
-  it('is summed over threads, with the busiest thread first', () => {
+  it('a root candidate is summed over threads, with the busiest thread first', () => {
     const { roots } = candidatesOf({ a: 'loop 1x 1ns ( task 2x 9ns )', b: 'loop 1x 1ns ( task 3x 19ns )' })
     expect(roots.map(({ share, seen, threads }) => ({ share, seen, threads }))).toEqual([
       { share: 28 / 30, seen: 5, threads: ['b', 'a'] },
     ])
   })
 
-  it('needs more than 1 % of the samples and more than one sighting', () => {
+  it('a root candidate needs more than 1 % of the samples and more than one sighting', () => {
     const { roots } = candidatesOf({ a: 'loop 1x 1000ns ( rare 9x 10ns  other 9x 11ns )', b: 'once 2x 1ns' })
     expect(short(roots)).toEqual(['other'])
   })
@@ -76,7 +76,7 @@ describe('a root candidate', () => {
     ])
   })
 
-  it('is not a lambda class, proxy or class initializer, but may be a lambda body', () => {
+  it('a root candidate is not a lambda class, proxy or class initializer, but may be a lambda body', () => {
     const { roots } = candidatesOf({
       a: 'loop 1x 9ns ( a.Main$$Lambda.run 2x 9ns  a.$Proxy7.go 2x 9ns  a.Main.<clinit> 2x 9ns  a.Main.lambda$go$0 2x 9ns )',
     })
@@ -88,13 +88,13 @@ describe('a method that is on the stack in every sample', () => {
   const tree = 'loop 1x 0ns ( task 1x 40ns )'
   const dump = (id: number, ...frames: string[]): SeenStack[] => [{ id, frames }]
 
-  it('is not a root candidate, and the deepest such method is listed first', () => {
+  it('a method that is on the stack in every sample is not a root candidate, and the deepest such method is listed first', () => {
     const { roots, stays } = candidatesOf({ a: tree })
     expect(roots).toEqual([])
     expect(short(stays)).toEqual(['task', 'loop'])
   })
 
-  it('is a root candidate if a thread dump shows its thread without the method', () => {
+  it('a method that is on the stack in every sample is a root candidate if a thread dump shows its thread without the method', () => {
     const frames = ['com.acme.App.loop', 'java.lang.Thread.run']
     const { roots, stays } = candidatesOf({ a: tree }, [
       dump(1, ...frames),
@@ -104,18 +104,18 @@ describe('a method that is on the stack in every sample', () => {
     expect(short(stays)).toEqual(['loop'])
   })
 
-  it('is not a root candidate because of the dump of another thread', () => {
+  it('a method that is on the stack in every sample is not a root candidate because of the dump of another thread', () => {
     const both = ['com.acme.App.task', 'com.acme.App.loop']
     const { roots } = candidatesOf({ a: tree }, [[...dump(1, ...both), ...dump(2, 'com.acme.App.other')]])
     expect(roots).toEqual([])
   })
 
-  it('counts as returned if its thread has ended', () => {
+  it('a method that is on the stack in every sample counts as returned if its thread has ended', () => {
     const { roots } = candidatesOf({ a: tree }, [dump(7, 'com.acme.App.other')])
     expect(short(roots)).toEqual(['loop', 'task'])
   })
 
-  it('is not a root candidate if it is a constructor that never returned', () => {
+  it('a method that is on the stack in every sample is not a root candidate if it is a constructor that never returned', () => {
     const frames = ['com.acme.Order.<init>', 'com.acme.App.loop']
     const { roots } = candidatesOf({ a: 'loop 1x 0ns ( Order.<init> 1x 9ns )' }, [dump(1, ...frames)])
     expect(roots).toEqual([])

@@ -48,7 +48,7 @@ describe('the watch over roots', () => {
     return watch.notes
   }
 
-  it('reports each uncalled root after five seconds', async () => {
+  it('the watch over roots reports each uncalled root after five seconds', async () => {
     assert.deepEqual(await until(4500), [])
     assert.deepEqual(await until(5000), [
       'root Server.serve has not been called yet; possible roots, if other methods call them: ' +
@@ -58,7 +58,7 @@ describe('the watch over roots', () => {
     assert.deepEqual(await watch.uncalled(), ['Server.serve', 'Other.run'])
   })
 
-  it('reports one uncalled root while another is called, and withdraws the report after its first call', async () => {
+  it('the watch over roots reports one uncalled root while another is called, and withdraws the report after its first call', async () => {
     called = [3]
     assert.match((await until(5000)).join('|'), /^root Server\.serve has not been called yet;[^|]*$/)
     assert.deepEqual(await watch.uncalled(), ['Server.serve'])
@@ -70,7 +70,7 @@ describe('the watch over roots', () => {
     assert.equal(asked, before)
   })
 
-  it('reports the thread of a root that is already running, and lists callees as possible roots', async () => {
+  it('the watch over roots reports the thread of a root that is already running, and lists callees as possible roots', async () => {
     frames = ['java.lang.Thread.sleep', 'app.Server.pause', 'app.Server.serve']
     const said =
       'app.Server.serve is running in thread "main" since before the attach: recording starts with its next call'
@@ -82,12 +82,12 @@ describe('the watch over roots', () => {
     assert.match((await until(5000)).join('|'), /^app\.Server\.serve is running.*\|root Other\.run has not/)
   })
 
-  it('lists possible roots below a running root that is inside the JDK', async () => {
+  it('the watch over roots lists possible roots below a running root that is inside the JDK', async () => {
     frames = ['java.lang.Object.wait', 'app.Server.serve']
     assert.match((await until(1500))[0], /possible roots: app\.Server\.handle, app\.Server\.pause$/)
   })
 
-  it('does not report a root that was called recently as running before the attach', async () => {
+  it('the watch over roots does not report a root that was called recently as running before the attach', async () => {
     roots = [root('Server.serve', 1)]
     frames = ['app.Server.serve']
     await watch.look()
@@ -95,7 +95,7 @@ describe('the watch over roots', () => {
     assert.deepEqual(await until(5000), [])
   })
 
-  it('starts the five seconds when the root has a method', async () => {
+  it('the watch over roots starts the five seconds when the root has a method', async () => {
     roots = [root('Server.serve')]
     assert.equal(watch.armed, true)
     assert.deepEqual(await until(8000), [])
@@ -105,7 +105,7 @@ describe('the watch over roots', () => {
     assert.equal((await until(13_500)).length, 1)
   })
 
-  it('reports a problem with the class of a root at once, until another class matches', async () => {
+  it('the watch over roots reports a problem with the class of a root at once, until another class matches', async () => {
     roots = [{ ...root('Server.serve'), failed: true }]
     assert.deepEqual(await until(0), ["root 'Server.serve' will not do. Try another"])
     assert.equal(watch.armed, false)

@@ -40,7 +40,7 @@ describe('methods below a selected root', () => {
     [`${LOOP} com.acme.Report.print com.acme.Prices.sum`, 100],
   ] as const
 
-  it('have shares of the samples of the root and exclude samples of other callers', () => {
+  it('methods below a selected root have shares of the samples of the root and exclude samples of other callers', () => {
     const seen = below(stacks, 'com.acme.Shop.order')
     expect(seen.map((it) => [it.className, it.share])).toEqual([
       ['lib.Driver', 0.5],
@@ -56,7 +56,7 @@ describe('methods below a selected root', () => {
     expect(of(seen, 'lib.Driver')).toMatchObject({ self: 0, owner: 'library', computing: 0 })
   })
 
-  it('are chosen as in a session, without computing libraries and waiting JDK methods', () => {
+  it('methods below a selected root are chosen as in a session, without computing libraries and waiting JDK methods', () => {
     expect([...chooseMethods(below(stacks, 'com.acme.Shop.order')).keys()]).toEqual([
       'com.acme.Prices',
       'com.acme.Tax',
@@ -64,17 +64,17 @@ describe('methods below a selected root', () => {
     expect(of(below(stacks, 'com.acme.Shop.order'), 'lib.Hash')?.computing).toBe(0.1)
   })
 
-  it('are counted once if the root is recursive', () => {
+  it('methods below a selected root are counted once if the root is recursive', () => {
     const again = `${ROOT} com.acme.Prices.sum com.acme.Shop.order com.acme.Prices.sum`
     const seen = below([[again, 40]], 'com.acme.Shop.order')
     expect(seen.map((it) => [it.className, it.share])).toEqual([['com.acme.Prices', 1]])
   })
 
-  it('are found for an abbreviated root name', () => {
+  it('methods below a selected root are found for an abbreviated root name', () => {
     expect(below(stacks, 'Shop.order')).toEqual(below(stacks, 'com.acme.Shop.order'))
   })
 
-  it('are empty if the root has too few samples', () => {
+  it('methods below a selected root are empty if the root has too few samples', () => {
     const few = [[`${ROOT} com.acme.Prices.sum`, 39]] as const
     expect(below(few, 'com.acme.Shop.order')).toEqual([])
     expect(below(few, 'com.acme.Shop.order', 15_000)).toHaveLength(1)
@@ -83,7 +83,7 @@ describe('methods below a selected root', () => {
     expect(below(enough, 'com.acme.Shop.order', 3_000)).toEqual([])
   })
 
-  it('are empty for a root without samples', () => {
+  it('methods below a selected root are empty for a root without samples', () => {
     expect(below(stacks, 'com.acme.Shop.close')).toEqual([])
   })
 })

@@ -13,7 +13,7 @@ const stack = (name: string, ...frames: string[]) => ({
 describe('roots that run during the attach', () => {
   const isJdk = (name: string) => name.startsWith('java.')
 
-  it('are found with their thread and callees that are possible roots', () => {
+  it('roots that run during the attach are found with their thread and callees that are possible roots', () => {
     const stacks = [
       stack('idle', 'java.lang.Object.wait', 'app.Pool.take'),
       stack(
@@ -35,7 +35,7 @@ describe('roots that run during the attach', () => {
     )
   })
 
-  it('are not reported if no stack contains them', () => {
+  it('roots that run during the attach are not reported if no stack contains them', () => {
     expect(
       rootsOnStacks([stack('t', 'app.Main.main')], [{ class: 'app.Main', method: 'run' }], isJdk),
     ).toEqual([])

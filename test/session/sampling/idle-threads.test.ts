@@ -120,7 +120,7 @@ describe('a thread that waits for work', () => {
       `${CONDITION} kafka.server.BrokerServer.awaitShutdown kafka.server.A.a kafka.server.B.b scala.Option.foreach kafka.server.KafkaRaftServer.awaitShutdown kafka.Kafka$.main kafka.Kafka.main`,
     ],
     ['a carrier', 'CARRYING', 'jdk.internal.vm.Continuation.run java.lang.VirtualThread.runContinuation'],
-  ])('is idle: %s', (_, state, stack) => {
+  ])('a thread that waits for work is idle: %s', (_, state, stack) => {
     expect(isIdle({ state, frames: frames(stack) })).toBe(true)
   })
 })
@@ -158,7 +158,7 @@ describe('a thread that waits inside a task', () => {
       `${PARK} java.util.concurrent.CompletableFuture.get shop.Remote.call shop.Job.run java.lang.Thread.run`,
     ],
     ['waiting for a task of another pool', 'WAITING', `${PARK} java.util.concurrent.FutureTask.get ${TASK}`],
-  ])('is not idle: %s', (_, state, stack) => {
+  ])('a thread that waits inside a task is not idle: %s', (_, state, stack) => {
     expect(isIdle({ state, frames: frames(stack) })).toBe(false)
   })
 

@@ -34,7 +34,7 @@ function shown(tree: SampledTree): string[] {
 }
 
 describe('samples inside roots', () => {
-  it('are kept from the outermost root down, and other samples are counted', () => {
+  it('samples inside roots are kept from the outermost root down, and other samples are counted', () => {
     const tree = treeOf(
       ['A.serve'],
       'M.main A.serve A.work A.serve',
@@ -48,12 +48,12 @@ describe('samples inside roots', () => {
     expect(tree).toMatchObject({ samples: 0, outside: 0 })
   })
 
-  it('count a new call after the thread was seen outside the root', () => {
+  it('samples inside roots count a new call after the thread was seen outside the root', () => {
     const tree = treeOf(['A.serve'], 'M.main A.serve', 'M.main A.serve', 'M.main B.other', 'M.main A.serve')
     expect([...tree.snapshot(false).merged.metrics.calls!]).toEqual([2])
   })
 
-  it('exclude a thread that waits for work, which ends its calls', () => {
+  it('samples inside roots exclude a thread that waits for work, which ends its calls', () => {
     const tree = treeOf(['A.serve'], 'M.main A.serve')
     const ids = ['M.main', 'M.take'].map((it) => {
       const [className, method] = it.split('.')
@@ -100,7 +100,7 @@ describe('samples inside roots', () => {
     expect(shown(tree)).toEqual(['service 1'])
   })
 
-  it('are complete if the stack is truncated above the root', () => {
+  it('samples inside roots are complete if the stack is truncated above the root', () => {
     const tree = new SampledTree([parseRoot('A.serve')])
     const [cut, serve] = [
       tree.truncation,
