@@ -94,7 +94,8 @@ export function encodeRequest(operation: string, args: readonly string[]): Buffe
   for (const [index, word] of words.entries()) {
     const limit = index === 0 ? MAX_OPERATION_BYTES : MAX_ARGUMENT_BYTES
     const length = Buffer.byteLength(word)
-    if (word.includes('\0')) throw new ArgumentRefused(operation, `argument ${index} holds a NUL character`)
+    if (word.includes('\0'))
+      throw new ArgumentRefused(operation, `argument ${index} contains a NUL character`)
     if (length > limit) {
       throw new ArgumentRefused(operation, `argument ${index} has ${length} bytes, the limit is ${limit}`)
     }

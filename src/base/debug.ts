@@ -6,14 +6,14 @@
 
 /** Topics, with a description of their lines. */
 export const TOPICS = {
-  attach: 'the way into the JVM and each step of it, up to a calibrated agent',
+  attach: 'each step of an attach, until the agent is calibrated',
   wire: 'each message between jfluid and its agent: size, round trip, a summary of its fields',
-  reveal: 'roots, which call or class led to which methods, and what was left out and why',
+  reveal: 'roots, the call or class that led to each method, and the methods left out with the reason',
   redefine: 'each redefinition: classes, methods, durations, refusals',
-  recorder: 'the thread that reads events: rates, long rounds, gaps, pictures',
+  recorder: 'the thread that reads events: rates, long rounds, gaps, snapshots',
   remote: 'connections and requests between a client and a proxy',
-  push: 'requests to a store of profiles',
-  end: 'each step of a detach, and what was seen of the JVM after it',
+  push: 'requests to a profile server',
+  end: 'each step of a detach, and the checks of the JVM after it',
 } as const
 
 export type Topic = keyof typeof TOPICS

@@ -37,8 +37,8 @@ export function isOtherAgents(reason: string): boolean {
 
 /** Temporary reasons, in the agent's words (RuntimeLink.java): the JVM lacked a resource at that moment. */
 const TEMPORARY = [
-  'there is no thread to ask its class loader',
-  'there was no memory or stack to ask its class loader',
+  'the JVM could not start a thread to query its class loader',
+  'the JVM lacked memory or stack to query its class loader',
 ]
 
 /** Returns whether the same redefinition may succeed later. */
@@ -47,4 +47,4 @@ export function isTemporary(reason: string): boolean {
 }
 
 export const OTHER_AGENT =
-  'Another agent gives the class other members when it is loaded than when it is redefined (jfluid doctor names the agents)'
+  'Another agent adds members to the class only when it is loaded, or only when it is redefined (jfluid doctor names the agents)'

@@ -60,7 +60,7 @@ export class ChangedTooMuch extends JfluidError {
   }
 }
 
-const holds = ({ path, profile }: Compared): string => `${path} holds ${measureText(profile)}`
+const holds = ({ path, profile }: Compared): string => `${path} contains ${measureText(profile)}`
 
 /**
  * @throws CannotReadProfile and similar errors, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport,

@@ -94,7 +94,7 @@ export function configured(command: Command, name: CommandName): Configured {
     if (isOnlyTyped(row, value)) {
       leftOut.push({
         option: longOf(row),
-        why: `for ${name} it is taken from the command line only`,
+        why: `for ${name} this option works only on the command line`,
         isTold: false,
       })
     } else values.set(row, value)
@@ -127,7 +127,7 @@ function refusalIn(command: Command, row: Row): Omit<LeftOut, 'option'> | null {
   const typed = typedRows(command).find((it) => SAYS_WHICH.includes(attributeOf(it)))
   const which = args[0] ?? (typed === undefined ? undefined : longOf(typed))
   if (SAYS_WHICH.includes(attributeOf(row)) && which !== undefined)
-    return { why: `${which} says which JVM is meant`, isTold: false }
+    return { why: `${which} already names the JVM`, isTold: false }
   const needed = byNeeds(row, given)
   if (needed !== null) return { why: needed.says, isTold: false }
   const refusal = refusalOf(row, given) ?? exclusionByTyped(command, row)
@@ -192,7 +192,7 @@ function nearestHint(key: string): string {
     key.replace(/[A-Z]/g, (it) => `-${it.toLowerCase()}`),
     names,
   )
-  return close === undefined ? 'See the names of options with --help.' : `Write "${close}", if that is meant.`
+  return close === undefined ? 'List the options with --help.' : `Did you mean "${close}"?`
 }
 
 /** @throws BadConfigFile */
@@ -281,9 +281,9 @@ export function inForce(
   const rows = lines.map((it) => `  ${padded(it[0], options!)}  ${padded(it[1], values!)}  ${it[2]}`)
   const file = isRead ? join(process.cwd(), CONFIG_FILE) : `no ${CONFIG_FILE} is read`
   return [
-    `jfluid ${name}, options in force (${clean(file)}):`,
+    `jfluid ${name}, effective options (${clean(file)}):`,
     ...(rows.length === 0 ? ['  none'] : rows),
-    ...leftOut.map(({ option, why }) => `left out: ${option}: ${clean(why)}`),
+    ...leftOut.map(({ option, why }) => `ignored: ${option}: ${clean(why)}`),
     '',
   ].join('\n')
 }

@@ -14,7 +14,7 @@ let fromFile: readonly string[] = []
 export function noteOnFile(): string | null {
   return fromFile.length === 0
     ? null
-    : `From ${CONFIG_FILE}: ${fromFile.join(', ')}. --no-config leaves the file out.`
+    : `From ${CONFIG_FILE}: ${fromFile.join(', ')}. --no-config ignores the file.`
 }
 
 /** Lets --show-config work without the required arguments. Call it after the arguments and options of a command have been declared. */

@@ -24,7 +24,7 @@ export async function withConsent<T>(
     if (!(problem instanceof NeedsConsent) || !(process.stdin.isTTY && process.stderr.isTTY)) throw problem
     if (orStacks && problem instanceof BusyBeforeFlush) throw problem
     before()
-    if (!(await isWanted(`${problem.message}. ${problem.hint}\nGo on? [y/N] `))) throw problem
+    if (!(await isWanted(`${problem.message}. ${problem.hint}\nContinue? [y/N] `))) throw problem
     return await withConsent(consented(request, problem), start, before, orStacks)
   }
 }

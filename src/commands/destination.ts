@@ -20,9 +20,9 @@ import type { StopSignal } from './signals.ts'
 /** The recorded data would be lost. */
 export class NowhereToPut extends UsageError {
   static sample = () => new NowhereToPut()
-  readonly hint = 'Add --out <file>, or --push <url> for a store of profiles, or both.'
+  readonly hint = 'Add --out <file>, or --push <url> for a profile server, or both.'
   constructor() {
-    super('no place is given for the profile: neither --out nor --push')
+    super('no destination is given for the profile: neither --out nor --push')
   }
 }
 
@@ -39,7 +39,7 @@ export class ProfileNotPushed extends JfluidError {
     super(`${problem.message}; the profile is in ${path}`)
     this.exitCode = problem.exitCode
     // A query may contain a secret.
-    const then = to.store.url.search === '' ? 'Then' : 'Then, with the query of the address added'
+    const then = to.store.url.search === '' ? 'Then' : 'Then, with the query part of the URL added'
     this.hint = `${problem.hint} ${then}: ${commandOf(path, to)}`
   }
 }
@@ -176,7 +176,7 @@ async function removed(path: string | null, problem: JfluidError | null): Promis
     if (problem instanceof ProfilePutElsewhere) await rmdir(dirname(problem.path))
     return null
   } catch (error) {
-    return [`the profile is in ${path} as well, which cannot be removed: ${errorCode(error)}`]
+    return [`the profile is also in ${path}, which cannot be removed: ${errorCode(error)}`]
   }
 }
 

@@ -16,7 +16,7 @@ export class BadInterval extends UsageError {
 export class TimedSamplesElsewhere extends UsageError {
   static sample = () => new TimedSamplesElsewhere()
   readonly hint =
-    'Sample by bytecodes (--every 10000bc), or leave --mode sample out: --scheme adaptive takes samples below its roots.'
+    'Sample by bytecodes (--every 10000bc), or leave --mode sample out: --scheme adaptive also samples below the roots.'
   constructor() {
     super('sampling by time works only for one JVM on this machine, with attach, record or run')
   }

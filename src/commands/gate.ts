@@ -93,7 +93,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
     const { roots, scheme, mode, blocks, selection } = baseline
     if (blocks !== undefined && blocks !== 'default' && blocks !== 'precise') {
       const hint = `Record the new profile yourself, with --bba and the path of ${blocks}, and compare the two files.`
-      throw new NotComparable(`the baseline was counted by its own block analysis, ${blocks}`, hint)
+      throw new NotComparable(`the baseline was recorded with a custom block analysis, ${blocks}`, hint)
     }
     const flags: Flags<'run'> = {
       ...{ root: roots, scheme, mode },
@@ -131,15 +131,18 @@ function mustMatch(before: Profile, after: Profile): void {
   }
   const [one, other] = [before, after].map(({ roots }) => [...roots].sort().join(', '))
   if (one !== other)
-    throw new NotComparable(`the baseline is of root ${one}, the other profile of ${other}`, again)
+    throw new NotComparable(
+      `the root of the baseline is ${one}, the root of the other profile is ${other}`,
+      again,
+    )
   if (choiceOf(before) !== choiceOf(after)) {
-    throw new NotComparable('the two profiles have different choices of methods', again)
+    throw new NotComparable('the methods of the two profiles were selected differently', again)
   }
   if (before.callSites !== after.callSites) {
     const [told, other] = before.callSites
       ? ['the baseline', 'the other profile']
       : ['the other profile', 'the baseline']
-    throw new NotComparable(`${told} has separate rows per call site, and ${other} has not`, again)
+    throw new NotComparable(`${told} has separate rows per call site, and ${other} does not`, again)
   }
   for (const [which, { instrumentation, truncated, events, openCalls = 0 }] of [
     ['the baseline', before],
@@ -152,12 +155,12 @@ function mustMatch(before: Profile, after: Profile): void {
       )
     const open = openCalls > 0 ? `${plural(openCalls, 'call')} had not ended` : undefined
     const lost = instrumentation.gaps > 0 ? plural(instrumentation.gaps, 'gap') : undefined
-    const why = truncated !== false ? 'it was cut short' : (open ?? lost)
+    const why = truncated !== false ? 'it is truncated' : (open ?? lost)
     if (why !== undefined) {
       const hint =
         why === open
-          ? 'Take a root that returns before the program ends.'
-          : 'Record it anew, with --scheme a.'
+          ? 'Use a root that returns before the program ends.'
+          : 'Record it again, with --scheme a.'
       throw new NotComparable(`${which} does not contain all calls: ${why}`, hint)
     }
   }

@@ -174,7 +174,7 @@ export class Group {
 
   /** Lines with the path of each JVM's profile. Call it after `finish`. */
   get keptLines(): string[] {
-    return this.#kept.map(({ jvm, path }) => `${nameOf(jvm)} by itself is in ${path}`)
+    return this.#kept.map(({ jvm, path }) => `${nameOf(jvm)} alone: profile in ${path}`)
   }
 
   /** Resolves when all sessions have ended. */

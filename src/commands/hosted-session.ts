@@ -141,7 +141,7 @@ export class HostedSession implements Hosted {
       return await steering.changeRoot(text, () => {})
     }
     const change = STEERED.find((it) => it === what)
-    if (change === undefined) throw new Malformed(`to ${what} something`)
+    if (change === undefined) throw new Malformed(`an unknown change ${what}`)
     return await steering[change](text)
   }
 
@@ -197,6 +197,6 @@ export class HostedSession implements Hosted {
 }
 
 function partsOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) throw new Malformed('a request without its parts')
+  if (typeof value !== 'object' || value === null) throw new Malformed('an incomplete request')
   return value as Readonly<Record<string, unknown>>
 }

@@ -83,7 +83,7 @@ export class ProfilePlace {
     const left = autosavedBeside(path)
     if (left !== undefined) {
       tell(
-        `${left} holds a recording that is still running or did not end normally; jfluid keeps it: jfluid report ${shellWord(left)}`,
+        `${left} contains a recording that is still running or did not end normally; jfluid keeps it: jfluid report ${shellWord(left)}`,
       )
     }
     return new ProfilePlace(path, isSpecial ? null : everyMs, flags.reproducible === true, tell)

@@ -99,9 +99,9 @@ export async function listenForClients(
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program has that port',
-  EADDRNOTAVAIL: 'that is no address of this machine',
-  EACCES: 'this user may not have that port',
+  EADDRINUSE: 'another program uses this port',
+  EADDRNOTAVAIL: 'this machine does not have this address',
+  EACCES: 'this user is not allowed to use this port',
 }
 
 function keyFor(file: string | undefined): { readonly key: Buffer; readonly shown: string } {

@@ -13,7 +13,7 @@ import { signalStatus, stopSignal } from './signals.ts'
 export class ProxyNeedsWay extends UsageError {
   static sample = () => new ProxyNeedsWay()
   readonly hint =
-    'Add --listen [address:]port. By ssh you start no proxy, because a client does it: jfluid attach ssh://host/<pid>'
+    'Add --listen [address:]port. With ssh the client starts the proxy: jfluid attach ssh://host/<pid>'
   constructor() {
     super('the proxy needs --stdio or --listen, so that clients can connect')
   }

@@ -3,7 +3,7 @@
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { maxOf } from '../base/arrays.ts'
 import { jsonText } from '../profile/json-text.ts'
-import { clean, width } from '../profile/text.ts'
+import { clean, cut, width } from '../profile/text.ts'
 
 export function ps(flags: { readonly json?: boolean }, out: (text: string) => void): void {
   const jvms = listJvms()
@@ -11,10 +11,15 @@ export function ps(flags: { readonly json?: boolean }, out: (text: string) => vo
     out(`${jsonText(jvms, 2)}\n`)
     return
   }
-  out(jvms.length === 0 ? 'no JVMs found\n' : jvmTable(jvms))
+  out(jvms.length === 0 ? 'no JVMs found\n' : jvmTable(jvms, terminalWidth()))
 }
 
-export function jvmTable(jvms: readonly Jvm[]): string {
+/** Returns the width of the terminal; unlimited in a pipe. */
+const terminalWidth = (): number =>
+  (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY
+
+/** @param columns  maximum width of a line: main classes are cut to it */
+export function jvmTable(jvms: readonly Jvm[], columns = Number.POSITIVE_INFINITY): string {
   // Without containers, the table omits the column of containers.
   const isContained = jvms.some((j) => j.container !== undefined)
   const cells = (j: Jvm): string[] => (isContained ? [j.container ?? '-'] : [])
@@ -33,5 +38,5 @@ export function jvmTable(jvms: readonly Jvm[]): string {
   const widths = all[0]!.map((_, i) => maxOf(all.map((row) => width(row[i]!))))
   const padded = (cell: string, i: number, row: readonly string[]): string =>
     i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - width(cell))
-  return all.map((row) => `${row.map(padded).join('  ')}\n`).join('')
+  return all.map((row) => `${cut(row.map(padded).join('  '), columns)}\n`).join('')
 }

@@ -17,7 +17,7 @@ export function warnAboutStore(
 ): void {
   if (store.protocol === 'otlp') {
     tell(
-      'pushing by OTLP is experimental: its format for profiles is in development, and a store may expect another version',
+      'OTLP support is experimental: its format for profiles is in development, and a server may expect another version',
     )
   }
   if (isTokenSet && isOpen(store)) {

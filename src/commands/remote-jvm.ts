@@ -27,7 +27,7 @@ export async function remoteJvm(
   const { out: _, push: __, ...asked } = flags
   return async (context) => {
     const { progress, isShown } = context
-    progress.phase(`connecting by ${address.where}`)
+    progress.phase(`connecting via ${address.where}`)
     const caller = await RemoteSession.reach(address)
     if (isShown) progress.close()
     let session: RemoteSession | null = null
@@ -61,15 +61,15 @@ async function started(
     return null
   }
   await found(pid)
-  progress.phase(`attaching to ${pid} by ${where}`)
+  progress.phase(`attaching to ${pid} via ${where}`)
   const starting = RemoteSession.start(caller, pid, flags)
   const first = await Promise.race([starting, fired])
   if (typeof first !== 'string') return first
-  progress.phase(`detaching from JVM ${pid} by ${where}; Ctrl-C again does not wait`)
+  progress.phase(`detaching from JVM ${pid} via ${where}; Ctrl-C again does not wait`)
   await starting.catch(() => {}) // the session has not begun to record
   const how = (await caller.leave())
     ? 'the agent has detached from'
-    : 'no answer from the proxy whether the agent has detached from'
+    : 'the proxy did not confirm that the agent has detached from'
   progress.done(`interrupted before the recording began; ${how} JVM ${pid}`)
   process.exitCode = signalStatus(first)
   return null
@@ -116,7 +116,7 @@ function remoteSource(session: RemoteSession, caller: Caller): RecordedSource {
 function lostText({ lostForMs, problem, where }: RemoteSession): string | null {
   if (lostForMs === null) return null
   const why = problem === null ? '' : `: ${problem}`
-  return `reconnecting by ${where}, for ${Math.round(lostForMs / 1000)} s${why}`
+  return `reconnecting via ${where}, for ${Math.round(lostForMs / 1000)} s${why}`
 }
 
 /** Reports a lost connection once, and each new reason once. Call the result to stop. */
@@ -125,7 +125,7 @@ function reportLostLink(session: RemoteSession, tell: (line: string) => void): (
   const timer = setInterval(() => {
     const { lostForMs, problem, where } = session
     if (lostForMs === null) return
-    const line = `no connection by ${where}: retrying${problem === null ? '' : ` (${problem})`}`
+    const line = `no connection via ${where}: retrying${problem === null ? '' : ` (${problem})`}`
     if (line !== told) tell(line)
     told = line
   }, CHECK_INTERVAL_MS)

@@ -203,7 +203,7 @@ export class RemoteSession implements Saved {
         pieces.push(piece)
       }
     }
-    return this.#withRealPlaces(decodeProfile(Buffer.concat(pieces), `the profile by ${this.where}`))
+    return this.#withRealPlaces(decodeProfile(Buffer.concat(pieces), `the profile via ${this.where}`))
   }
 }
 

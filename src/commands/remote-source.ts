@@ -33,7 +33,7 @@ const MAX_THREADS = 2 ** 20
 /** Limit for seconds: 48 days. A recording is shorter. */
 const MAX_SECONDS = 2 ** 22
 
-const UNKNOWN: MethodName = { class: '', method: '(not told yet)', descriptor: '', loader: '' }
+const UNKNOWN: MethodName = { class: '', method: '(not received yet)', descriptor: '', loader: '' }
 
 /** @param directory  directory for a profile that would otherwise be lost */
 export function remoteSource(session: RemoteSession, directory = '.'): LiveSource {
@@ -63,7 +63,7 @@ function remoteSteering(session: RemoteSession, view: RemoteView, directory: str
     isLeftOut: (id) => view.isLeftOut(id),
     textOf: (id, extent) => steeredText(view.nameOf(id), extent),
     async changeRoot(text, onPhase) {
-      onPhase(`asked for by ${session.where}`)
+      onPhase(`requested via ${session.where}`)
       const name = nameNow(session.pid, SNAPSHOT.extension)
       const { generation } = view
       const told = await session.changeRoot(text, join(directory, name), (profile) =>
@@ -185,7 +185,7 @@ class RemoteView {
 
   #take(message: unknown): Snapshot {
     const [generation, status, facts, ...parts] = listOf(message, 7)
-    if (typeof generation !== 'number') throw new Malformed('a picture of no generation')
+    if (typeof generation !== 'number') throw new Malformed('a snapshot without a generation')
     if (generation !== this.generation) this.#known = new Known(this.session, generation)
     this.#status = parsed<LiveStatus>(this.session, status)
     const read = parsed<PictureFacts>(this.session, facts)
@@ -275,7 +275,7 @@ class Known {
   #takeThread([id, name, activity, columns, bytes]: unknown[]): void {
     const known = typeof id === 'number' ? this.#threads.get(id) : undefined
     const called = name ?? known?.name
-    if (typeof id !== 'number' || typeof called !== 'string') throw new Malformed('a thread of no name')
+    if (typeof id !== 'number' || typeof called !== 'string') throw new Malformed('a thread without a name')
     const mirror = known?.mirror ?? new TreeMirror()
     const tree = updated(mirror, [columns, bytes])
     const active = typeof activity === 'string' ? activityOf(activity, this.session) : known?.activity
@@ -294,7 +294,7 @@ function grownTo(old: Int32Array | undefined, length: number): Int32Array {
 
 function listOf(value: unknown, length?: number): unknown[] {
   if (!Array.isArray(value) || (length !== undefined && value.length !== length))
-    throw new Malformed('a picture without its parts')
+    throw new Malformed('an incomplete snapshot')
   return value
 }
 
@@ -327,7 +327,7 @@ const OTHER_COLUMNS = ['events', 'waitNs', 'pauses', 'pauseNs'] as const
 /** Keeps the seconds before `from`, and appends the received ones. */
 function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }: CourseTail): CourseTimes {
   if (!(first >= 0 && from >= first && from - first <= MAX_SECONDS))
-    throw new Malformed('a course of no seconds')
+    throw new Malformed('a timeline without seconds')
   const oldFirst = old?.first ?? first
   const joined = (
     before: Float64Array | undefined,

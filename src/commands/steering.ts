@@ -38,15 +38,15 @@ export function sessionSteering(session: Session, keep: KeepProfile): Steering {
     async leaveOut(text) {
       const { methods, below } = await session.exclude(text)
       if (methods.size === 0)
-        return `${text} matches no method with probes yet; what is loaded later gets none`
+        return `${text} matches no method with probes yet; classes loaded later get no probes`
       const many = methods.size === 1 && text.includes('(') ? '' : ` ${counted(methods.size)} of`
-      const more = below.size === 0 ? '' : `; with it ${counted(below.size)} that only it called`
-      return `left out:${many} ${text}${more}`
+      const more = below.size === 0 ? '' : `; also ${counted(below.size)} that only ${text} called`
+      return `excluded:${many} ${text}${more}`
     },
     async add(text) {
       const { methods } = await session.add(text)
       return methods.size === 0
-        ? `nothing of ${text} has been reached yet; what is reached gets probes`
+        ? `no method of ${text} has been reached yet; methods get probes when they are reached`
         : `added: ${counted(methods.size)} of ${text}`
     },
     async costToTime(text) {
@@ -59,7 +59,7 @@ export function sessionSteering(session: Session, keep: KeepProfile): Steering {
       const wasAdded = session.byHand.some((it) => it.what === 'add' && it.text === text)
       const methods = await session.takeBack(text)
       const have = methods === 1 ? 'has' : 'have'
-      return `${counted(methods)} ${have} ${wasAdded ? 'no probes any more' : 'probes again'}: ${text}`
+      return `${counted(methods)} ${have} ${wasAdded ? 'no longer probes' : 'probes again'}: ${text}`
     },
   }
 }

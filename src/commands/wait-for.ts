@@ -43,7 +43,7 @@ export class WaitInterrupted extends JfluidError {
 
 const PATTERN_HINT = "Write a main class, a part of one, or a pattern such as 'com.shop.*' or 'shop-*.jar'."
 const WAIT_INSIDE =
-  'Wait for its main class, which is seen in containers as well; one that runs is given in place of a process id.'
+  'Give the main class of the JVM, which jfluid also finds in containers. For a running container, give container:name in place of a process id.'
 const TICK_INTERVAL_MS = 1000
 
 /** @throws BadPattern, BadDuration, WaitForWithPid: before any JVM is examined */

@@ -16,7 +16,7 @@ export class IntervalNotTaken extends UsageError {
   constructor(every: string, sampler: SamplerName) {
     super(`--sampler ${sampler} cannot sample every ${every}`)
     this.hint = every.endsWith('bc')
-      ? 'Name a root with --root, below which bytecodes are counted, and leave --sampler out.'
+      ? 'Leave --sampler out, and name a root with --root: bytecodes are counted only below a root.'
       : 'Use whole milliseconds from 1ms with --sampler jfr, and 0.1ms or more with --sampler cpu.'
   }
 }

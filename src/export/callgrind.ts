@@ -17,7 +17,7 @@ import { printable, threadTitle, treesOf } from './frames.ts'
 export const callgrind: ExportFormat = {
   name: 'callgrind',
   extension: '.callgrind',
-  description: 'KCachegrind, QCachegrind, callgrind_annotate: methods, and who calls whom',
+  description: 'KCachegrind, QCachegrind, callgrind_annotate: methods and their callers',
   *pieces(profile, options) {
     const events = metricOf(profile.merged).values
     yield* header(profile, events)

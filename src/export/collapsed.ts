@@ -11,7 +11,7 @@ import { type FrameNames, frameNames, moveTo, ownCosts, shownFrames, threadTitle
 export const collapsed: ExportFormat = {
   name: 'collapsed',
   extension: '.collapsed',
-  description: 'one line a context with its self time in ns (waits, bytecodes, …): flamegraph.pl, inferno',
+  description: 'one line per context with its self time in ns (waits, bytecodes, …): flamegraph.pl, inferno',
   *pieces(profile, options) {
     const names = frameNames(profile)
     for (const { tree, thread } of treesOf(profile, options.threads)) {

@@ -17,7 +17,7 @@ import { type FrameNames, frameNames, moveTo, shownFrames, treesOf } from './fra
 export const csv: ExportFormat = {
   name: 'csv',
   extension: '.csv',
-  description: 'one row a context with its path and all of its numbers: spreadsheets, data frames',
+  description: 'one row per context with its path and all its numbers: spreadsheets, data frames',
   *pieces(profile, options) {
     const names = frameNames(profile)
     const threads = options.threads === true

@@ -25,7 +25,7 @@ export type { ExportFormat, ExportOptions } from './format.ts'
 const json: ExportFormat = {
   name: 'json',
   extension: '.json',
-  description: 'everything, documented in docs/profile-json.md; trees per thread and merged',
+  description: 'all data, documented in docs/profile-json.md; trees per thread and merged',
   saysRegions: true,
   pieces: jsonPieces,
 }

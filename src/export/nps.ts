@@ -97,14 +97,14 @@ function timesOf({ merged, mode, sampling }: Profile): Times {
   if (isTime) return { column: 'selfNs', scale: 1e-3 }
   if (self === 'calls') return { scale: 0 }
   if (isSampled && sampling?.unit === 'ns') return { column: 'selfSamples', scale: sampling.every * 1e-3 }
-  throw new DoesNotFit('nps', `what --mode ${mode} measures: it has calls and times only`)
+  throw new DoesNotFit('nps', `the costs of --mode ${mode}: it has only calls and times`)
 }
 
 function commentsOf(profile: Profile, isCut: boolean): string[] {
   const { mode, roots } = profile
   return [
     `jfluid, mode ${mode}${roots.length === 0 ? '' : `, roots: ${roots.join(', ')}`}`,
-    ...(isCut ? [`contexts more than ${MAX_DEPTH} deep are part of those above them`] : []),
+    ...(isCut ? [`contexts deeper than ${MAX_DEPTH} are merged into their callers`] : []),
     ...allWarnings(profile).map((warning) => `warning: ${warning}`),
   ]
 }

@@ -28,7 +28,7 @@ const SAMPLES_PER_MESSAGE = 256
 export const pprof: ExportFormat = {
   name: 'pprof',
   extension: '.pb.gz',
-  description: 'go tool pprof, and what else reads it (speedscope, Grafana Pyroscope)',
+  description: 'go tool pprof, and other tools that read pprof files (speedscope, Grafana Pyroscope)',
   isBinary: true,
   pieces: (profile, options) => gzip(messages(profile, options.threads === true)),
 }

@@ -203,10 +203,10 @@ function instrumentable({ methods }: ClassFile, work: Work): MethodInfo {
   if (timing !== undefined && !(id >= 0 && id <= MAX_ID))
     throw new NotInstrumentable(`id ${id} is out of range`)
   if (reflection && !tellsOfAnObject(method)) {
-    throw new NotInstrumentable('has no object to tell the runtime of')
+    throw new NotInstrumentable('has no object to report to the runtime')
   }
   if (handleMember && !method.descriptor.endsWith(`)${HANDLE_MEMBER_RESULT}`)) {
-    throw new NotInstrumentable('does not return what a method handle calls')
+    throw new NotInstrumentable('does not return the target of a method handle')
   }
   return method
 }
@@ -290,14 +290,14 @@ function hasLeaves(recipe: Recipe): recipe is Recipe & { readonly tells: 'calls'
 
 /** Hides the returned member. Exceptions are passed on unchanged. */
 function withHandleMember(timed: MethodProbes, { handleMember }: RuntimeBlock): MethodProbes {
-  if (handleMember === 0) throw new NotInstrumentable('its class gives nothing that a method handle calls')
+  if (handleMember === 0) throw new NotInstrumentable('its class returns no target of a method handle')
   const { exit, thrown = exit } = timed
   return { ...timed, exit: [...exit, ...call(handleMember)], thrown }
 }
 
 /** The wait covers the whole method, inside its own entry and exit events. */
 function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: RuntimeBlock): MethodProbes {
-  if (refs === null) throw new NotInstrumentable('waits are not told')
+  if (refs === null) throw new NotInstrumentable('waits are not reported')
   const end = call(refs.waitEnds)
   return {
     ...timed,
@@ -317,7 +317,7 @@ function withHandOver(
   handOver: HandOver,
   { handOver: refs }: RuntimeBlock,
 ): MethodProbes {
-  if (refs === null) throw new NotInstrumentable('no work changes hands in this class')
+  if (refs === null) throw new NotInstrumentable('no task is submitted in this class')
   const entry = handOverEntry(handOver, refs)
   const takesUp = handOver.exit !== undefined || handOver.entry.tell.startsWith('worker')
   const end = handOverExit(handOver, refs)

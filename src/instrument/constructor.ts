@@ -69,7 +69,7 @@ class Constructor {
     // States only lose a T, so the loop ends soon in real code; a hostile class may have many.
     let steps = 50 * this.#bytecode.length
     for (let bci = this.#pending.pop(); bci !== undefined; bci = this.#pending.pop()) {
-      if (--steps < 0) throw new NotInstrumentable('code before the super call is too involved')
+      if (--steps < 0) throw new NotInstrumentable('the code before the super call is too complex')
       const before = this.#before.get(bci)!
       for (const handler of handlersAt(this.code.handlers, bci)) {
         this.#flow(handler.handlerBci, { stack: '.', locals: before.locals })

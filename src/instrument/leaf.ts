@@ -7,7 +7,7 @@
 //
 // The JVM may run for an instruction: a class initialiser; a class loader (which may have probes) where a class is named for the
 // first time; the constructor of an exception that it throws (a JDK class, whose methods have probes with `--jdk`; if it is
-// a root, or if JDK classes are added by hand, it appears below the caller of the method).
+// a root, or if JDK classes are added during the session, it appears below the caller of the method).
 
 import { ACC_SYNCHRONIZED } from '../classfile/access.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'

@@ -137,7 +137,7 @@ class Rewriting {
   ) {
     const code = parseCode(classFile, method)
     if (isEmptyFinalizer(method, code)) {
-      throw new NotInstrumentable('an empty finalize(), which tells HotSpot not to finalize')
+      throw new NotInstrumentable('an empty finalize(): HotSpot does not finalize objects of such a class')
     }
     this.#code = code
     this.#hasFrames = classFile.major >= MAJOR_6
@@ -272,8 +272,8 @@ class Rewriting {
       const moved = new Relocation(bytecode, this.#probes, hasFrame, shared, inserted, newLocals, behind)
       const handlers = this.#thrown.length === 0 ? [] : this.#catchAlls(moved)
       const length = moved.length + handlers.length * (this.#thrown.length + 1)
-      if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')
-      if (length > limit) throw new TooLong('would pass 8000 bytes, which HotSpot never compiles')
+      if (length > MAX_CODE_BYTES) throw new TooLong('would exceed 65535 bytes')
+      if (length > limit) throw new TooLong('would exceed 8000 bytes: HotSpot never compiles larger methods')
       return { moved, handlers, length }
     }
     const compact = (problem: TooLong): Layout => {
@@ -423,7 +423,7 @@ const RETURNED: ReadonlyMap<number, VerificationType[]> = new Map([
 ])
 
 function atMost(limit: number, value: number, what: string): number {
-  if (value > limit) throw new NotInstrumentable(`${what} would pass ${limit}`)
+  if (value > limit) throw new NotInstrumentable(`${what} would exceed ${limit}`)
   return value
 }
 

@@ -69,9 +69,7 @@ export class SiteNumbers {
   get warnings(): string[] {
     const methods = this.#withoutNumber
     if (methods === 0) return []
-    return [
-      `${methods} methods do not tell where they call: there are no more than ${this.#most} numbers for call sites`,
-    ]
+    return [`${methods} methods have no call sites: the limit is ${this.#most} call sites`]
   }
 
   site(number: number): CallSite | undefined {

@@ -43,7 +43,7 @@ export class JdwpPort implements AsyncDisposable {
   readonly #waiting = new Set<() => void>()
   #closed: string | null = null
   /** Why the last connection was refused. */
-  #problem = 'nobody has called'
+  #problem = 'no JVM has connected'
 
   private constructor(
     private readonly server: Server,

@@ -127,7 +127,7 @@ export const HOW_EXACTLY = inGroup('How to measure', [
     commands: ['gate'],
     value: percentage((part) => part >= 0, 'It is a percentage, as 0.5%.'),
     default: 0,
-    notInFile: 'decides what passes',
+    notInFile: 'sets the limit of the test',
   }),
   option({
     name: '--force',

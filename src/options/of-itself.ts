@@ -17,7 +17,7 @@ export const OF_ITSELF = inGroup('Options', [
     commands: ['proxy'],
     excludes: {
       listen: {
-        says: '--stdio cannot be combined with --listen: clients of a proxy connect by one of them',
+        says: '--stdio cannot be combined with --listen: a proxy accepts clients in only one of these ways',
         hint: 'Leave one of the two out.',
       },
     },
@@ -34,7 +34,7 @@ export const OF_ITSELF = inGroup('Options', [
     offers: 'file',
     needs: {
       oneOf: ['listen'],
-      says: '--key-file needs --listen: the file has the key for its clients',
+      says: '--key-file needs --listen: only clients of a listening proxy use the key',
       hint: 'Add --listen [address:]port, or leave --key-file out.',
     },
     notInFile: 'names a key',

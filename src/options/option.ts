@@ -39,7 +39,7 @@ type NotInFile =
   | 'sends data'
   | 'names a key'
   | 'gives consent'
-  | 'decides what passes'
+  | 'sets the limit of the test'
   | 'is of one profile'
 
 export interface Row {

@@ -22,7 +22,7 @@ export interface RemovedOption {
 export const REMOVED_OPTIONS: readonly RemovedOption[] = [
   {
     option: '--error-bars',
-    why: 'an error bar could be larger than the time it was for',
+    why: 'the shown error could be larger than the time itself',
     instead:
       'Leave the option out: the report says how much time is subtracted for probes, and how much that varies. --mode sample works without probes.',
   },

@@ -48,7 +48,7 @@ export const WHERE_TO = inGroup('Output', [
     commands: ['record'],
     excludes: {
       region: {
-        says: '--push cannot be combined with --region: stores of profiles keep only trees of calls',
+        says: '--push cannot be combined with --region: profile servers accept only trees of calls',
         hint: 'Write the profile to a file with --out, or use --root in place of --region.',
       },
     },

@@ -80,7 +80,7 @@ export function parseCondition(text: string, metric: Metric): Condition {
   const [subject, measure, operator, limit, more] = tokens
   if (subject === undefined) return fail(0, 'a method, or root, is missing')
   if (subject.text !== 'root' && !subject.text.replace(/\(.*$/s, '').includes('.')) {
-    return fail(0, 'the method lacks its class, as in Foo.bar')
+    return fail(0, 'the class of the method is missing, as in Foo.bar')
   }
   if (!isMeasure(measure?.text)) return fail(1, 'self, total or calls is expected')
   if (operator?.text !== '>' && operator?.text !== '<') return fail(2, '> or < is expected')
@@ -135,7 +135,8 @@ function parseLimit(
     if (isShare) return { how: 'amount', value: number / 100 }
     return fail(`a change has a sign, +${text} or -${text}`)
   }
-  if (isShare) return fail('samples have no amount: +10% is a change, 10% a part of all samples')
+  if (isShare)
+    return fail('a limit of samples is a percentage: +10% is a change, 10% is a share of all samples')
   const units = UNITS[measure === 'calls' ? 'count' : metric.unit]
   const factor = units[unit]
   if (factor === undefined) {

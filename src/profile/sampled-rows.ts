@@ -86,10 +86,10 @@ export const UNSEEN_MARK = ' !'
 
 /** Explanation of the mark, with advice. */
 export const UNSEEN_LEGEND =
-  '! samples show calls of this method that its probes did not see: these calls began before the method had probes, or another agent changed its class. The row has too few calls, and too little time unless it is sampled: this time is in its callers and their sampled rows. A recording that begins after these calls have ended is complete.'
+  '! samples show calls of this method that its probes did not record: these calls began before the method had probes, or another agent changed its class. The row has too few calls, and too little time unless it is sampled: this time is in its callers and their sampled rows. A recording that begins after these calls have ended is complete.'
 
 /** Short form of the explanation, for one line of a terminal. */
-export const UNSEEN_SHORT = '! samples show calls of it that its probes did not see (? says more)'
+export const UNSEEN_SHORT = '! samples show calls of it that its probes did not record (? explains)'
 
 /** Returns the mark of a row, or an empty string. */
 export function unseenMark({ metrics }: Tree, node: number): string {

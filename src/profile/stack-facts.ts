@@ -103,7 +103,7 @@ function samplesText(facts: StackFacts, { durationMs }: AroundStacks): string {
   const unseen =
     unseenPart === null
       ? ''
-      : `; ${percent(unseenPart, 1).trim()} % of those in rows contain calls that probes did not see`
+      : `; ${percent(unseenPart, 1).trim()} % of those in rows contain calls that probes did not record`
   return `${[plural(samples, 'stack'), ...lost].join(', ')}; cost ${span(costMs)} (${percent(costMs, durationMs)} % of one processor)${unseen}`
 }
 

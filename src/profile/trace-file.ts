@@ -93,7 +93,7 @@ function faultOf({ startNs, tracks }: TracedCall, methods: number): string | nul
     const fault = faultOfTrack(track, at, methods, isHandedOver)
     if (fault !== null) return fault
   }
-  return isHandedOver.subarray(1).includes(0) ? 'a track of a traced call comes from nowhere' : null
+  return isHandedOver.subarray(1).includes(0) ? 'a track of a traced call has no origin' : null
 }
 
 /** @param isHandedOver whether an earlier track submits each track; this function adds the submissions of this track */
@@ -110,20 +110,20 @@ function faultOfTrack(
     const event = events[i]!
     const time = times[i]!
     // Not `time < before`, which is false for NaN.
-    if (!(time >= before && time < Number.POSITIVE_INFINITY)) return 'a traced call runs backwards'
+    if (!(time >= before && time < Number.POSITIVE_INFINITY)) return 'the times of a traced call decrease'
     before = time
     if (event >= methods) return 'a traced call has a method without a name'
     if (event > 0) depth++
     else if (event === LEAVE) {
-      if (depth-- === 0) return 'a traced call leaves what it has not entered'
+      if (depth-- === 0) return 'a traced call has an exit without an entry'
     } else {
       const to = -event
       if (to <= place || to >= isHandedOver.length || isHandedOver[to] === 1) {
-        return 'a traced call hands over what is not there'
+        return 'a traced call submits a task that does not exist'
       }
       isHandedOver[to] = 1
     }
   }
-  if (depth > 0) return 'a traced call does not leave what it has entered'
+  if (depth > 0) return 'a traced call has an entry without an exit'
   return events.length === 0 ? 'a track of a traced call is empty' : null
 }

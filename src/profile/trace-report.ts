@@ -63,8 +63,8 @@ export function* traceSection(page: Page): Generator<string> {
   const shown = calls.slice(0, top)
   const which =
     leftOut > 0
-      ? `${calls.length} of the first ${calls.length + leftOut}, ${leftOut} left out; ${asked} asked for`
-      : `the first ${calls.length} of ${asked} asked for`
+      ? `${calls.length} of the first ${calls.length + leftOut}, ${leftOut} left out; ${asked} requested`
+      : `the first ${calls.length} of ${asked} requested`
   const rest = shown.length < calls.length ? `, ${shown.length} shown` : ''
   yield `\n${paint('bold', 'Traced calls')}${paint('dim', `, ${which}${rest}${cutText}`)}\n`
   yield `${paint('dim', `${right('call', 5)}${right('start', 11)}${right('total', 10)}${right('events', 9)}${right('tasks', 7)}  method, and its thread`)}\n`
@@ -112,8 +112,7 @@ function* criticalPath(
   const shown = new Set(
     [...steps].sort((a, b) => stepNs(b) + b.queuedNs - stepNs(a) - a.queuedNs).slice(0, most),
   )
-  const assumed =
-    steps.length > 1 && !isTold ? '; the waits on it are assumed, --mode locks measures them' : ''
+  const assumed = steps.length > 1 && !isTold ? '; waits are guessed (--mode locks: measured)' : ''
   yield `\n${paint('bold', `Call ${number}, critical path`)}${paint('dim', `, ${plural(steps.length, 'step')}${assumed}`)}\n`
   yield `${paint('dim', `${HEADER}method`)}\n`
   const nameCells = Math.max(16, width - NUMBER_CELLS)
@@ -136,7 +135,7 @@ function* criticalPath(
         timeCell(step.fromNs - step.queuedNs),
         step.queuedNs,
         '',
-        paint('dim', '(handed over, waiting to start)'),
+        paint('dim', '(task submitted, not started)'),
       )
     const isAlone = steps.length === 1
     if (!isAlone) {
@@ -180,13 +179,13 @@ function* inOrder(profile: Profile, call: TracedCall, number: number, page: Page
     .slice(1)
     .sort((a, b) => b.ns - a.ns || a.track - b.track)
   const left = tasks.length > most ? `, with the ${most} longest of ${plural(tasks.length, 'task')}` : ''
-  yield `\n${paint('bold', `Call ${number}, in the order of time`)}${paint('dim', left)}\n`
+  yield `\n${paint('bold', `Call ${number}, calls in time order`)}${paint('dim', left)}\n`
   yield `${paint('dim', `${HEADER}method`)}\n`
   const whole = durationNs(call)
   yield* orderedRows(profile, orderedCalls(call.tracks[0]!), rows, whole, page)
   for (const { track } of tasks.slice(0, most).sort((a, b) => a.track - b.track)) {
     const { thread, events, times } = call.tracks[track]!
-    const title = `handed over, in ${clean(thread.name)}`
+    const title = `submitted task, in ${clean(thread.name)}`
     yield `${right(timeCell(times[0]!), 10)}${right(timeCell(times.at(-1)! - times[0]!), 10)}${' '.repeat(18)}  ${paint('dim', cut(title, page.width - NUMBER_CELLS))}\n`
     yield* orderedRows(profile, orderedCalls({ events, times }), Math.ceil(rows / 4), whole, page)
   }

@@ -16,7 +16,7 @@ export class BadPushUrl extends UsageError {
   static sample = () => new BadPushUrl('it has no host')
   constructor(
     why: string,
-    readonly hint = 'Give the address of a store: http://pyroscope:4040, https://…, or otlp+http://collector:4318.',
+    readonly hint = 'Give the address of a profile server: http://pyroscope:4040, https://…, or otlp+http://collector:4318.',
   ) {
     super(`cannot push to this address: ${why}`)
   }
@@ -36,7 +36,7 @@ export class BadLabel extends UsageError {
 export class BadPushCredentials extends UsageError {
   static sample = () => new BadPushCredentials('JFLUID_PUSH_TOKEN')
   readonly hint =
-    'Set the variable to the value from the store, without a line end or other control characters, or unset it.'
+    'Set the variable to the value that the server expects, without a line end or other control characters, or unset it.'
   constructor(variable: string) {
     super(
       `cannot send the value of ${variable}: it is empty, or contains a character that an HTTP header cannot have`,
@@ -52,8 +52,8 @@ export class PushNotAllowed extends JfluidError {
   constructor(store: string, status: number, said: string, isTokenSet: boolean) {
     super(`${store} does not permit the push: HTTP ${status}${said}`)
     this.hint = isTokenSet
-      ? 'Check JFLUID_PUSH_TOKEN, and JFLUID_PUSH_USER if the store needs a user.'
-      : 'Set JFLUID_PUSH_TOKEN to the token of the store, and JFLUID_PUSH_USER if the store needs a user.'
+      ? 'Check JFLUID_PUSH_TOKEN, and JFLUID_PUSH_USER if the server needs a user.'
+      : 'Set JFLUID_PUSH_TOKEN to the token of the server, and JFLUID_PUSH_USER if the server needs a user.'
   }
 }
 
@@ -80,7 +80,7 @@ export class PushUnavailable extends JfluidError {
     what: string,
     readonly retry: boolean,
     readonly afterMs: number | null = null,
-    readonly hint = 'Check that the store runs, then try again.',
+    readonly hint = 'Check that the server runs, then try again.',
   ) {
     super(`${store} did not accept the profile: ${what}`)
   }
@@ -93,7 +93,7 @@ export class PushRefused extends JfluidError {
   constructor(
     store: string,
     what: string,
-    readonly hint = 'Look for the reason in the message of the store, and in its log.',
+    readonly hint = 'Find the reason in the message of the server, and in its log.',
   ) {
     super(`${store} refused the profile: ${what}`)
   }
@@ -108,7 +108,7 @@ export class PushNotUnderstood extends JfluidError {
     what: string,
     readonly hint = 'Check the host and the port of the address, and whether it begins with http or https.',
   ) {
-    super(`${store} is not a store of profiles: ${what}`)
+    super(`${store} is not a profile server: ${what}`)
   }
 }
 

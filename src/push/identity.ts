@@ -27,11 +27,11 @@ export function parseLabels(texts: readonly string[]): Labels {
     if (at < 0) throw new BadLabel(text, 'it has no =')
     const [key, value] = [text.slice(0, at), text.slice(at + 1)]
     if (!LABEL.test(key) || key.startsWith('__'))
-      throw new BadLabel(text, 'a store does not accept this name')
-    if (key === 'profile_id') throw new BadLabel(text, `the store itself sets ${key}`)
+      throw new BadLabel(text, 'profile servers do not accept this name')
+    if (key === 'profile_id') throw new BadLabel(text, `the server itself sets ${key}`)
     if (key === SERVICE && !NAME.test(value))
       throw new BadLabel(text, 'the name of a service has up to 200 letters, digits and characters _ - . /')
-    if (!VALUE.test(value)) throw new BadLabel(text, 'a store does not accept this value')
+    if (!VALUE.test(value)) throw new BadLabel(text, 'profile servers do not accept this value')
     if (labels.has(key)) throw new BadLabel(text, 'two labels have this name')
     labels.set(key, value)
   }

@@ -93,7 +93,7 @@ export function post(
     const tooLong = (ms: number, what: string): void =>
       fail(new PushUnavailable(shown, `${what} within ${seconds(ms)}`, false))
     const deadline = setTimeout(
-      () => tooLong(bounds.wholeMs, 'it was not done'),
+      () => tooLong(bounds.wholeMs, 'the push was not completed'),
       Math.max(0, until - performance.now()),
     )
     // A request's timeout begins when it is connected, so a connect whose packets are dropped needs its own timer.
@@ -210,7 +210,7 @@ export function problemOf(error: NodeJS.ErrnoException, { host, hostname }: URL,
         return new PushNotUnderstood(
           shown,
           `no secure connection is possible (${code})`,
-          'Check that the store uses https. For a certificate of your own authority set NODE_EXTRA_CA_CERTS=<file>.',
+          'Check that the server uses https. For a certificate of your own authority set NODE_EXTRA_CA_CERTS=<file>.',
         )
       }
       return new PushRefused(shown, `the connection failed (${code})`)

@@ -22,12 +22,13 @@ const AGAIN: Readonly<Record<Protocol, readonly number[]>> = {
  */
 const IN_PART = 'push series with index'
 
-const SMALLER = 'Record for a shorter time, or with a smaller --max-contexts; or raise what the store takes'
+const SMALLER =
+  'Record for a shorter time, or with a smaller --max-contexts, or raise the limit of the server'
 
 const LIMITS: readonly (readonly [said: string, hint: string])[] = [
   [
     'is outside of ingestion window',
-    'A Pyroscope takes what began in the last hour, by its clock: record for less, push at once, or raise its -validation.reject-older-than.',
+    'Pyroscope accepts only profiles that began in the last hour of its clock: record for a shorter time, push immediately, or raise -validation.reject-older-than.',
   ],
   [
     'exceeds the samples count limit',
@@ -37,15 +38,15 @@ const LIMITS: readonly (readonly [said: string, hint: string])[] = [
   ['exceeds the size limit', `${SMALLER} (-validation.max-profile-size-bytes).`],
   [
     'push rate limit',
-    `Try again in a moment. ${SMALLER} in a second (-distributor.ingestion-rate-limit-mb), if that is no use.`,
+    `Try again after a few seconds. If the error persists: ${SMALLER} (-distributor.ingestion-rate-limit-mb).`,
   ],
   [
     'label names; limit',
-    'Push with fewer labels; or raise what the store takes (-validation.max-label-names-per-series).',
+    'Push with fewer labels, or raise the limit of the server (-validation.max-label-names-per-series).',
   ],
   [
     'Maximum active series limit exceeded',
-    'Push with fewer labels: --label pid= leaves out the one that each process has anew.',
+    'Push with fewer labels: --label pid= omits the label that differs for each process.',
   ],
 ]
 
@@ -63,22 +64,25 @@ export function refusal(
   }
   const said = Buffer.from(messageOf(answer)).toString()
   const isPart = protocol === 'otlp' && said.includes(IN_PART)
-  const what = `HTTP ${status}${words}${isPart ? '; it may have taken other values of it' : ''}`
+  const what = `HTTP ${status}${words}${isPart ? '; it may have accepted other parts of the profile' : ''}`
   const limit = LIMITS.find(([text]) => said.includes(text))?.[1]
-  const hint = isPart && limit !== undefined ? `${limit} By http:// it takes a profile whole, or not.` : limit
+  const hint =
+    isPart && limit !== undefined
+      ? `${limit} Over http:// the server accepts a profile completely or not at all.`
+      : limit
   if (status >= 500 || status === 429) {
     return new PushUnavailable(shown, what, !isPart && AGAIN[protocol].includes(status), afterMs, hint)
   }
   return new PushRefused(shown, what, hint ?? HINTS[protocol][status])
 }
 
-const HERE = 'Check the address: a Pyroscope has /ingest'
+const HERE = 'Check the address: Pyroscope has /ingest'
 const NOT_HERE: Readonly<Record<Protocol, string>> = {
   pyroscope: `${HERE}, a receiver of OTLP profiles /v1development/profiles.`,
   otlp: `${HERE}, a receiver of OTLP /v1development/profiles: a Collector with a pipeline for profiles and --feature-gates=service.profilesSupport.`,
 }
 const OTHER_VERSION =
-  'See what the store says. It may expect another version of OTLP profiles: ours is that of opentelemetry-proto 1.11.0.'
+  'Read the message of the server. It may expect another version of OTLP profiles: jfluid uses opentelemetry-proto 1.11.0.'
 
 /** Hints keyed by status. */
 const HINTS: Readonly<Record<Protocol, Readonly<Record<number, string>>>> = {

@@ -29,7 +29,8 @@ export function isRemote(text: string): boolean {
 export function remoteAddress(text: string): RemoteAddress | null {
   if (!isRemote(text)) return null
   const found = FORM.exec(text)
-  if (found === null) throw new BadAddress(text, 'it has not the form ssh://host/pid or tcp://host:port/pid')
+  if (found === null)
+    throw new BadAddress(text, 'it does not have the form ssh://host/pid or tcp://host:port/pid')
   const [, by, user, bracketed, portText, target] = found
   const host = bracketed!.replace(/^\[(.*)\]$/, '$1')
   if (host === '') throw new BadAddress(text, 'it has no host')

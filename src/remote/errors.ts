@@ -34,7 +34,7 @@ export class JvmElsewhere extends UsageError {
   constructor(text: string, what: string, login: string | null) {
     super(`'${text}' is a JVM on another machine, and ${what} works only on this machine`)
     const how = login === null ? '' : ` (${login})`
-    this.hint = `Run the command on that machine${how}. From here only attach and record accept such an address.`
+    this.hint = `Run the command on that machine${how}. Only attach and record accept such an address.`
   }
 }
 
@@ -103,7 +103,7 @@ export class OtherProxyVersion extends JfluidError {
 export class SessionGone extends JfluidError {
   static sample = () => new SessionGone()
   readonly exitCode = EX_IOERR
-  readonly hint = 'Attach again. The JVM has its own code again, because a session ends with its proxy.'
+  readonly hint = 'Attach again. The JVM has its original code again: a session detaches when its proxy ends.'
   constructor() {
     super('the session has ended in the proxy')
   }
@@ -160,7 +160,7 @@ export class ProxyCannotListen extends JfluidError {
   constructor(
     where: string,
     reason: string,
-    hint = 'Make yourself the owner of the directory, with mode 0700, or set TMPDIR to a directory of yours.',
+    hint = 'Make yourself the owner of the directory, with mode 0700, or set TMPDIR to a directory that you own.',
   ) {
     super(`the proxy cannot listen at ${where}: ${reason}`)
     this.hint = hint

@@ -136,7 +136,7 @@ export function tcpWay(address: RemoteAddress, key: Buffer): Way {
       throw new CannotReach(
         where,
         'the other end closed the connection',
-        'Check that jfluid proxy --listen runs there. If too many clients connect at once it closes connections: try again.',
+        'Check that jfluid proxy --listen runs there. It closes connections if too many clients connect at once: try again.',
       )
     },
     problem: (connection) => Promise.resolve(problems.get(connection) ?? null),
@@ -192,10 +192,10 @@ function problemOf(error: NodeJS.ErrnoException, where: string): JfluidError {
   return new CannotReach(where, reason, 'Check the address, and that jfluid proxy --listen runs there.')
 }
 
-const NO_MACHINE = 'no machine of that name is known'
-const NO_TLS = 'what answers there does not speak TLS'
+const NO_MACHINE = 'the host name is unknown'
+const NO_TLS = 'the program at this address does not use TLS'
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
+  ECONNREFUSED: 'no program listens there',
   ENOTFOUND: NO_MACHINE,
   EAI_AGAIN: NO_MACHINE,
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,

@@ -44,12 +44,12 @@ const RULES: readonly Rule[] = [
     'java/lang/ref/Reference java/lang/ref/Reference$* java/lang/ref/Finalizer*',
   ),
   ...rules(
-    'method handle internals, spun and inlined by the JVM',
+    'method handle internals, generated and inlined by the JVM',
     `java/lang/invoke/LambdaForm* java/lang/invoke/MethodHandle* java/lang/invoke/DirectMethodHandle*
     java/lang/invoke/BoundMethodHandle* java/lang/invoke/DelegatingMethodHandle* java/lang/invoke/VarHandle*
     java/lang/invoke/VarForm java/lang/invoke/Invokers* java/lang/invoke/*CallSite`,
   ),
-  ...rules('carries the agent itself', 'sun/instrument/* java/lang/instrument/*'),
+  ...rules('is used by the agent itself', 'sun/instrument/* java/lang/instrument/*'),
   ...rules('flight recorder internals: probes use its clock', 'jdk/jfr/internal/*'),
 ]
 

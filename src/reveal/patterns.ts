@@ -85,7 +85,7 @@ export function parseMethod(text: string, bad: (reason: string) => Error): RootP
   // `$Proxy12` is a class name, so an empty first segment is allowed there.
   if (className === '' || name.startsWith('.')) throw bad('the class name is missing')
   // Method names may contain blanks: Kotlin has them in backticks.
-  if (/\s/.test(className)) throw bad('the name of a class holds no blanks')
+  if (/\s/.test(className)) throw bad('a class name contains no blanks')
   if (/[;[<>():]/.test(className)) throw bad(`'${className}' is not a class name`)
   if (/[<>]/.test(method) && !/^<(?:cl)?init>$/.test(method)) {
     throw bad(`'${method}' is not a method name`)
@@ -100,8 +100,9 @@ export function parseClassPattern(option: 'include' | 'exclude', text: string): 
   const bad = (reason: string) => new BadPattern(option, text, reason, CLASS_HINT)
   const trimmed = text.trim()
   if (trimmed === '') throw bad('it is empty')
-  if (/\s/.test(trimmed)) throw bad('a name holds no blanks')
-  if (/[^\w$.*/\-+\u0080-\u{10ffff}]/u.test(trimmed)) throw bad('it has characters that no class name has')
+  if (/\s/.test(trimmed)) throw bad('a name contains no blanks')
+  if (/[^\w$.*/\-+\u0080-\u{10ffff}]/u.test(trimmed))
+    throw bad('it contains characters that are invalid in a class name')
   if (/\*{3,}/.test(trimmed)) throw bad("use '*' or '**'")
   const name = trimmed.replaceAll('/', '.')
   if (/^\.|\.$|\.\./.test(name)) throw bad('a part of the name is empty')

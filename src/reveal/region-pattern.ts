@@ -29,7 +29,7 @@ export function parseRegion(text: string): RegionPattern {
   if (colon < 0) return { text, method, lines: null }
   const written = plain.slice(colon + 1).trim()
   const parts = /^(\d{1,9})(?:\s*-\s*(\d{1,9}))?$/.exec(written)
-  if (parts === null) throw bad(`'${written}' is no line, and no lines as 120-140`)
+  if (parts === null) throw bad(`'${written}' is neither a line nor a range of lines such as 120-140`)
   const from = Number(parts[1])
   const to = parts[2] === undefined ? from : Number(parts[2])
   if (from > to) throw bad(`line ${from} comes after line ${to}`)

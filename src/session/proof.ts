@@ -70,7 +70,7 @@ export async function compareCode(
   if (all.length < classes.length) facts.unchecked = 'the original code of some classes was not kept'
   for (let at = 0; at < all.length; at += CLASSES_PER_STEP) {
     if (at > 0 && performance.now() > until)
-      return { ...facts, unchecked: `there was time only for ${at} of ${classes.length}` }
+      return { ...facts, unchecked: `the timeout allowed a check of only ${at} of ${classes.length} classes` }
     const some = all.slice(at, at + CLASSES_PER_STEP)
     const places = new Map(
       (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),

@@ -258,7 +258,7 @@ export class Session {
     if (this.recording.end.isStopping || this.recording.end.isOver) throw new Problem('the session has ended')
   }
 
-  /** Methods excluded and added by hand, newest last. */
+  /** Methods excluded and added during the session, newest last. */
   get byHand(): readonly ByHandEntry[] {
     return this.engine.byHand.entries
   }

@@ -26,7 +26,7 @@ const MAX_STRING_BYTES = 128
 export class VmNotUnderstood extends Error {
   override readonly name = 'VmNotUnderstood'
   constructor(problem: string) {
-    super(`what the JVM shows of its own data makes no sense: ${problem}`)
+    super(`the JVM's description of its own data (vmStructs) is inconsistent: ${problem}`)
   }
 }
 

@@ -41,7 +41,7 @@ describe('options with bad values', () => {
     ['--include', 'com.***.x', /'\*' or '\*\*'/],
     ['--exclude', 'com..x', /part of the name is empty/],
     ['--include', 'a b', /no blanks/],
-    ['--exclude', 'com.[ab]', /characters that no class name has/],
+    ['--exclude', 'com.[ab]', /characters that are invalid in a class name/],
   ])('option %s %s is refused', async (option, pattern, reason) => {
     expectRefusal(await record('1', '--root', 'A.b', option, pattern), 64, reason, /com\.foo\.\*\*/)
   })

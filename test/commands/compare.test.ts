@@ -104,7 +104,7 @@ describe('jfluid compare', () => {
     assert.equal(code, 65)
     assert.match(
       stderr,
-      /old\.jfluid holds time and .*bytecodes\.jfluid holds bytecodes \(default blocks\): their costs cannot/,
+      /old\.jfluid contains time and .*bytecodes\.jfluid contains bytecodes \(default blocks\): their costs cannot/,
     )
   })
 

@@ -69,7 +69,7 @@ describe('jfluid.config.json', () => {
     given('no JSON')
     expect((await jfluid('ps', '--no-config')).code).toBe(0)
     expect((await jfluid('ps', '--no-config', '--show-config')).stdout).toBe(
-      `jfluid ps, options in force (no ${FILE} is read):\n  none\n`,
+      `jfluid ps, effective options (no ${FILE} is read):\n  none\n`,
     )
   })
 
@@ -79,7 +79,7 @@ describe('jfluid.config.json', () => {
     expect([code, stderr]).toEqual([
       EX_USAGE,
       expect.stringMatching(
-        /^jfluid: 'soon' is not a duration\n {2}.*\n {2}From jfluid\.config\.json: --duration\. --no-config leaves the file out\.\n$/,
+        /^jfluid: 'soon' is not a duration\n {2}.*\n {2}From jfluid\.config\.json: --duration\. --no-config ignores the file\.\n$/,
       ),
     ])
     const without = await jfluid(
@@ -117,7 +117,7 @@ describe('jfluid.config.json', () => {
         `options of ${FILE} that were ignored: ${option} (add --show-config to see why)`,
       ])
       const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
-      expect(stdout).toMatch(new RegExp(`^left out: ${option}: .+$`, 'm'))
+      expect(stdout).toMatch(new RegExp(`^ignored: ${option}: .+$`, 'm'))
     },
   )
 
@@ -131,7 +131,7 @@ describe('jfluid.config.json', () => {
     given(options)
     expect(await leftOut('--root', 'A.b', ...args)).toEqual([])
     const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
-    expect(stdout.match(/^left out: /gm)).toHaveLength(Object.keys(options).length)
+    expect(stdout.match(/^ignored: /gm)).toHaveLength(Object.keys(options).length)
   })
 
   it('root in the file does not make doctor load the agent, and trace does not affect report', async () => {
@@ -140,7 +140,7 @@ describe('jfluid.config.json', () => {
     for (const name of ['doctor', 'report']) {
       const { stdout } = await jfluid(name, '--show-config')
       expect(stdout).toMatch(
-        /^left out: --(?:root|trace): for (?:doctor|report) it is taken from the command line only$/m,
+        /^ignored: --(?:root|trace): for (?:doctor|report) this option works only on the command line$/m,
       )
     }
   })
@@ -152,7 +152,7 @@ describe('jfluid.config.json', () => {
       expect([name, code, stdout]).toEqual([
         name,
         0,
-        expect.stringContaining(`jfluid ${name}, options in force (no`),
+        expect.stringContaining(`jfluid ${name}, effective options (no`),
       ])
     }
   })
@@ -195,7 +195,7 @@ describe('a refused configuration file', () => {
     ['excludes', 'exclude'],
   ])('unknown key %s is refused with the nearest valid key', async (key, close) => {
     const [, stderr] = await refusal({ [key]: 1 })
-    expect(stderr).toContain(`  Write "${close}", if that is meant.\n`)
+    expect(stderr).toContain(`  Did you mean "${close}"?\n`)
   })
 
   it.each([

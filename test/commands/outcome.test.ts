@@ -83,7 +83,7 @@ describe('the exit status of a recording', () => {
   })
 
   it('the exit status of a recording is 75 when a root could not be instrumented because the JVM lacks threads or memory', () => {
-    const why = 'its class was refused: there is no thread to ask its class loader'
+    const why = 'its class was refused: the JVM could not start a thread to query its class loader'
     const problem = new RootRefused('A.b', new Map([['A.b()', why]]))
     assert.equal(status({ ...everything, problem }), 75)
     assert.match(problem.hint, /^Raise the limits of the JVM \(.*, or try again /)

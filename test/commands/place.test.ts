@@ -140,7 +140,7 @@ describe('autosave during a recording', () => {
     const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
     assert.match(
       told[0] ?? '',
-      /p\.jfluid\.autosave holds a recording .* jfluid report .*p\.jfluid\.autosave$/,
+      /p\.jfluid\.autosave contains a recording .* jfluid report .*p\.jfluid\.autosave$/,
     )
     place.guard(new FakeSession())
     await until(() => existsSync(`${path}.autosave.2`))

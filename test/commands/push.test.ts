@@ -66,7 +66,7 @@ describe('jfluid push', () => {
     const store = await startStore()
     const { code, stderr } = await jfluid(['push', await fileOf(), '--to', `otlp+${store.url}`])
     expect([code, store.received[0]?.url.pathname]).toEqual([0, '/v1development/profiles'])
-    expect(stderr).toMatch(/^pushing by OTLP is experimental: /)
+    expect(stderr).toMatch(/^OTLP support is experimental: /)
   })
 
   it('a push without permission exits with 77, names the variable to set and never prints the token', async () => {
@@ -185,7 +185,7 @@ describe('a recording with --push', () => {
     const store = await startStore((response) => response.writeHead(code).end())
     const naming = { label: ['service_name=shop/checkout', 'env=prod', 'note=a b', 'pid='] }
     const { problem } = await put({ out: file(), push: `${store.url}?key=secret`, ...naming })
-    const [, command] = problem!.hint.split(/Then, with the query of the address added: jfluid /)
+    const [, command] = problem!.hint.split(/Then, with the query part of the URL added: jfluid /)
     expect(problem!.hint).not.toContain('secret')
     code = 200
     const p = startProcess('/bin/sh', ['-c', `${process.execPath} ${cli} ${command}`], { cwd: directory })
@@ -207,7 +207,7 @@ describe('a recording with --push', () => {
     const { path, problem, lines } = await put({ push: store.url }, PROFILE, pid)
     expect(problem).toBe(null)
     expect(lines[0]).toMatch(/^pushed to /)
-    expect(lines[1]).toBe(`the profile is in ${path} as well, which cannot be removed: ERR_FS_EISDIR`)
+    expect(lines[1]).toBe(`the profile is also in ${path}, which cannot be removed: ERR_FS_EISDIR`)
     expect(mine()).toEqual([path])
     rmdirSync(path!)
   })

@@ -54,8 +54,8 @@ it('a number is always a process id', async () => {
 })
 
 it.each([
-  ['ssh://deploy@shop7:2222/4711', 'that machine (ssh -p 2222 deploy@shop7). From here'],
-  ['tcp://shop7:7071/4711', 'that machine. From here'],
+  ['ssh://deploy@shop7:2222/4711', 'that machine (ssh -p 2222 deploy@shop7). Only attach'],
+  ['tcp://shop7:7071/4711', 'that machine. Only attach'],
 ])('%s is refused as a JVM on another machine', async (address, hint) => {
   const error = await targetOf(address).catch((it: unknown) => it)
   expect(error).toBeInstanceOf(JvmElsewhere)

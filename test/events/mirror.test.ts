@@ -57,7 +57,7 @@ describe('a mirror', () => {
   })
 
   it.each([
-    ['a chunk that there is not', entry({ chunk: 4, words: 1 })],
+    ['a chunk that does not exist', entry({ chunk: 4, words: 1 })],
     ['a state that there is not', entry({ state: 4, words: 1 })],
     ['words behind a hole', entry({ from: 24, words: 1 })],
     ['more words than there is room', entry({ words: 511 })],

@@ -143,9 +143,9 @@ describe('nps', () => {
   })
 
   it.each([
-    ['bytecodes', () => counted('bytecodes'), /what --mode bytecodes measures/],
-    ['bytes', allocations, /what --mode alloc measures/],
-    ['samples by bytecodes', () => counted('sample'), /what --mode sample measures/],
+    ['bytecodes', () => counted('bytecodes'), /the costs of --mode bytecodes/],
+    ['bytes', allocations, /the costs of --mode alloc/],
+    ['samples by bytecodes', () => counted('sample'), /the costs of --mode sample/],
     ['calls of one context', () => profileOf('main 2147483648x 1ns'), /2,147,483,648 calls of one context/],
     ['times', () => profileOf('main 1x 1099511627776000ns'), /more than 12 days/],
     [
@@ -202,7 +202,7 @@ describe('nps', () => {
     assert.equal(rows.length, 1000)
     assert.equal(rows[0], 'deep 1x 3000/1')
     assert.match(rows[999]!, /^deep 1x 2001\/2001 /)
-    assert.match(file.comments, /more than 1000 deep are part of those above them/)
+    assert.match(file.comments, /deeper than 1000 are merged into their callers/)
   })
 
   it('nps of an empty profile has a thread without calls', async () => {

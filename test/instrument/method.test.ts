@@ -462,7 +462,7 @@ describe('a probe for reflection', () => {
     const result = instrumentClass(assemble({ method, code: 'return' }), [
       { methodIndex: 0, id: 0, probe: 'reflection' },
     ])
-    assert.equal(result.skipped[0].reason, 'has no object to tell the runtime of')
+    assert.equal(result.skipped[0].reason, 'has no object to report to the runtime')
   })
 })
 
@@ -510,11 +510,11 @@ describe('a probe for callees of method handles', () => {
   })
 
   it.each([
-    ['in another class', { className: 'T' }, 'its class gives nothing that a method handle calls'],
+    ['in another class', { className: 'T' }, 'its class returns no target of a method handle'],
     [
       'in a method that returns something else',
       { method: 'member(Ljava/lang/Object;)I' },
-      'does not return what a method handle calls',
+      'does not return the target of a method handle',
     ],
   ])('is refused %s', (_, assembly, reason) => {
     const result = instrumentClass(gives(assembly), [{ methodIndex: 0, id: 0, probe: 'handle-member' }])
@@ -608,14 +608,14 @@ describe('a method that would exceed a limit with a probe before each return', (
 
   it('a method one byte below the limit keeps separate exits', () => {
     assert.ok(!shape({ method: 'run(I)I', code: three(7974 - 17) }).includes('14 goto 7985'))
-    assert.match(skipped({ method: 'run(I)I', code: three(7978 - 17) }), /^would pass 8000 bytes/)
+    assert.match(skipped({ method: 'run(I)I', code: three(7978 - 17) }), /^would exceed 8000 bytes/)
   })
 
   it('a return with more than its value on the stack, or unreachable, keeps its own exit', () => {
     const deep = code.replace('b: iconst_0 |', 'b: iconst_0 | iconst_0 |')
-    assert.match(skipped({ method: 'run(I)I', code: deep }), /^would pass 8000 bytes/)
+    assert.match(skipped({ method: 'run(I)I', code: deep }), /^would exceed 8000 bytes/)
     const dead = code.replace('b: iconst_0 |', 'b: goto x | iconst_0 |')
-    assert.match(skipped({ method: 'run(I)I', code: dead }), /^would pass 8000 bytes/)
+    assert.match(skipped({ method: 'run(I)I', code: dead }), /^would exceed 8000 bytes/)
   })
 
   it('a method with an inconsistent stack is refused', () => {
@@ -649,17 +649,17 @@ describe('a method that gets no probes', () => {
     // enter 5, exit 5, handler 6: 16 bytes more than before, and a lone return has nothing to share
     assert.equal(
       skipped({ method: 'run()V', code: 'nop*7984 | return' }),
-      'would pass 8000 bytes, which HotSpot never compiles',
+      'would exceed 8000 bytes: HotSpot never compiles larger methods',
     )
     assert.equal(shape({ method: 'run()V', code: 'nop*7983 | return' })[0], '0 enter 7')
     assert.equal(shape({ method: 'run()V', code: 'nop*8000 | return' })[0], '0 enter 7', 'it is huge already')
   })
 
   it('a method that would exceed the class file limit gets no probes', () => {
-    assert.equal(skipped({ method: 'run()V', code: 'nop*65530 | return' }), 'would pass 65535 bytes')
+    assert.equal(skipped({ method: 'run()V', code: 'nop*65530 | return' }), 'would exceed 65535 bytes')
     assert.equal(
       skipped({ method: 'run()V', code: 'nop | return', maxStack: 65535 }),
-      'max_stack would pass 65535',
+      'max_stack would exceed 65535',
     )
   })
 

@@ -59,7 +59,7 @@ describe('a method of 65,535 bytes', () => {
   const largest = half('nop*65528 |')
   it('a method of 65,535 bytes cannot grow', () => {
     assert.equal(parseCode(largest, largest.methods[0]).bytecode.length, 65535)
-    assert.deepEqual(asked(largest.bytes), { bodies: 0, reasons: ['would pass 65535 bytes'] })
+    assert.deepEqual(asked(largest.bytes), { bodies: 0, reasons: ['would exceed 65535 bytes'] })
   })
 })
 

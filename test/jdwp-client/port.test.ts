@@ -12,7 +12,7 @@ describe('a port', () => {
 
   it('a port has a timeout, and reports the caller', async () => {
     await using port = await JdwpPort.open({ handshakeMs: 20 })
-    await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(/nobody has called, in 20 ms/)
+    await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(/no JVM has connected, in 20 ms/)
     const silent = connectSocket(port.port, port.host)
     silent.on('error', () => {})
     await new Promise((resolve) => silent.once('close', resolve).resume())

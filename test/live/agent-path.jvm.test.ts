@@ -141,7 +141,7 @@ forEachJdk((jdk) => {
   }
 
   it('the program starts in spite of any agent error, with one line about it', async () => {
-    const asleep = /^jfluid: the agent is not in place, and the program goes on without it: .+\n$/
+    const asleep = /^jfluid: the agent is not active, and the program continues without it: .+\n$/
     const options: [string[], RegExp][] = [
       [[`${agent}=fast`], /^jfluid: the agent has no options, and 'fast' is none\n$/],
       [[agent, agent], /^$/],

@@ -37,7 +37,7 @@ const OPTIONS = [
 ]
 /** Reasons for which a method may have no probes. The last: of a class whose optional library is not there, which never runs. */
 const REASON =
-  /^(native(?:: .*)?|intrinsic: .*|hidden class.*|would pass 8000 bytes.*|.*class redefinition failed: invalid class|an empty finalize.*)$/
+  /^(native(?:: .*)?|intrinsic: .*|hidden class.*|would exceed 8000 bytes.*|.*class redefinition failed: invalid class|an empty finalize.*)$/
 /** The agent leaves them alone, or (classes that XSLT makes) is not shown them. */
 const SPUN = /^(jdk\.internal\.reflect\.Generated|.*\.\$Proxy\d|die\.verwandlung\.)/
 /** Where a ThreadLocal lies in a thread's table depends on how many were made before it, by whomever. */

@@ -45,12 +45,12 @@ forNewestJdk((jdk) => {
     // What the agent has said before is the reason, also when we are about to leave.
     const leaving = await start()
     const left = leaving.session.detach()
-    leaving.socket.emit('data', encodeFrame([0, 'ended', 'no memory was left in the target']))
+    leaving.socket.emit('data', encodeFrame([0, 'ended', 'the JVM has no free heap memory']))
     leaving.socket.destroy()
     expect(await left).toBeNull()
-    expect(leaving.session.ending).toMatchObject({ reason: 'no memory was left in the target' })
+    expect(leaving.session.ending).toMatchObject({ reason: 'the JVM has no free heap memory' })
     expect(await kept(leaving.session)).toContain(
-      'the session ended unexpectedly: no memory was left in the target',
+      'the session ended unexpectedly: the JVM has no free heap memory',
     )
     await jvm.dispose()
   })

@@ -51,4 +51,5 @@ export async function startReshaping(jdk: Jdk): Promise<JavaProcess> {
 }
 
 export const SAID = 'the JVM says "attempted to change the schema (add/remove fields)"'
-export const WHY = 'Another agent gives the class other members when it is loaded than when it is redefined'
+export const WHY =
+  'Another agent adds members to the class only when it is loaded, or only when it is redefined'

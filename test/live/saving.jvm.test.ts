@@ -44,7 +44,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
       ...['record', `${java.pid}`, ...ROOT, ...KEEPS, '--duration', '500ms', '--out', recording.file],
     )
     expect(again.code, again.stderr).toBe(0)
-    expect(again.stderr).toContain(`${autosaved} holds a recording`)
+    expect(again.stderr).toContain(`${autosaved} contains a recording`)
     expect(readdirSync(join(recording.file, '..')).sort()).toEqual(['p.jfluid', 'p.jfluid.autosave'])
   })
 

@@ -85,7 +85,7 @@ forNewestJdk((jdk) => {
 })
 
 it('consent is requested on a terminal', async () => {
-  const asks = (lines: string[]) => lines.some((it) => it.includes('Go on? [y/N]'))
+  const asks = (lines: string[]) => lines.some((it) => it.includes('Continue? [y/N]'))
   const java = await start(newest, 0)
   const out = join(temporaryDirectory(), 'p.jfluid')
   const args = ['record', `${java.pid}`, '--root', ROOT, '--duration', '1s', '--out', out, '--scheme', 'b']

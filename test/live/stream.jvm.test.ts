@@ -124,7 +124,7 @@ it('a stream reader that exits ends the recording, and the profile is kept', asy
   await java.line(/^order 7:/)
   recording.child.stdout?.destroy()
   expect((await recording.exit).code).toBe(0)
-  expect(recording.stderr()).toMatch(/ending: nobody reads the stream any more/)
+  expect(recording.stderr()).toMatch(/ending: the reader of the stream has closed it/)
   const { code, stdout } = await jfluid('report', file)
   expect(code).toBe(0)
   expect(stdout).toMatch(/1 call of the root in 1 thread/)

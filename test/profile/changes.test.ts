@@ -325,7 +325,7 @@ describe('conditions', () => {
 
   it.each([
     ['', 'exact', 0, 'a method, or root, is missing'],
-    ['work self > +1%', 'exact', 0, 'the method lacks its class, as in Foo.bar'],
+    ['work self > +1%', 'exact', 0, 'the class of the method is missing, as in Foo.bar'],
     ['App.work', 'exact', 8, 'self, total or calls is expected'],
     ['App.work own > +1%', 'exact', 9, 'self, total or calls is expected'],
     ['App.work self = 1', 'exact', 14, '> or < is expected'],
@@ -339,7 +339,7 @@ describe('conditions', () => {
       'App.work self > 5',
       'sample',
       16,
-      'samples have no amount: +10% is a change, 10% a part of all samples',
+      'a limit of samples is a percentage: +10% is a change, 10% is a share of all samples',
     ],
     ['App.work self > +1% now', 'exact', 20, 'nothing more is expected'],
     ['App.work self >> 1ms', 'exact', 15, 'a limit is a number, as +10% or 5ms'],

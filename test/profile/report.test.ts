@@ -117,7 +117,7 @@ clock     counterTime
     const text = reportText(adaptive(unseen))
     const lines = text.split('\n').filter((line) => line.endsWith(' !'))
     assert.equal(lines.length, 2, text) // in the tree, and among hot methods
-    assert.match(text, /^! samples show calls of this method that its probes did not see:/m)
+    assert.match(text, /^! samples show calls of this method that its probes did not record:/m)
     assert.ok(text.split('\n').every((line) => line.length <= 80))
     assert.doesNotMatch(reportText(adaptive(zeros)), /!/)
   })

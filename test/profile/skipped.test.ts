@@ -14,7 +14,7 @@ describe('refused classes', () => {
   it("refused classes are reported with the JVM's message, the consequence and other agents", () => {
     assert.deepEqual(refusedWarnings(refused), [
       '1 class could not be instrumented: a.A (the JVM says "attempted to add a method"); calls of 2 methods are missing, and their time counts ' +
-        'for their callers. Another agent gives the class other members when it is loaded than when it is redefined (jfluid doctor names the agents)',
+        'for their callers. Another agent adds members to the class only when it is loaded, or only when it is redefined (jfluid doctor names the agents)',
     ])
   })
 

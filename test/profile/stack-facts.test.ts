@@ -46,7 +46,7 @@ describe('lines of a report about stacks', () => {
       '1 stack, 3 missed, 1,200 dropped for lack of buffer space; cost 180 ms (0.3 % of one processor)',
     )
     expect(linesOf({ unseenPart: 0.0234 }).samples).toBe(
-      '4,252 stacks; cost 180 ms (0.3 % of one processor); 2.3 % of those in rows contain calls that probes did not see',
+      '4,252 stacks; cost 180 ms (0.3 % of one processor); 2.3 % of those in rows contain calls that probes did not record',
     )
   })
 

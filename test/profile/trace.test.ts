@@ -38,14 +38,14 @@ describe('a file with traced calls', () => {
 
   const call = (text: string) => callOf(text, methods)
   it.each([
-    ['runs backwards', call('main> 5 main< 4')],
-    ['runs backwards', call('main> NaN main< NaN')],
-    ['leaves what it has not entered', call('main> 1 main< 2 main< 3')],
-    ['does not leave', call('main> 1')],
-    ['hands over what is not there', call('main> 1 hand 1 2 main< 3')],
-    ['hands over what is not there', call('main> 1 hand 1 2 hand 1 2 main< 3 | run> 2 run< 3')],
-    ['hands over what is not there', call('main> 1 main< 3 | run> 2 hand 1 2 run< 3')],
-    ['comes from nowhere', call('main> 1 main< 3 | run> 2 run< 3')],
+    ['times of a traced call decrease', call('main> 5 main< 4')],
+    ['times of a traced call decrease', call('main> NaN main< NaN')],
+    ['has an exit without an entry', call('main> 1 main< 2 main< 3')],
+    ['has an entry without an exit', call('main> 1')],
+    ['submits a task that does not exist', call('main> 1 hand 1 2 main< 3')],
+    ['submits a task that does not exist', call('main> 1 hand 1 2 hand 1 2 main< 3 | run> 2 run< 3')],
+    ['submits a task that does not exist', call('main> 1 main< 3 | run> 2 hand 1 2 run< 3')],
+    ['has no origin', call('main> 1 main< 3 | run> 2 run< 3')],
     ['track of a traced call is empty', { ...call('main> 1 main< 2'), tracks: [call('').tracks[0]!] }],
     ['has no track', { ...call('main> 1 main< 2'), tracks: [] }],
     ['is none of whole, open, cut', { ...call('main> 1 main< 2'), state: 'half' as 'cut' }],
@@ -95,16 +95,16 @@ describe('the report of traced calls', () => {
 
   it('the report lists traced calls with critical paths, and the slowest in order of time', () => {
     expect(section(traced(two))).toMatchInlineSnapshot(`
-      "Traced calls, the first 2 of 2 asked for
+      "Traced calls, the first 2 of 2 requested
        call      start     total   events  tasks  method, and its thread
           1       0     22.00 ms        7      1  com.acme.App.main  t1
           2   1.000 ms  12.00 ms       26      0  com.acme.App.main  t1
 
-      Call 1, critical path, 3 steps; the waits on it are assumed, --mode locks measures them
+      Call 1, critical path, 3 steps; waits are guessed (--mode locks: measured)
            start     total  % call     calls  method
             0     5.000 ms    22.7            in t1
                   5.000 ms    22.7         1    com.acme.App.main
-        5.000 ms  1.000 ms     4.5            (handed over, waiting to start)
+        5.000 ms  1.000 ms     4.5            (task submitted, not started)
         6.000 ms  13.00 ms    59.1            in t2
                   13.00 ms    59.1         1    com.acme.App.run
         19.00 ms  3.000 ms    13.6            in t1
@@ -115,11 +115,11 @@ describe('the report of traced calls', () => {
                   12.00 ms   100.0         1  com.acme.App.main
                   6.000 ms    50.0        12    com.acme.App.find
 
-      Call 1, in the order of time
+      Call 1, calls in time order
            start     total  % call     calls  method
             0     22.00 ms   100.0         1  com.acme.App.main
         5.000 ms  15.00 ms    68.2         1    com.acme.App.get
-        6.000 ms  13.00 ms                    handed over, in t2
+        6.000 ms  13.00 ms                    submitted task, in t2
         6.000 ms  13.00 ms    59.1         1  com.acme.App.run
       Another call: jfluid report <file> --trace <call>
 
@@ -141,7 +141,7 @@ describe('the report of traced calls', () => {
                   12.00 ms   100.0         1  com.acme.App.main
                   6.000 ms    50.0        12    com.acme.App.find
 
-      Call 2, in the order of time
+      Call 2, calls in time order
            start     total  % call     calls  method
             0     12.00 ms   100.0         1  com.acme.App.main
             0     6.000 ms    50.0        12    com.acme.App.find ×12
@@ -161,7 +161,7 @@ describe('the report of traced calls', () => {
         ],
       }),
     )
-    expect(text).toContain('the first 2 of 5 asked for; cut after 30 events')
+    expect(text).toContain('the first 2 of 5 requested; cut after 30 events')
     expect(text).toContain('t1 (open)')
     expect(text).toContain('t1 (cut)')
     expect(section(traced({ asked: 5, calls: [] }))).toMatch(/^Traced calls: no root call began\n/)
@@ -169,7 +169,7 @@ describe('the report of traced calls', () => {
       /^Traced calls: none can be shown, 2 calls left out\n/,
     )
     expect(section(traced({ ...two, asked: 3, leftOut: 1 }))).toContain(
-      'Traced calls, 2 of the first 3, 1 left out; 3 asked for',
+      'Traced calls, 2 of the first 3, 1 left out; 3 requested',
     )
   })
 

@@ -120,9 +120,13 @@ describe('a store that refuses', () => {
     expect(error!.message).toMatch(new RegExp(`: HTTP ${code}: ${SERIES}: .+ … .+' ${escaped(why)}$`))
     expect(error!.hint).toContain(advice)
     const otlp = await tried((await status(code, text)).url + OTLP)
-    expect(otlp.error!.message).toMatch(new RegExp(`${escaped(why)}; it may have taken other values of it$`))
+    expect(otlp.error!.message).toMatch(
+      new RegExp(`${escaped(why)}; it may have accepted other parts of the profile$`),
+    )
     expect(otlp.error!.hint).toContain(`${advice}`)
-    expect(otlp.error!.hint).toMatch(/ By http:\/\/ it takes a profile whole, or not\.$/)
+    expect(otlp.error!.hint).toMatch(
+      / Over http:\/\/ the server accepts a profile completely or not at all\.$/,
+    )
   })
 
   it('the refusal in an OTLP message is quoted', async () => {
@@ -218,7 +222,7 @@ describe('a store that is in trouble', () => {
     const parts = await status(429, text)
     const { error } = await tried(parts.url + OTLP)
     expect(error).toMatchObject({ name: 'PushUnavailable', exitCode: 75 })
-    expect(error!.message).toMatch(/it may have taken other values of it$/)
+    expect(error!.message).toMatch(/it may have accepted other parts of the profile$/)
     expect(error!.hint).toContain('-distributor.ingestion-rate-limit-mb')
     expect(parts.received).toHaveLength(1)
     const whole = await status(429, text)
@@ -274,7 +278,7 @@ describe('a silent store', () => {
       socket.once('close', () => clearInterval(timer))
     })
     expect(await wrong(url, { ...PATIENT, wholeMs: 600 })).toMatch(
-      /^PushUnavailable 75: .*it was not done within 0\.6 s$/,
+      /^PushUnavailable 75: .*the push was not completed within 0\.6 s$/,
     )
   })
 
@@ -282,7 +286,9 @@ describe('a silent store', () => {
     const store = await startStore((response) => {
       setTimeout(() => response.writeHead(307, { location: '/ingest' }).end(), 250)
     })
-    expect(await wrong(store.url, { ...PATIENT, wholeMs: 600 })).toMatch(/it was not done within 0\.6 s$/)
+    expect(await wrong(store.url, { ...PATIENT, wholeMs: 600 })).toMatch(
+      /the push was not completed within 0\.6 s$/,
+    )
   })
 
   it('dropped packets time out', async () => {
@@ -398,7 +404,7 @@ describe('servers that are not a store', () => {
       response.writeHead(200, type === '' ? {} : { 'content-type': type }).end(text)
     })
     expect(await wrong(store.url)).toBe(
-      `PushNotUnderstood 76: ${store.url}/ingest is not a store of profiles: HTTP 200 with no text was expected, not with ${what}`,
+      `PushNotUnderstood 76: ${store.url}/ingest is not a profile server: HTTP 200 with no text was expected, not with ${what}`,
     )
     expect(await wrong(store.url + OTLP)).toMatch(/HTTP 200 with a message of OTLP was expected, not with /)
   })

@@ -43,7 +43,7 @@ describe('a proxy address', () => {
     ['tcp://host/1', /tcp needs a port/],
     ['tcp://me@host:1/1', /with tcp has no user/],
     ['ssh://::1/1', /no host/],
-    ['ssh://[::1]x/1', /it has not the form ssh:/],
+    ['ssh://[::1]x/1', /it does not have the form ssh:/],
   ])('the address %s is refused', (text, said) => {
     expect(() => remoteAddress(text)).toThrow(said)
   })
@@ -138,7 +138,7 @@ describe('connections by TLS', () => {
   it('no listener and a listener without TLS have different errors', async () => {
     const { key } = newKey()
     await expect(tcpWay(at('tcp://127.0.0.1:1/1'), key).connect(false)).rejects.toThrow(
-      /nobody listens there/,
+      /no program listens there/,
     )
   })
 })

@@ -17,11 +17,11 @@ describe('a region', () => {
 
   it.each([
     ['Foo.bar:30-12', 'line 30 comes after line 12'],
-    ['Foo.bar:', "'' is no line"],
-    ['Foo.bar:x', "'x' is no line"],
-    ['Foo.bar:1-2-3', "'1-2-3' is no line"],
-    ['Foo.bar:-3', "'-3' is no line"],
-    ['Foo.bar:1:2', "'1:2' is no line"],
+    ['Foo.bar:', "'' is neither a line"],
+    ['Foo.bar:x', "'x' is neither a line"],
+    ['Foo.bar:1-2-3', "'1-2-3' is neither a line"],
+    ['Foo.bar:-3', "'-3' is neither a line"],
+    ['Foo.bar:1:2', "'1:2' is neither a line"],
     ['Foo.bar:0-4', 'lines are numbered from 1'],
     ['Foo.bar:70000', 'lines are numbered from 1 to 65535'],
     ['bar', 'names no class and method'],

@@ -85,7 +85,7 @@ const EVENTS: readonly (readonly unknown[])[] = [
   ['changed', 6],
   ['lateLoad', 3],
   ['waited', 9, 1, true, 'java.lang.Object'],
-  ['ended', 'no memory was left in the target'],
+  ['ended', 'the JVM has no free heap memory'],
 ]
 
 /** Hears all, and sees that what it hears is what it says it is. */

@@ -62,7 +62,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       ['a link of ours to one of another user', () => link('p.jfluid', link('q', precious, OTHER), 0)],
     ])('%s is not followed', async (_, plant) => {
       const path = plant()
-      const refusal = /cannot write .*another user has put a link or a pipe there/
+      const refusal = /cannot write .*the path is a link or a pipe of another user/
       await expect(writeProfile(profile, path)).rejects.toThrow(refusal)
       await expect(probeFile(path)).rejects.toThrow('PLANTED')
       expect(readFileSync(precious, 'utf8')).toBe('as it was')
@@ -75,7 +75,9 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       execFileSync('mkfifo', ['-m', '666', path])
       chownSync(path, OTHER, OTHER)
       const reader = startProcess('cat', [path])
-      await expect(writeProfile(profile, path)).rejects.toThrow(/another user has put a link or a pipe there/)
+      await expect(writeProfile(profile, path)).rejects.toThrow(
+        /the path is a link or a pipe of another user/,
+      )
       expect(reader.stdout()).toBe('')
       await reader.kill()
     })
@@ -122,7 +124,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       const args = ['export', file, '--format', 'json', '--out', out]
       const client = startProcess(nodeFor(OWNER), [cli, ...args], { ...OWNER, cwd: '/' })
       expect((await client.exit).code).toBe(73)
-      expect(client.stderr()).toMatch(/another user has put a link or a pipe there/)
+      expect(client.stderr()).toMatch(/the path is a link or a pipe of another user/)
       expect(readFileSync(precious, 'utf8')).toBe('as it was')
     })
   },

@@ -153,7 +153,7 @@ describe('e', () => {
   })
 
   it('e shows the complete description of the selected format', async () => {
-    const words = 'one row a context with its path and all of its numbers, for spreadsheets and data frames'
+    const words = 'one row per context with its path and all its numbers, for spreadsheets and data frames'
     await open()
     source.keeper = { ...source.keeper!, formats: [FORMATS[0]!, { ...FORMATS[1]!, description: words }] }
     const view = new LiveView(source, screen)

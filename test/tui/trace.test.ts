@@ -124,7 +124,7 @@ describe('traced calls', () => {
     assert.match(below(), /^ com\.acme\.App\.parse\(int\) +\d+ of \d+$/)
   })
 
-  it('a search in a trace covers closed rows, in the order of time', async () => {
+  it('a search in a trace covers closed rows, in time order', async () => {
     const { screen } = await open()
     screen.press('/ c o m p u t e enter')
     assert.match(screen.styled('selected'), /com\.acme\.App\.compute/)

@@ -94,7 +94,7 @@ public final class Boot {
         try {
             String version = System.getProperty("java.specification.version");
             if (Float.parseFloat(version) < OLDEST_JDK) {
-                say("this is JDK " + version + ", and it needs " + OLDEST_JDK + " or newer: the agent is not in place");
+                say("this is JDK " + version + ", and it needs " + OLDEST_JDK + " or newer: the agent is not active");
                 return;
             }
             if (options != null && !options.isEmpty()) {
@@ -103,7 +103,7 @@ public final class Boot {
             java.net.URL jar = Boot.class.getProtectionDomain().getCodeSource().getLocation();
             call(new java.io.File(jar.toURI()).getPath(), "sleep", options, instrumentation);
         } catch (Throwable t) {
-            say("the agent is not in place, and the program goes on without it: " + causeOf(t));
+            say("the agent is not active, and the program continues without it: " + causeOf(t));
         }
     }
 

@@ -72,7 +72,7 @@ export class RecordingStream {
     this.#out = out
     this.gone = out.gone.then((code) =>
       code === 'EPIPE'
-        ? 'nobody reads the stream any more'
+        ? 'the reader of the stream has closed it'
         : `the stream cannot be written: ${reasonOf(code)}`,
     )
     this.#say('started', {

@@ -5,5 +5,5 @@ import type { Events } from '../events.ts'
 export const samples: Events = {
   ...{ tellsTime: false, rootCallsIn: null, recordsCalls: false, keepsTrees: false, tellsWaits: false },
   ...{ isForAdaptive: false, stacksWillDo: false },
-  fixedBecause: 'samples are taken of all that runs',
+  fixedBecause: 'samples contain all methods',
 }

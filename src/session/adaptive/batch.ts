@@ -68,7 +68,7 @@ export async function batchOf(
   const room = Math.min(MAX_METASPACE_BYTES, left - MIN_FREE_METASPACE_BYTES)
   if (room <= 0)
     return {
-      why: `only the root is timed: ${mib(left)} of the metaspace are left, and ${mib(MIN_FREE_METASPACE_BYTES)} stay free`,
+      why: `only the root is timed: ${mib(left)} of the metaspace are left, and jfluid keeps ${mib(MIN_FREE_METASPACE_BYTES)} free`,
     }
   // The most valuable classes come first.
   const patterns = [...chosen]

@@ -118,14 +118,14 @@ export class ByHand {
       const when = atMs === 0 ? 'from the start' : `${(atMs / 1000).toFixed(1)} s after the start`
       const many = methods === 0 ? '' : ` (${methods} ${methods === 1 ? 'method' : 'methods'})`
       if (what === 'roots')
-        return `roots were changed by hand, from ${text}: the recording of the earlier roots is not included`
+        return `roots were changed during the session, from ${text}: the recording of the earlier roots is not included`
       if (what === 'add') {
         const before = atMs === 0 ? '' : '; its earlier time counts for its callers'
-        return `added by hand, ${when}: ${text}${many}${before}`
+        return `added during the session, ${when}: ${text}${many}${before}`
       }
       return what === 'exclude'
-        ? `left out by hand, ${when}: ${text}${many}; its later time counts for its callers`
-        : `taken back by hand, ${when}: ${text}${many}`
+        ? `excluded during the session, ${when}: ${text}${many}; its later time counts for its callers`
+        : `undone during the session, ${when}: ${text}${many}`
     })
   }
 

@@ -244,7 +244,7 @@ export class DebuggerCalls {
       const text = await this.text(await this.of(thrown, throwable, 'toString()Ljava/lang/String;'))
       return text ?? 'an exception'
     } catch (problem) {
-      if (problem instanceof ThrownInTarget) return 'an exception that cannot say what it is'
+      if (problem instanceof ThrownInTarget) return 'an exception without a readable message'
       throw problem
     }
   }

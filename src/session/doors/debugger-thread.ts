@@ -52,7 +52,7 @@ export async function ownThread(
     throw (problem instanceof ThrownInTarget && ranOut(problem.reason)) || problem
   }
   granted(await jvm.threadReference.resume(standing), 'to let the thread run')
-  granted(await stands, 'to have a thread of ours stand')
+  granted(await stands, 'to stop the new thread')
   if ((await begun) === null)
     throw new ThrownInTarget('Thread.start()', `it did not begin within ${BEGIN_TIMEOUT_MS / 1000} s`)
   calls.standsIn(own)

@@ -146,7 +146,7 @@ async function endSession(
       if (told.properties.get('jfluid.error') === 'another build') throw new AgentOfAnotherBuild(pid)
       // Another program may have requested these properties, so that the agent read the line earlier.
       throw told.isRead
-        ? new NotGone(pid, ['its session, which was told to end'])
+        ? new NotGone(pid, ['its session, which has not ended yet'])
         : new AgentOfAnotherBuild(pid)
   }
 }

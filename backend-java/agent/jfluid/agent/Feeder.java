@@ -199,7 +199,7 @@ final class Feeder extends GuestThread {
         int heart = in.getInt(0);
         int freed = in.getInt(4);
         if (freed < 0 || freed > chunkCount) {
-            throw new IOException("chunks that there are not");
+            throw new IOException("chunks that do not exist");
         }
         read(4 * freed);
         for (int i = 0; i < freed; i++) {
@@ -220,7 +220,7 @@ final class Feeder extends GuestThread {
 
     private void free(int c) throws IOException {
         if (c < 0 || c >= chunkCount) {
-            throw new IOException("a chunk that there is not");
+            throw new IOException("a chunk that does not exist");
         }
         U.setMemory(chunk(c), sent[c], (byte) 0);
         forget(c);

@@ -53,7 +53,7 @@ final class HotSwap {
         private static final int POOL = -1;
         private static final TreeMap<Integer, byte[]> NOTHING = new TreeMap<>();
         /** Initial problem, until the JVM shows the class. The JVM reports no error if memory is short. */
-        private static final String NOT_SHOWN = "there was no memory for the JVM to show it to the agent";
+        private static final String NOT_SHOWN = "the JVM lacked memory to pass its bytes to the agent";
         final int crc;
         final int poolEntries;
         private final Bodies kept = new Bodies();
@@ -182,7 +182,7 @@ final class HotSwap {
         }
     }
 
-    static final String NO_METASPACE = "no metaspace was left in the target";
+    static final String NO_METASPACE = "the JVM has no free metaspace";
     /** Timeout from a class's load hook to its definition, ns: the JVM loads the superclass in between. */
     private static final long DEFINITION_TIMEOUT_NANOS = 1_000_000_000L;
     private static final int DEFINED_TRIES = 220;
@@ -287,7 +287,8 @@ final class HotSwap {
             spliced = target == null ? null : target.apply(bytes, swaps);
         } catch (Throwable e) {
             // Recorded here: the JVM would swallow the exception, and the class would count as rewritten. Must work without free memory.
-            String why = e instanceof VirtualMachineError ? "no memory or stack for its bodies" : e.toString();
+            String why = e instanceof VirtualMachineError ? "the JVM lacked memory or stack for its method bodies"
+                                                          : e.toString();
             target.problem = swaps ? why : target.problem;
         }
         if (!ours) {

@@ -38,7 +38,7 @@ final class Link implements AutoCloseable {
     private long unsentBytes;
     private ByteBuffer in = ByteBuffer.allocate(USUAL).order(ByteOrder.LITTLE_ENDIAN);
     /** Allocated beforehand, since it is sent when the heap is full. */
-    private final ByteBuffer noMemory = frame(new Object[] {0, "ended", "no memory was left in the target"});
+    private final ByteBuffer noMemory = frame(new Object[] {0, "ended", "the JVM has no free heap memory"});
 
     /** @param token sent to the client before any message; it authenticates the agent */
     Link(Path socket, String token) throws IOException {
@@ -198,7 +198,7 @@ final class Link implements AutoCloseable {
             }
             int n = channel.read(in);
             if (n < 0) {
-                throw new EOFException("the client has closed the link");
+                throw new EOFException("the client has closed the connection");
             }
             if (n == 0) {
                 return null;

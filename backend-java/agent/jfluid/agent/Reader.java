@@ -116,7 +116,7 @@ final class Reader {
     /** Returns why the target has stopped recording. */
     String whyEnded() {
         if (mirrored) {
-            return "nothing came from the client for some seconds";
+            return "no message from the client for some seconds";
         }
         return header(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STOPPED
                 ? "the client was stopped or killed"

@@ -11,12 +11,12 @@ final class RuntimeLink {
     private static final String[] PROBES_OF_SAMPLING = {"java.lang.JFluid1", "java.lang.JFluid1Samples"};
     /** Timeout for a locked loader; used once per loader. */
     private static final long LOCKED_LOADER_TIMEOUT_NANOS = 200_000_000L;
-    private static final String BUSY = "its class loader is locked by a thread that does something else";
+    private static final String BUSY = "another thread holds the lock of its class loader";
 
     /** Minimum time before a loader is asked again after a shortage of memory or stack. */
     private static final long RETRY_DELAY_NANOS = 1_000_000_000L;
     /** Problem of a temporary shortage of memory or stack. */
-    private static final String NOT_NOW = "there was no memory or stack to ask its class loader";
+    private static final String NOT_NOW = "the JVM lacked memory or stack to query its class loader";
     /** Loaders of any session that have not answered in time; one thread waits for each. Null before the first. */
     private static PerLoader<Answer> late;
 
@@ -59,7 +59,7 @@ final class RuntimeLink {
         } catch (VirtualMachineError noMemoryNorStack) {
             return NOT_NOW;
         } catch (Throwable itsOwnAffair) {
-            return "its class loader does not find the probes: " + itsOwnAffair.getClass().getName();
+            return "its class loader cannot load the probe classes: " + itsOwnAffair.getClass().getName();
         }
     }
 
@@ -84,7 +84,7 @@ final class RuntimeLink {
             try {
                 question.start();
             } catch (OutOfMemoryError noThread) {
-                return "there is no thread to ask its class loader";
+                return "the JVM could not start a thread to query its class loader";
             }
             answers.put(loader, known);
             long end = System.nanoTime() + LOCKED_LOADER_TIMEOUT_NANOS;

@@ -191,14 +191,14 @@ final class Session extends GuestThread {
                 }
                 if (dir == null && !recording.hasBuffer() && !leaving.hasBegun()
                         && System.nanoTime() - heardAt > NO_MESSAGE_TIMEOUT_NANOS) {
-                    sendQuietly(new Object[] {0, "ended", "nothing came from the client for some seconds"});
+                    sendQuietly(new Object[] {0, "ended", "no message from the client for some seconds"});
                     break;
                 }
                 if (!leaving.isDetached() && isDismissed(heard)) {
                     if (recording.hasBuffer()) {
                         recording.reader().tellDismissed();
                     }
-                    sendQuietly(new Object[] {0, "ended", "somebody has ended it by jfluid detach"});
+                    sendQuietly(new Object[] {0, "ended", "it was ended by jfluid detach"});
                     break;
                 }
                 if (recording.isEnabled() && !leaving.hasBegun() && dismissal == null) {
@@ -300,7 +300,7 @@ final class Session extends GuestThread {
                 redefinition.finish(); // the client waits for the redefinition before it sends such a command
             }
             if (leaving.hasBegun() && !WHILE_LEAVING.contains(op)) {
-                throw new IOException("the session is over");
+                throw new IOException("the session has ended");
             }
             reply = topicOf(op).command(op, message);
         } catch (MessagePack.Malformed e) {

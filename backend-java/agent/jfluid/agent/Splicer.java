@@ -36,7 +36,7 @@ final class Splicer {
             i += tag == LONG || tag == DOUBLE ? 1 : 0; // long and double take two slots
         }
         if (count + poolEntries > 65535) {
-            throw new IllegalArgumentException("constant pool would pass 65535 entries");
+            throw new IllegalArgumentException("constant pool would exceed 65535 entries");
         }
         int size = base.length + pool.length;
         for (byte[] body : bodies.values()) {

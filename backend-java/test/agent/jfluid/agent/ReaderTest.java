@@ -112,7 +112,7 @@ final class ReaderTest {
             equal("the client was stopped or killed", reader.whyEnded());
             U.putInt(client.ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_SILENT);
             equal("the client did not answer for 10 s", reader.whyEnded());
-            equal("nothing came from the client for some seconds", new Reader(client.ring, true).whyEnded());
+            equal("no message from the client for some seconds", new Reader(client.ring, true).whyEnded());
             reader.tellDismissed();
             equal(JFluid1Layout.ENDED_DISMISSED, U.getInt(client.ring + JFluid1Layout.RING_ENDED));
         }
