@@ -3,7 +3,7 @@
 import { fuzzyScore } from '../base/fuzzy.ts'
 
 const AT_MOST = 5
-/** Minimum share of letters of an abbreviation, as OrdSvc, that begin words or continue the previous letter. */
+/** Minimum fuzzy score per letter of an abbreviation, as OrdSvc: most letters begin words or continue the previous letter. */
 const ABBREVIATION = 4
 
 /**
@@ -64,7 +64,7 @@ export function nearest(wanted: string, candidates: Iterable<string>): string[] 
     .map(([name]) => name)
 }
 
-/** Rank after names that contain the wanted one. */
+/** Distance of an abbreviated name: after names that contain the wanted one. */
 const ABBREVIATED = 0.75
 
 function isAbbreviation(wanted: string, name: string): boolean {

@@ -90,7 +90,7 @@ export class Reach {
     this.#swept = GATE_CLOSED // overriders it may call back were skipped before
   }
 
-  /** Returns the sites whose classes are still loaded. */
+  /** Returns the methods whose classes are still loaded. */
   refsOf(targets: readonly MethodTarget[]): MethodRef[] {
     return targets.map((it) => this.classes.refOf(it)).filter((it) => it !== null)
   }

@@ -88,7 +88,7 @@ export class Taker {
     return taken
   }
 
-  /** Handles a target of an excluded method. */
+  /** Follows the callees of a method that is not instrumented. */
   #leadOn(ref: MethodRef): void {
     const { node, method } = ref
     const denied = isJdk(node) ? deniedClass(node.name) : null
