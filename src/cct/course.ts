@@ -6,7 +6,7 @@ import { Histogram } from '../regions/histogram.ts'
 import { percentileOf } from '../regions/times.ts'
 
 /** Maximum number of kept seconds (the latest): one hour. */
-export const MOST_SECONDS = 3600
+export const MAX_SECONDS = 3600
 
 const COLUMNS = ['calls', 'mean', 'p50', 'p95', 'max', 'events', 'wait', 'pauses', 'paused'] as const
 type Column = (typeof COLUMNS)[number]
@@ -23,7 +23,7 @@ export interface CourseState extends Readonly<Record<Column, Float64Array>> {
 
 export class Course {
   readonly #columns = Object.fromEntries(
-    COLUMNS.map((name) => [name, new Float64Array(MOST_SECONDS)]),
+    COLUMNS.map((name) => [name, new Float64Array(MAX_SECONDS)]),
   ) as Record<Column, Float64Array>
   /** Histograms of the current second and of the previous second. */
   #now = new Histogram()
@@ -46,7 +46,7 @@ export class Course {
 
   /** Advances to `nowMs`, with the total numbers of events and stalled ticks so far. */
   tick(nowMs: number, events: number, wait: number): void {
-    const at = this.#second % MOST_SECONDS
+    const at = this.#second % MAX_SECONDS
     this.#columns.events[at]! += events - this.#events
     this.#columns.wait[at]! += wait - this.#wait
     this.#events = events
@@ -63,9 +63,9 @@ export class Course {
     this.#now = old
     this.#now.clear()
     if (second > this.#second + 1) this.#before.clear()
-    const first = Math.max(this.#second + 1, second - MOST_SECONDS + 1)
+    const first = Math.max(this.#second + 1, second - MAX_SECONDS + 1)
     for (let each = first; each <= second; each++)
-      for (const name of COLUMNS) this.#columns[name][each % MOST_SECONDS] = 0
+      for (const name of COLUMNS) this.#columns[name][each % MAX_SECONDS] = 0
     this.#second = second
   }
 
@@ -84,7 +84,7 @@ export class Course {
   }
 
   pause(ticks: number): void {
-    const at = this.#second % MOST_SECONDS
+    const at = this.#second % MAX_SECONDS
     this.#columns.pauses[at]!++
     this.#columns.paused[at]! += ticks
   }
@@ -97,7 +97,7 @@ export class Course {
   #write(second: number, histogram: Histogram): void {
     // After a long silence, the histogram is empty and nothing remains to be written.
     if (histogram.count === 0) return
-    const at = second % MOST_SECONDS
+    const at = second % MAX_SECONDS
     const { calls, mean, p50, p95, max } = this.#columns
     const state = { ...histogram, buckets: histogram.buckets() }
     calls[at] = histogram.count
@@ -119,12 +119,12 @@ export class Course {
   }
 
   /** Returns the latest seconds, at most `most`. */
-  state(most = MOST_SECONDS): CourseState {
+  state(most = MAX_SECONDS): CourseState {
     this.#settle()
-    const count = Math.min(this.#second + 1, most, MOST_SECONDS)
+    const count = Math.min(this.#second + 1, most, MAX_SECONDS)
     const first = this.#second + 1 - count
     const latest = (name: Column) =>
-      Float64Array.from({ length: count }, (_, i) => this.#columns[name][(first + i) % MOST_SECONDS]!)
+      Float64Array.from({ length: count }, (_, i) => this.#columns[name][(first + i) % MAX_SECONDS]!)
     const columns = Object.fromEntries(COLUMNS.map((name) => [name, latest(name)]))
     return { first, ...(columns as Record<Column, Float64Array>) }
   }

@@ -19,7 +19,7 @@ import type { InsideSamples, Seen } from './inside-samples.ts'
 import { inPreorder } from './lay-out.ts'
 import { STATES } from './sample-states.ts'
 import type { Tree } from './tree.ts'
-import { deviation, evenSamples, LEAST_UNSEEN, UNSEEN, unseenByShare } from './unseen.ts'
+import { deviation, evenSamples, MIN_UNSEEN, UNSEEN, unseenByShare } from './unseen.ts'
 
 /** Values of the column `known`. */
 export const TIMED = 0
@@ -39,7 +39,7 @@ const ONE_WAY = 0.95
 const CUT_STACK = 1_000
 
 /** Rows with fewer samples are merged into one row per parent. */
-export const LEAST_SAMPLES = 3
+export const MIN_SAMPLES = 3
 /** Input of a combined tree. */
 export interface PictureParts {
   readonly samples: InsideSamples
@@ -55,7 +55,7 @@ export interface PictureParts {
   readonly methodOf: (className: string, method: string) => number
   /** Id of the rows that merge frames with few samples. */
   readonly others: number
-  /** Minimum number of samples of a row. Default: LEAST_SAMPLES. */
+  /** Minimum number of samples of a row. Default: MIN_SAMPLES. */
   readonly leastSamples?: number
 }
 
@@ -251,7 +251,7 @@ function timedChildren(tree: Tree): (parent: number, methods: readonly number[] 
 function withFew(
   nodes: Nodes,
   timed: number,
-  { others, leastSamples = LEAST_SAMPLES }: Pick<PictureParts, 'others' | 'leastSamples'>,
+  { others, leastSamples = MIN_SAMPLES }: Pick<PictureParts, 'others' | 'leastSamples'>,
 ): { readonly nodes: Nodes; readonly into: Int32Array } {
   const { count, parent } = nodes
   const below = new Float64Array(count)
@@ -389,7 +389,7 @@ function unseenOf(
   for (const { node, at, isTimed } of rows) {
     if (!isTimed) {
       const passed = nodes.unseen.get(node) ?? 0
-      if (passed >= LEAST_UNSEEN) unseen[at] = passed
+      if (passed >= MIN_UNSEEN) unseen[at] = passed
     } else if (!nodes.isBent && nodes.certain.has(node) && nodes.parent[node]! >= 0 && clock > 0) {
       // Roots are excluded: sampling starts only after the probes of the root have started.
       const shares = { clock: clockOf(node) / clock, samples: of.weights[at]! / nodes.weight, calls }

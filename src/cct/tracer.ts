@@ -3,7 +3,7 @@
 // A tree loses the order of calls. This sink passes all events on to the builder, and keeps the events of the first N outermost root calls
 // of all threads. It only records; `trace.ts` subtracts probe costs and prepares the output.
 //
-// Outside recorded calls, its cost is one comparison per run of events. Memory is limited to MOST_EVENTS events of 12 bytes. Sessions
+// Outside recorded calls, its cost is one comparison per run of events. Memory is limited to MAX_EVENTS events of 12 bytes. Sessions
 // without tracing do not use this sink.
 
 import type { EventSink } from '../events/decode.ts'
@@ -12,7 +12,7 @@ import { KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import type { CctBuilder } from './builder.ts'
 
 /** Maximum number of events of all traced calls. Further events are discarded, and the output says so. */
-export const MOST_EVENTS = 1_000_000
+export const MAX_EVENTS = 1_000_000
 /** Maximum number of submitted tasks that have not started; the oldest are discarded first. */
 const MAX_PENDING = 65_536
 /** Maximum number of redefinitions recorded during traced calls. */
@@ -108,7 +108,7 @@ export class Tracer implements EventSink {
   readonly #droppedEarly = new Set<number>()
 
   /** @param asked number of calls to record */
-  constructor(builder: CctBuilder, asked: number, mostEvents = MOST_EVENTS) {
+  constructor(builder: CctBuilder, asked: number, mostEvents = MAX_EVENTS) {
     this.#builder = builder
     this.asked = asked
     this.#mostEvents = mostEvents

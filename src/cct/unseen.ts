@@ -13,7 +13,7 @@
 export const UNSEEN = 'unseen'
 
 /** Minimum number of samples at a place; fewer prove nothing. */
-export const LEAST_UNSEEN = 3
+export const MIN_UNSEEN = 3
 
 /** Thresholds of the check by share: number of standard deviations, and minimum share of all samples. */
 const DEVIATIONS = 4

@@ -59,7 +59,7 @@ export interface NameEntry {
 }
 
 /** Number of seconds that may still change. */
-const OPEN_SECONDS = 3
+const OPEN_DURATION_SECONDS = 3
 /** Minimum interval between two requests for the durations of root calls. */
 const ROOT_CALLS_INTERVAL_MS = 1000
 /** Minimum interval between two checks for excluded methods without user changes: newly loaded classes may contain more. */
@@ -231,7 +231,8 @@ export class HostedView {
 
   #tail({ first, rootCalls, ...others }: CourseTimes): CourseTail {
     const end = first + others.events.length
-    const from = end < this.#told.courseEnd ? first : Math.max(first, this.#told.courseEnd - OPEN_SECONDS)
+    const from =
+      end < this.#told.courseEnd ? first : Math.max(first, this.#told.courseEnd - OPEN_DURATION_SECONDS)
     this.#told.courseEnd = end
     const cut = (columns: Readonly<Record<string, Float64Array>>) =>
       Object.fromEntries(

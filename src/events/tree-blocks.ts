@@ -36,9 +36,9 @@ export class TreeBlocks {
   /** File offset of the states. */
   readonly #at: number
   #count: number
-  readonly #states = new Uint32Array(layout.MOST_BLOCKS)
+  readonly #states = new Uint32Array(layout.MAX_BLOCKS)
   /** States after the blocks have been read. */
-  readonly #laterStates = new Uint32Array(layout.MOST_BLOCKS)
+  readonly #laterStates = new Uint32Array(layout.MAX_BLOCKS)
   readonly #word = new Uint32Array(1)
   #words = new Uint32Array(0)
   /** Per record: its context (0 if it has none yet), and its counts in the last scan. */
@@ -236,7 +236,7 @@ export class TreeBlocks {
    */
   #grow(alive: () => void): boolean {
     if (!this.#mayGrow) return false
-    const more = Math.min(Math.ceil(this.#count / 2), layout.MOST_BLOCKS - this.#count)
+    const more = Math.min(Math.ceil(this.#count / 2), layout.MAX_BLOCKS - this.#count)
     const bytes = more * layout.BLOCK_BYTES
     const zeros = new Uint8Array(Math.min(bytes, MAX_WRITE_BYTES))
     try {
@@ -246,7 +246,7 @@ export class TreeBlocks {
         done += writeSync(this.fd, zeros, 0, Math.min(zeros.length, bytes - done), at + done)
       }
       this.#count += more
-      this.#mayGrow = this.#count < layout.MOST_BLOCKS
+      this.#mayGrow = this.#count < layout.MAX_BLOCKS
     } catch (error) {
       this.#mayGrow = false // threads without a block report it: each such root call is a gap
       this.#growError = error instanceof Error && 'code' in error ? String(error.code) : String(error)

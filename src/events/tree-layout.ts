@@ -3,8 +3,8 @@
 // records whenever it needs the counts.
 //
 //   offset               size               what
-//   treesOffset          4 * MOST_BLOCKS    states of blocks, u32 each
-//   + the above          4096 * n           blocks; their number n is in the header of the ring. The client adds blocks, up to MOST_BLOCKS
+//   treesOffset          4 * MAX_BLOCKS    states of blocks, u32 each
+//   + the above          4096 * n           blocks; their number n is in the header of the ring. The client adds blocks, up to MAX_BLOCKS
 //
 // The life of a block: FREE --thread CAS--> TAKEN --the thread ends--> OVER --the client reads and zeroes it--> FREE
 //
@@ -29,7 +29,7 @@
 import { ringBytes } from './ring-layout.ts'
 
 /** Maximum number of blocks: two million contexts, 64 MiB. */
-export const MOST_BLOCKS = 16384
+export const MAX_BLOCKS = 16384
 export const BLOCK_BYTES = 4096
 export const BLOCK_FREE = 0
 export const BLOCK_TAKEN = 1
@@ -42,7 +42,7 @@ export const RECORD_METHOD = 16
 export const RECORD_PARENT = 20
 
 /** Bytes of the states of blocks. */
-export const BLOCK_STATES_BYTES = MOST_BLOCKS * 4
+export const BLOCK_STATES_BYTES = MAX_BLOCKS * 4
 
 /** Returns the bytes of trees with this number of blocks. */
 export function treesBytes(blockCount: number): number {
@@ -51,5 +51,5 @@ export function treesBytes(blockCount: number): number {
 
 /** Returns the size of a buffer's file. With blocks, the file has holes for blocks that may be added later. */
 export function bufferBytes(chunkBytes: number, chunkCount: number, blockCount: number): number {
-  return ringBytes(chunkBytes, chunkCount) + (blockCount === 0 ? 0 : treesBytes(MOST_BLOCKS))
+  return ringBytes(chunkBytes, chunkCount) + (blockCount === 0 ? 0 : treesBytes(MAX_BLOCKS))
 }

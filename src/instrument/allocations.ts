@@ -28,7 +28,7 @@ import type { Inserted } from './relocation.ts'
 import type { AllocationRefs } from './runtime.ts'
 
 /** Length of the longest code after a site, bytes. */
-export const LONGEST_ALLOCATION = 7
+export const MAX_ALLOCATION_BYTES = 7
 /** Stack slots that the code needs, above the site's result. */
 export const ALLOCATION_SLOTS = 2
 

@@ -25,9 +25,9 @@ import type { Addition } from './relocation.ts'
 import type { RuntimeBlock } from './runtime.ts'
 
 /** Length of the longest code that pushes a count, that adds a block, and that reports in a loop, bytes. */
-export const LONGEST_COUNT = 4
-export const LONGEST_ADDITION = 6
-export const LONGEST_HAND_OVER = 11
+export const MAX_COUNT_BYTES = 4
+export const MAX_ADDITION_BYTES = 6
+export const MAX_HAND_OVER_BYTES = 11
 const MAX_INCREMENT = 32767
 
 /** Code for a method that counts. */

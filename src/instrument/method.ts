@@ -67,7 +67,7 @@ import { monitorEntry, WAIT_SLOTS, type WaitRecipe, waitProbes } from './waits.t
 
 const MAX_U2 = 65535
 /** Maximum number of variables that a frame can add without naming all (JVMS 4.7.4, append_frame). */
-const MOST_APPENDED = 3
+const MAX_APPENDED = 3
 
 export interface MethodProbes extends Probes {
   /** Stack slots used by the probes themselves. */
@@ -368,7 +368,7 @@ function framesWith(
   if (all[0].bci !== begin) all.unshift({ bci: begin, locals: withLocal(initial), stack: [] })
   // A frame can add three variables: with more, intermediate frames are inserted.
   const between: Frame[] = []
-  for (let known = MOST_APPENDED; known < localTypes.length; known += MOST_APPENDED) {
+  for (let known = MAX_APPENDED; known < localTypes.length; known += MAX_APPENDED) {
     const locals = withLocal(initial, localTypes.slice(0, known))
     between.push({ bci: localsSet[known - 1], locals, stack: [] })
   }

@@ -8,7 +8,7 @@ import { BIPUSH, I2C, ICONST_0, INVOKESTATIC, IOR, ISHL, SIPUSH } from '../class
 export const MAX_ID = (1 << 22) - 1
 
 /** Length of the longest `idProbe`, bytes. */
-export const LONGEST_PROBE = 12
+export const MAX_PROBE_BYTES = 12
 
 /** Returns short code that pushes an id: at most 9 bytes. */
 export function pushId(id: number): number[] {

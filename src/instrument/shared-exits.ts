@@ -17,12 +17,12 @@ import { ClassFormatProblem, MAJOR_6 } from '../classfile/class-file.ts'
 import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
 import { parseMethodDescriptor } from '../classfile/descriptor.ts'
 import { isReturn, isShortBranch, LOOKUPSWITCH, TABLESWITCH } from '../classfile/opcodes.ts'
-import { LONGEST_ALLOCATION } from './allocations.ts'
+import { MAX_ALLOCATION_BYTES } from './allocations.ts'
 import type { Recipe } from './class.ts'
-import { LONGEST_ADDITION, LONGEST_COUNT, LONGEST_HAND_OVER } from './counting.ts'
+import { MAX_ADDITION_BYTES, MAX_COUNT_BYTES, MAX_HAND_OVER_BYTES } from './counting.ts'
 import { stackDepths, stackEffect } from './flow.ts'
 import { HUGE_METHOD_BYTES } from './limits.ts'
-import { LONGEST_PROBE } from './probe.ts'
+import { MAX_PROBE_BYTES } from './probe.ts'
 
 export interface SharedExits {
   /** Return opcodes with a shared exit, in the order in which these follow the old code. */
@@ -77,11 +77,14 @@ export function sharedExits(
  */
 export function returnedClasses(classFile: ClassFile, tells: Recipe['tells'] = 'time'): string[] {
   const counts = tells === 'bytecodes' || tells === 'samples' || tells === 'regions'
-  const allocates = tells === 'allocations' ? LONGEST_ALLOCATION : 0
+  const allocates = tells === 'allocations' ? MAX_ALLOCATION_BYTES : 0
   const names = new Set<string>()
   if (classFile.major < MAJOR_6) return []
   const longest =
-    1 + LONGEST_PROBE + allocates + (counts ? LONGEST_COUNT + LONGEST_ADDITION + LONGEST_HAND_OVER : 0)
+    1 +
+    MAX_PROBE_BYTES +
+    allocates +
+    (counts ? MAX_COUNT_BYTES + MAX_ADDITION_BYTES + MAX_HAND_OVER_BYTES : 0)
   for (const method of classFile.methods) {
     // Checks the length first: this runs for every method of a class, and few are long.
     if (method.code === undefined || method.code.length * longest <= HUGE_METHOD_BYTES) continue
@@ -110,13 +113,13 @@ export function returnedClass({ descriptor }: MethodInfo): string | undefined {
 /** Returns whether the method could need shared exits. Never false for a method that does. */
 function mayOutgrow({ bytecode }: Code, counts: boolean, allocates: number): boolean {
   const { length } = bytecode
-  const probe = LONGEST_PROBE + (counts ? LONGEST_COUNT : 0)
+  const probe = MAX_PROBE_BYTES + (counts ? MAX_COUNT_BYTES : 0)
   let now = length + 4 * probe // entry, receiver, two handlers
   let returns = 0
   for (let bci = 0; bci < length; bci += instructionLength(bytecode, bci)) {
     const opcode = bytecode[bci]
     now += allocates // few instructions do
-    if (counts) now += LONGEST_ADDITION + (isShortBranch(opcode) ? LONGEST_HAND_OVER : 0)
+    if (counts) now += MAX_ADDITION_BYTES + (isShortBranch(opcode) ? MAX_HAND_OVER_BYTES : 0)
     if (isReturn(opcode)) {
       now += probe
       returns++

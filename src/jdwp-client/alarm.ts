@@ -1,7 +1,7 @@
 // A timer for timeouts, which may be infinite.
 
 /** Maximum delay of a Node.js timer, ms. A longer delay would expire at once. */
-const MOST_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Calls `act` after a delay in ms; never if the delay is Infinity.
@@ -10,6 +10,6 @@ const MOST_MS = 2 ** 31 - 1
  */
 export function alarm(ms: number, act: () => void): () => void {
   if (ms === Infinity) return () => {}
-  const timer = setTimeout(act, Math.min(ms, MOST_MS))
+  const timer = setTimeout(act, Math.min(ms, MAX_TIMER_MS))
   return () => clearTimeout(timer)
 }

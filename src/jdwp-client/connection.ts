@@ -17,9 +17,9 @@ import {
 } from './packet.ts'
 
 /** Timeout of connecting the socket and of the handshake. */
-export const HANDSHAKE_MS = 5000
+export const HANDSHAKE_TIMEOUT_MS = 5000
 /** Timeout of a reply. A JVM answers at once unless it is stopped, or walks a large heap. */
-export const REPLY_MS = 30_000
+export const REPLY_TIMEOUT_MS = 30_000
 
 export interface ConnectionOptions {
   readonly handshakeMs?: number
@@ -82,7 +82,10 @@ export class JdwpConnection implements AsyncDisposable {
    * @throws Error with the data received in place of the handshake; the stream is then destroyed
    */
   static async over(stream: Duplex, options: ConnectionOptions = {}): Promise<JdwpConnection> {
-    return JdwpConnection.after(await shakeHands(stream, options.handshakeMs ?? HANDSHAKE_MS), options)
+    return JdwpConnection.after(
+      await shakeHands(stream, options.handshakeMs ?? HANDSHAKE_TIMEOUT_MS),
+      options,
+    )
   }
 
   /** Creates a connection over a stream after its handshake. */
@@ -120,7 +123,8 @@ export class JdwpConnection implements AsyncDisposable {
     } = {},
   ): Promise<Result<T>> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost)
-    const { name = `command ${set}/${command}`, timeoutMs = this.#options.replyMs ?? REPLY_MS } = timing
+    const { name = `command ${set}/${command}`, timeoutMs = this.#options.replyMs ?? REPLY_TIMEOUT_MS } =
+      timing
     const id = this.#nextId()
     return new Promise((resolve, reject) => {
       const expire = (): void => {

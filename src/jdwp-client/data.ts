@@ -12,7 +12,7 @@ import type { IdKind, IdOf, IdSizes, ObjectId } from './ids.ts'
 export const HOTSPOT_ID_SIZES: IdSizes = { field: 8, method: 8, object: 8, referenceType: 8, frame: 8 }
 
 /** Maximum number of list elements in a packet: each becomes an object much larger than its bytes. */
-export const MOST_THINGS = 1 << 21
+export const MAX_ELEMENTS = 1 << 21
 
 /** Reads values in sequence. Results are copies, so the packet can be released. */
 export class DataReader {
@@ -79,7 +79,7 @@ export class DataReader {
    */
   things(n: number): number {
     this.#things += n
-    if (this.#things > MOST_THINGS) throw new MalformedJdwp(`more than ${MOST_THINGS} things in a packet`)
+    if (this.#things > MAX_ELEMENTS) throw new MalformedJdwp(`more than ${MAX_ELEMENTS} things in a packet`)
     return n
   }
 

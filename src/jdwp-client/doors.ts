@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts'
 import { alarm } from './alarm.ts'
 import {
   type ConnectionOptions,
-  HANDSHAKE_MS,
+  HANDSHAKE_TIMEOUT_MS,
   JdwpConnection,
   type Shaken,
   shakeHands,
@@ -14,9 +14,9 @@ import { CannotListen, NoDebuggerPort, NoJvmCame } from './errors.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** Maximum number of unaccepted connections; further ones are closed. */
-const MOST_CALLERS = 16
+const MAX_CALLERS = 16
 /** Timeout for a JVM that is started at the same time to connect. */
-const ACCEPT_MS = 30_000
+const ACCEPT_TIMEOUT_MS = 30_000
 
 /**
  * Connects and performs the handshake. A JVM accepts one debugger at a time; until then its port is closed or silent.
@@ -53,7 +53,7 @@ export class JdwpPort implements AsyncDisposable {
   ) {
     server.on('connection', (socket) => {
       socket.setNoDelay(true)
-      if (this.#callers.size >= MOST_CALLERS) {
+      if (this.#callers.size >= MAX_CALLERS) {
         socket.destroy()
         return
       }
@@ -83,7 +83,7 @@ export class JdwpPort implements AsyncDisposable {
   static async open({
     port = 0,
     host = LOOPBACK,
-    handshakeMs = HANDSHAKE_MS,
+    handshakeMs = HANDSHAKE_TIMEOUT_MS,
   }: {
     readonly port?: number
     readonly host?: string
@@ -117,7 +117,7 @@ export class JdwpPort implements AsyncDisposable {
    * @throws NoJvmCame
    */
   async accept({
-    timeoutMs = ACCEPT_MS,
+    timeoutMs = ACCEPT_TIMEOUT_MS,
     ...options
   }: ConnectionOptions & { readonly timeoutMs?: number } = {}): Promise<JdwpConnection> {
     const until = performance.now() + timeoutMs

@@ -10,10 +10,10 @@ import type { EventKind } from './constants.ts'
 import { EventsNotTaken } from './errors.ts'
 import type { EventOf, EventSet, JdwpEvent, UnknownEvent } from './events.ts'
 
-export const MOST_HELD = 4096
-export const MOST_HELD_BYTES = 16 << 20
+export const MAX_HELD = 4096
+export const MAX_HELD_BYTES = 16 << 20
 /** Default timeout for an event. */
-export const EVENT_MS = 10_000
+export const EVENT_TIMEOUT_MS = 10_000
 
 export interface Wanted<K extends EventKind> {
   /** Only events of this request: the number returned by EventRequest.Set. */
@@ -61,7 +61,7 @@ export class EventQueue {
     }
     this.#held.push({ set, bytes })
     this.#bytes += bytes
-    if (this.#held.length > MOST_HELD || this.#bytes > MOST_HELD_BYTES) {
+    if (this.#held.length > MAX_HELD || this.#bytes > MAX_HELD_BYTES) {
       throw new EventsNotTaken(this.#held.length, this.#bytes)
     }
   }
@@ -96,7 +96,7 @@ export class EventQueue {
     }
     if (this.#ended !== null) return Promise.reject(this.#ended)
 
-    const { timeoutMs = EVENT_MS } = wanted
+    const { timeoutMs = EVENT_TIMEOUT_MS } = wanted
     return new Promise((resolve, reject) => {
       const waiter: Waiter = (set) => {
         let event: EventOf<K> | undefined

@@ -26,11 +26,11 @@ import { ThreadGroupReference, ThreadReference } from './sets/threads.ts'
 import { VirtualMachine } from './sets/virtual-machine.ts'
 
 /** Maximum number of event packets before the sizes of ids are known. Normally there is one: VM_START. */
-const MOST_EARLY = 16
+const MAX_EARLY = 16
 /** Timeout for the reply to Dispose. */
-const DISPOSE_MS = 5000
+const DISPOSE_TIMEOUT_MS = 5000
 /** Timeout for the JVM to close the connection afterwards, which it does at once. */
-const CLOSE_MS = 2000
+const CLOSE_TIMEOUT_MS = 2000
 
 export type TargetOptions = Omit<ConnectionOptions, 'onCommand' | 'onLost'>
 
@@ -100,7 +100,7 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
     const early: CommandPacket[] = []
     let take = (packet: CommandPacket): void => {
       early.push(packet)
-      if (early.length > MOST_EARLY) throw new MalformedJdwp('events before the sizes of ids')
+      if (early.length > MAX_EARLY) throw new MalformedJdwp('events before the sizes of ids')
     }
     const connection = await open({
       onCommand: (packet) => take(packet),
@@ -135,8 +135,8 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
    */
   async dispose(): Promise<void> {
     try {
-      const { ok } = await this.virtualMachine.dispose({ timeoutMs: DISPOSE_MS })
-      if (ok) await this.#closedWithin(CLOSE_MS)
+      const { ok } = await this.virtualMachine.dispose({ timeoutMs: DISPOSE_TIMEOUT_MS })
+      if (ok) await this.#closedWithin(CLOSE_TIMEOUT_MS)
     } catch (error) {
       if (!(error instanceof JdwpLost || error instanceof JdwpSilent || error instanceof MalformedJdwp))
         throw error

@@ -34,7 +34,7 @@ export interface CodeFacts {
 }
 
 /** Maximum number of names listed. */
-export const MOST_DIFFERENT = 20
+export const MAX_DIFFERENT = 20
 
 /** "restored: 42 classes original, nothing left", or the differences. */
 export function restoredText(facts: DetachFacts): string {

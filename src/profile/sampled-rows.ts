@@ -8,7 +8,7 @@ import { UNSEEN } from '../cct/unseen.ts'
 /** In the order of STATE_COLUMNS. */
 const STATE_WORDS = ['CPU', 'lock', 'I/O', 'sleep', 'waiting'] as const
 /** Minimum share of a state that is shown after a row's name. */
-const LEAST_SHARE = 0.2
+const MIN_SHARE = 0.2
 /** Minimum difference to the parent row's share for a state to be shown. */
 const SAME_SHARE = 0.15
 
@@ -59,7 +59,7 @@ function mostlyDoing(
   for (let state = 2; state < STATE_COLUMNS.length; state++)
     if (stateNs(tree, state, node) > stateNs(tree, most, node)) most = state
   const share = stateNs(tree, most, node) / total
-  return share < LEAST_SHARE ? undefined : { state: most, share }
+  return share < MIN_SHARE ? undefined : { state: most, share }
 }
 
 function stateNs({ metrics }: Tree, state: number, node: number): number {

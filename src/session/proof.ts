@@ -12,7 +12,7 @@ import { messageOf } from '../base/errors.ts'
 import { ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
 import { type Code, parseCode } from '../classfile/code.ts'
 import { recentClassFile } from '../classfile/recent.ts'
-import { type CodeFacts, type DetachFacts, MOST_DIFFERENT } from '../profile/detach-facts.ts'
+import { type CodeFacts, type DetachFacts, MAX_DIFFERENT } from '../profile/detach-facts.ts'
 import { Memory, type MemoryPort } from '../vmstructs/memory.ts'
 import { MethodPlaces } from '../vmstructs/method-places.ts'
 import { type HeldCode, HeldCodes, isOriginal, nameKey } from '../vmstructs/original-code.ts'
@@ -97,7 +97,7 @@ export async function compareCode(
     for (const { name, different } of await differences(access, suspects, until)) {
       if (different.length === 0) facts.originalClasses++
       for (const it of different)
-        if (facts.different.length < MOST_DIFFERENT) facts.different.push(`${sourceName(name)}.${it}`)
+        if (facts.different.length < MAX_DIFFERENT) facts.different.push(`${sourceName(name)}.${it}`)
     }
   }
   return facts

@@ -21,7 +21,7 @@ export type { Leave } from './frame.ts'
 export type { LiveSource, LiveStatus } from './live-source.ts'
 
 /** Refresh interval of the live view: 8 Hz. */
-const PERIOD_MS = 125
+const UPDATE_INTERVAL_MS = 125
 const WHEEL_ROWS = 3
 /** Value of `#slowSeen` until the first list of slow calls has arrived. */
 const NONE_SEEN = -1
@@ -47,7 +47,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
   #generation = this.source.steering?.generation ?? 0
 
   constructor(source: LiveSource, screen: Screen) {
-    super(source, screen, PERIOD_MS)
+    super(source, screen, UPDATE_INTERVAL_MS)
   }
 
   #newModel(): LiveModel {

@@ -5,9 +5,9 @@ const BELL = '\x07'
 const ESC = '\x1b'
 
 /** Maximum length in base64: the limit of some terminals, minus the escape sequence. */
-const MOST_ENCODED = 74_000
+const MAX_ENCODED_BYTES = 74_000
 /** Characters that always fit: at most 3 bytes of UTF-8 each, and 4 base64 characters per 3 bytes. */
-const MOST_CHARACTERS = MOST_ENCODED / 4
+const MAX_CHARACTERS = MAX_ENCODED_BYTES / 4
 
 /**
  * Returns the escape sequence that copies a text to the clipboard.
@@ -24,9 +24,9 @@ export function clipboardSequence(text: string, isTmux: boolean): string {
 /** Joins the lines. If the text is too long for a terminal, lines in the middle are omitted. */
 export function linesForClipboard(lines: readonly string[]): string {
   const text = lines.join('\n')
-  if (text.length <= MOST_CHARACTERS) return text
+  if (text.length <= MAX_CHARACTERS) return text
   const ends: [string[], string[]] = [[], []]
-  let room = MOST_CHARACTERS - 40
+  let room = MAX_CHARACTERS - 40
   let [first, last] = [0, lines.length - 1]
   for (let end = 0; first <= last; end = 1 - end) {
     const line = lines[end === 0 ? first : last]!
@@ -37,5 +37,5 @@ export function linesForClipboard(lines: readonly string[]): string {
     else last--
   }
   const middle = `... ${last - first + 1} more ...`
-  return [...ends[0], middle, ...ends[1].reverse()].join('\n').slice(0, MOST_CHARACTERS)
+  return [...ends[0], middle, ...ends[1].reverse()].join('\n').slice(0, MAX_CHARACTERS)
 }

@@ -12,7 +12,7 @@ import type { Line, Mouse, Screen } from './screen.ts'
 import { isTooSmall } from './size.ts'
 
 /** How long a notice is shown. */
-const NOTICE_MS = 4000
+const NOTICE_DURATION_MS = 4000
 
 /** How the view ended: by a key, or by a signal. */
 export type Leave = 'quit' | NodeJS.Signals
@@ -156,7 +156,10 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
 
   /** Shows a notice for a few seconds, or until the next key. */
   protected say(text: string, untilKey = false): void {
-    this.#notice = { text, until: untilKey ? Number.POSITIVE_INFINITY : performance.now() + NOTICE_MS }
+    this.#notice = {
+      text,
+      until: untilKey ? Number.POSITIVE_INFINITY : performance.now() + NOTICE_DURATION_MS,
+    }
   }
 
   protected readonly tell: Tell = (text, isFailure) => {

@@ -18,7 +18,7 @@ export interface InstrumentationRow extends KeyedRow {
 }
 
 /** Characters of a reason that are shown. The rest is internal detail. */
-const MOST_REASON = 200
+const MAX_REASON_LENGTH = 200
 
 /**
  * @param merged  tree of all threads
@@ -161,7 +161,7 @@ function skippedGroups(
   for (const [reason, members] of groups) {
     const key = `reason ${reason}`
     const isReasonOpen = isOpen(key)
-    const text = clean(reason.slice(0, MOST_REASON))
+    const text = clean(reason.slice(0, MAX_REASON_LENGTH))
     rows.push({ key, depth: 1, number: count(members.length), when: '', text, open: isReasonOpen })
     if (!isReasonOpen) continue
     for (const method of members.toSorted())

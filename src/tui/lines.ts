@@ -113,12 +113,12 @@ function stacks(
     run(' samples  ', 'dim'),
     ...(costPercent === undefined ? [] : [run('overhead ', 'dim'), run(`${costPercent.toFixed(1)} %  `)]),
     run(columns >= 100 ? 'longest stall ' : 'stall ', 'dim'),
-    run(`${Math.round(longestStallMs)} ms`, longestStallMs >= LONG_STALL_MS ? 'warning' : 'plain'),
+    run(`${Math.round(longestStallMs)} ms`, longestStallMs >= MIN_REPORTED_STALL_MS ? 'warning' : 'plain'),
   ]
 }
 
 /** A stall of this length is noticeable in the latency of requests. */
-const LONG_STALL_MS = 150
+const MIN_REPORTED_STALL_MS = 150
 
 /** Returns whether all threads of the JVM are sampled, without a root. */
 export function isWholeJvm({ mode, roots }: LiveStatus): boolean {
@@ -200,14 +200,14 @@ function helpLines(scene: Scene): Line[] {
 }
 
 /** Maximum number of contexts on the page of live objects. */
-const MOST_ALIVE = 100
+const MAX_ALIVE = 100
 
 function aliveLines({ columns, model }: Scene): Line[] {
   const { merged } = model.snapshot
   if (merged.metrics.liveBytes === undefined)
     return [[run('  No live objects are tracked; record with --mode alloc --liveness.')]]
   const lines: Line[] = [[run(pad(survivorHeader, columns), 'header')]]
-  for (const [numbers, name, context] of survivorLines(merged, model.methodName, MOST_ALIVE, columns)) {
+  for (const [numbers, name, context] of survivorLines(merged, model.methodName, MAX_ALIVE, columns)) {
     lines.push([run(`${numbers}   ${name}`)], [run(context, 'dim')])
   }
   return lines

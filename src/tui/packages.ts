@@ -68,7 +68,7 @@ export class Packages {
       const isInside = caller >= 0 && packages[caller] === id
       let to = caller
       if (!isInside) {
-        const key = (caller + 1) * MOST_IDS + id
+        const key = (caller + 1) * MAX_IDS + id
         to = children.get(key) ?? -1
         if (to < 0) {
           to = packages.push(id) - 1
@@ -85,7 +85,7 @@ export class Packages {
 }
 
 /** Exceeds the number of method ids. With 2^26 contexts, a key is still an exact double. */
-const MOST_IDS = 2 ** 23
+const MAX_IDS = 2 ** 23
 
 /**
  * Returns "com.acme.shop.*", or "com.acme.**" including subpackages. Waits are not grouped. Rows of allocated classes are

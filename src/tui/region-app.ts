@@ -9,7 +9,7 @@ import { pageLines, type RegionScene, regionRoom, regionSceneLines } from './reg
 import type { Line, Mouse, Screen } from './screen.ts'
 
 /** Refresh interval of the region view: 4 Hz, since rates change slowly. */
-const PERIOD_MS = 250
+const UPDATE_INTERVAL_MS = 250
 
 export interface RegionSource extends FrameSource {
   regions(): Promise<RegionTimes[]>
@@ -29,7 +29,7 @@ export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
   #selected = 0
 
   constructor(source: RegionSource, screen: Screen) {
-    super(source, screen, PERIOD_MS)
+    super(source, screen, UPDATE_INTERVAL_MS)
   }
 
   protected override ask(): Promise<RegionTimes[]> {

@@ -53,7 +53,7 @@ const TABLE_ROWS = 5
 /** Width of the numbers of a table row. */
 const NUMBER_CELLS = 56
 /** Period that a current rate is averaged over. */
-const NOW_MS = 2000
+const RATE_DURATION_MS = 2000
 
 /** Returns the number of lines between the status lines and the bottom lines. */
 export function regionRoom({ rows }: FrameScene): number {
@@ -171,7 +171,7 @@ function rateOf({ status }: RegionScene, region: RegionTimes): number {
 }
 
 function rateNow(region: RegionTimes): number {
-  const latest = whole(region).slice(-Math.max(1, Math.round(NOW_MS / region.intervalMs)))
+  const latest = whole(region).slice(-Math.max(1, Math.round(RATE_DURATION_MS / region.intervalMs)))
   if (latest.length === 0) return 0
   return (latest.reduce((sum, it) => sum + it.count, 0) * 1000) / (latest.length * region.intervalMs)
 }

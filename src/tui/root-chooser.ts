@@ -16,7 +16,7 @@ import type { Line, Mouse, Screen } from './screen.ts'
 import type { View } from './views/view.ts'
 
 /** Refresh interval. Only notices and the number of samples change. */
-const PERIOD_MS = 500
+const UPDATE_INTERVAL_MS = 500
 const WHEEL_ROWS = 3
 
 export interface Chosen {
@@ -48,7 +48,7 @@ export class RootChooser extends Frame<null> {
   #chosen: string | null = null
 
   constructor(choice: RootChoice, screen: Screen) {
-    super(sourceOf(choice), screen, PERIOD_MS)
+    super(sourceOf(choice), screen, UPDATE_INTERVAL_MS)
     this.#choice = choice
     this.#model = new LiveModel(choice, (notice) => this.say(notice))
     this.#model.isWholeJvm = true

@@ -162,10 +162,10 @@ const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l'
 /** Default terminal state: no mouse, visible cursor, main screen, no attributes. */
 const RESTORE = `${MOUSE_OFF}\x1b[?1l\x1b>\x1b[?25h\x1b[?1049l\x1b[m`
 /** An Escape byte without further input for this time is the Escape key. */
-const ESCAPE_MS = 40
+const ESCAPE_TIMEOUT_MS = 40
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 /** Exceeds the time until SIGTSTP stops the process. */
-const NOT_STOPPED_MS = 100
+const NOT_STOPPED_TIMEOUT_MS = 100
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const
 const LIBRARY_LISTENS = ['uncaughtException', 'SIGTERM', 'SIGINT', 'SIGQUIT', 'exit'] as const
 
@@ -346,7 +346,7 @@ class TerminalScreen implements Screen {
     process.kill(0, 'SIGTSTP')
     setTimeout(() => {
       if (this.#suspended) this.#onContinue()
-    }, NOT_STOPPED_MS)
+    }, NOT_STOPPED_TIMEOUT_MS)
   }
 
   destroy(): void {
@@ -378,7 +378,7 @@ class TerminalScreen implements Screen {
     clearTimeout(this.#escapeTimer)
     this.#deliver(this.#parser.feed(text))
     if (!this.#parser.waiting) return
-    this.#escapeTimer = setTimeout(() => this.#deliver(this.#parser.flush()), ESCAPE_MS)
+    this.#escapeTimer = setTimeout(() => this.#deliver(this.#parser.flush()), ESCAPE_TIMEOUT_MS)
   }
 
   #deliver(events: readonly InputEvent[]): void {

@@ -53,9 +53,9 @@ const STATES: Readonly<Record<TraceState, readonly [short: string, long: string]
 const OPEN_SHARE = 0.1
 const OPEN_DEPTH = 6
 /** Maximum number of frames of a step of the critical path; half of them at each end. */
-const MOST_FRAMES = 64
+const MAX_FRAMES = 64
 /** Maximum number of rows below one row: the longest, in time order. Search results are added. */
-const MOST_CHILDREN = 1000
+const MAX_CHILDREN = 1000
 const NONE = -1
 
 /** Traced calls with their cached derived data. */
@@ -206,7 +206,7 @@ export class TraceRows {
       const end = of === NONE ? tree.count : of + size[of]!
       for (let child = of + 1; child < end; child += size[child]!)
         if (totalNs![child]! >= leastNs) all.push(child)
-      const children = largest(all, totalNs!, MOST_CHILDREN, kept)
+      const children = largest(all, totalNs!, MAX_CHILDREN, kept)
       stack.push({ next: 0, children, left: all.length - children.length, of })
     }
     below(NONE)
@@ -243,13 +243,13 @@ function* frameRows(
   key: string,
 ): Generator<TraceRow> {
   const path = pathOf(call, step)
-  const half = MOST_FRAMES / 2
+  const half = MAX_FRAMES / 2
   for (const [at, { method, calls, totalNs }] of path.entries()) {
     const depth = row.depth + at
-    if (path.length <= MOST_FRAMES || at < half || at >= path.length - half)
+    if (path.length <= MAX_FRAMES || at < half || at >= path.length - half)
       yield { ...row, key: `${key} frame ${at}`, depth, method, totalNs, ...(calls > 0 && { calls }) }
     else if (at === half)
-      yield { ...row, key: `${key} frames`, depth, text: `… ${plural(path.length - MOST_FRAMES, 'frame')}` }
+      yield { ...row, key: `${key} frames`, depth, text: `… ${plural(path.length - MAX_FRAMES, 'frame')}` }
   }
 }
 

@@ -15,7 +15,7 @@ import {
   BLOCK_OVER,
   BLOCK_STATES_BYTES,
   BLOCK_TAKEN,
-  MOST_BLOCKS,
+  MAX_BLOCKS,
   RECORD_BYTES,
   RECORD_CALLS,
   RECORD_EXECUTED,
@@ -245,19 +245,19 @@ describe('trees kept by threads', () => {
 
   it('the maximum number of blocks is reported once all are taken', () => {
     const path = join(dir, 'most')
-    createRing(path, { ...CHUNKS, blockCount: MOST_BLOCKS - 1 })
+    createRing(path, { ...CHUNKS, blockCount: MAX_BLOCKS - 1 })
     const most = TreeBlocks.open(path)
     const all = openSync(path, 'r+')
     const taken = (blocks: number): void => {
       writeSync(all, new Int32Array(blocks).fill(BLOCK_TAKEN), 0, blocks * 4, AT)
     }
-    taken(MOST_BLOCKS - 1)
+    taken(MAX_BLOCKS - 1)
     most.read(sink)
     most.read(sink)
     expect(most.full).toBeNull()
-    taken(MOST_BLOCKS)
+    taken(MAX_BLOCKS)
     most.read(sink)
-    expect(most.full).toEqual({ contexts: MOST_BLOCKS * (RECORDS - 1), code: null })
+    expect(most.full).toEqual({ contexts: MAX_BLOCKS * (RECORDS - 1), code: null })
     closeSync(all)
     most.close()
   })

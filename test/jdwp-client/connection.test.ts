@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { JdwpConnection } from '../../src/jdwp-client/connection.ts'
-import { DataWriter, MOST_THINGS } from '../../src/jdwp-client/data.ts'
+import { DataWriter, MAX_ELEMENTS } from '../../src/jdwp-client/data.ts'
 import { connect } from '../../src/jdwp-client/doors.ts'
 import {
   type ArrayId,
@@ -240,7 +240,7 @@ describe('a packet with an implausible number of elements', () => {
   }
 
   it('too many one-byte ids are refused before allocation', async () => {
-    await using jvm = await listing(things(MOST_THINGS + 1))
+    await using jvm = await listing(things(MAX_ELEMENTS + 1))
     await expect(jvm.virtualMachine.allThreads()).rejects.toThrow(
       /^malformed JDWP: VirtualMachine.AllThreads: more than 2097152 things in a packet$/,
     )
@@ -249,7 +249,7 @@ describe('a packet with an implausible number of elements', () => {
 
   it('too many booleans are refused before allocation', async () => {
     const boolean = 0x5a
-    await using jvm = await listing(things(MOST_THINGS + 1, [boolean]))
+    await using jvm = await listing(things(MAX_ELEMENTS + 1, [boolean]))
     const region = jvm.arrayReference.getValues('01' as ArrayId, 0, 1)
     await expect(region).rejects.toThrow(/more than 2097152 things/)
   })
@@ -257,8 +257,8 @@ describe('a packet with an implausible number of elements', () => {
   it('too many nested lists are refused before allocation', async () => {
     // Three lists of a million: paths, and in front of them an empty base directory.
     const one = Buffer.concat([Buffer.alloc(4), Buffer.alloc(0)])
-    const million = Buffer.alloc(4 + 4 * (MOST_THINGS / 2 + 1))
-    million.writeInt32BE(MOST_THINGS / 2 + 1)
+    const million = Buffer.alloc(4 + 4 * (MAX_ELEMENTS / 2 + 1))
+    million.writeInt32BE(MAX_ELEMENTS / 2 + 1)
     await using jvm = await listing(Buffer.concat([one, million, million]))
     await expect(jvm.virtualMachine.classPaths()).rejects.toThrow(/more than 2097152 things/)
   })

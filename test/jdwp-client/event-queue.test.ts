@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { EventsNotTaken, JdwpLost } from '../../src/jdwp-client/errors.ts'
-import { EventQueue, MOST_HELD, MOST_HELD_BYTES } from '../../src/jdwp-client/event-queue.ts'
+import { EventQueue, MAX_HELD, MAX_HELD_BYTES } from '../../src/jdwp-client/event-queue.ts'
 import type { EventSet } from '../../src/jdwp-client/events.ts'
 
 const death = (request: number): EventSet => ({
@@ -72,10 +72,10 @@ describe('an event', () => {
 
   it('too many events without a consumer are an error', () => {
     const many = new EventQueue()
-    for (let i = 0; i < MOST_HELD; i++) many.push(death(i), 10)
+    for (let i = 0; i < MAX_HELD; i++) many.push(death(i), 10)
     expect(() => many.push(death(0), 10)).toThrow(EventsNotTaken)
     const large = new EventQueue()
-    large.push(death(0), MOST_HELD_BYTES)
+    large.push(death(0), MAX_HELD_BYTES)
     expect(() => large.push(death(0), 1)).toThrow(EventsNotTaken)
   })
 })

@@ -2,7 +2,7 @@
 // large share, and other sampled methods in the same classes. The number of classes is limited, and the user's own code comes first. Pure
 // functions.
 
-import { LEAST_SAMPLES, SAMPLED } from '../../cct/picture.ts'
+import { MIN_SAMPLES, SAMPLED } from '../../cct/picture.ts'
 import { type MethodName, type Tree, topSum } from '../../cct/tree.ts'
 import { isOfApplication } from '../roots/root-names.ts'
 
@@ -157,7 +157,7 @@ export function seenMethods(
     if (!kind.mayBeTimed) continue
     const ofClass = classes.get(outermost(name.class))!
     seen.push({
-      computing: ofClass.samples < LEAST_SAMPLES ? 0 : ofClass.computes / whole,
+      computing: ofClass.samples < MIN_SAMPLES ? 0 : ofClass.computes / whole,
       ...{ className: name.class, method: name.method, owner: kind.owner, branches: sum.branches },
       ...{ share: sum.total / whole, sd: Math.sqrt(sum.variance) / whole },
       ...{ self: sum.self / whole, innermost: sum.innermost / whole, samples: sum.samples },

@@ -314,7 +314,7 @@ export class Inside {
 
   /**
    * Returns the snapshot with rows for the samples.
-   * @param leastSamples  rows with fewer samples are merged; default: LEAST_SAMPLES, below which a row is not informative
+   * @param leastSamples  rows with fewer samples are merged; default: MIN_SAMPLES, below which a row is not informative
    */
   picture(snapshot: Snapshot, leastSamples?: number): Snapshot {
     const revealed = this.#revealed()

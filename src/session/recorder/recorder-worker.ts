@@ -14,7 +14,7 @@ import { debug, msText } from '../../base/debug.ts'
 import { joinDebugLog } from '../../base/debug-log.ts'
 import type { Activity } from '../../cct/activity.ts'
 import { CctBuilder } from '../../cct/builder.ts'
-import { Course, MOST_SECONDS } from '../../cct/course.ts'
+import { Course, MAX_SECONDS } from '../../cct/course.ts'
 import type { LatestCalls, RootCalls } from '../../cct/root-calls.ts'
 import { RootsApart } from '../../cct/roots-apart.ts'
 import { type SlowState, type SlowWant, slowStateOf, treesOf } from '../../cct/slow-times.ts'
@@ -65,7 +65,7 @@ const TREES_PAUSE_FACTOR = 4
 /** Interval between two reads while threads wait for a block or a chunk (both use the same counter). One read may cover 64 MiB. */
 const SCARCE_TREES_INTERVAL_MS = 20
 /** Length of the course that a live view shows. */
-const LIVE_COURSE_SECONDS = 1200
+const MAX_LIVE_TIMELINE_SECONDS = 1200
 
 if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
 const port = parentPort
@@ -336,7 +336,7 @@ class RecordingThread {
     const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))
     const calls = this.#builder.callTable
     this.#tick()
-    const course = this.#course.state(options.perThread === false ? LIVE_COURSE_SECONDS : MOST_SECONDS)
+    const course = this.#course.state(options.perThread === false ? MAX_LIVE_TIMELINE_SECONDS : MAX_SECONDS)
     return { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow }
   }
 

@@ -40,13 +40,13 @@ export const STACK_DEPTH = 512
 /** Duration of a recording. A recording of a killed client ends after this time. */
 const DURATION_SECONDS = 300
 /** A recording is replaced this long before its end. */
-const RENEWAL_LEAD_MS = 60_000
+const RENEW_BEFORE_DURATION_MS = 60_000
 /** The JVM may delete files of our recording that are older than this. jfluid reads them much earlier. */
-const KEPT_SECONDS = 60
+const KEPT_DURATION_SECONDS = 60
 /** Limits of a recording: its duration, and the age and size of the data that the JVM keeps. */
 export const BOUNDS = {
   durationSeconds: DURATION_SECONDS,
-  keptSeconds: KEPT_SECONDS,
+  keptSeconds: KEPT_DURATION_SECONDS,
   keptMib: KEPT_MIB,
 } as const
 /** The recorder finishes its file when a recording ends. This is the time limit for it. */
@@ -227,7 +227,7 @@ export class FlightRecording implements Sampler {
   #named(name: string): void {
     this.#name = name
     this.#endsAt = performance.now() + DURATION_SECONDS * 1000
-    this.#renewAt = this.#endsAt - RENEWAL_LEAD_MS
+    this.#renewAt = this.#endsAt - RENEW_BEFORE_DURATION_MS
   }
 
   async poll(): Promise<void> {

@@ -12,7 +12,7 @@ import type { Scene } from '../lines.ts'
 import type { LiveModel } from '../model.ts'
 import type { Line, Style } from '../screen.ts'
 import { matcher } from '../search.ts'
-import { hiddenText, MOST_INDENT, markerOf, nameColumn, numberColumns, wordsOf } from './columns.ts'
+import { hiddenText, MAX_INDENT, markerOf, nameColumn, numberColumns, wordsOf } from './columns.ts'
 import { OutlineView } from './outline-view.ts'
 
 /** Kind of rows: methods, contexts, or the callers of a method. */
@@ -109,7 +109,7 @@ export class ChangesView extends OutlineView {
         right(signed(calls[node]!, callsText), cells[3]) +
         right(costText(scene, was[node]!, cells[4] - 1), cells[4])
       const isFlat = this.#of === 'methods'
-      const before = isFlat ? '' : indent(row.depth, nameCells * MOST_INDENT)
+      const before = isFlat ? '' : indent(row.depth, nameCells * MAX_INDENT)
       const marker = isFlat ? '' : markerOf(row, glyphs)
       const place = placeOf(tree, node, nameOf)
       const room = nameCells - width(before) - width(marker) - place.length

@@ -17,7 +17,7 @@ import type { Line, Run, Style } from '../screen.ts'
 import { matcher } from '../search.ts'
 
 /** Maximum share of the name column that is indentation. */
-export const MOST_INDENT = 0.4
+export const MAX_INDENT = 0.4
 
 interface Column {
   readonly sort: SortColumn
@@ -147,7 +147,7 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods) {
         calls.cells,
       ) +
       right(sampled ? deviationText(sampled, totalCost) : words.each(totalCost, times), each.cells)
-    const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
+    const before = row ? indent(row.depth, nameCells * MAX_INDENT) : ''
     const marker = row ? markerOf(row, glyphs) : ''
     const doing = row && tree ? stateText(tree, row.node) : ''
     const isUnseen = row && tree ? unseenMark(tree, row.node) !== '' : of?.unseen.has(method) === true

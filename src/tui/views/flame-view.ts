@@ -16,7 +16,7 @@ import { heatOf, numbersOf, wordsOf } from './columns.ts'
 import { View } from './view.ts'
 
 /** Maximum number of lines that a search scans. */
-const MOST_SEARCHED = 10_000
+const MAX_SEARCHED = 10_000
 
 export class FlameView extends View {
   /** No filter, since the layout merges cheap boxes. */
@@ -188,7 +188,7 @@ export class FlameView extends View {
     const { method } = this.tree
     const flame = this.#shown
     const nodes: number[] = []
-    for (let level = 0; level < MOST_SEARCHED; level++) {
+    for (let level = 0; level < MAX_SEARCHED; level++) {
       const boxes = flame.level(level)
       if (boxes.length === 0) break
       for (const { node, contexts } of boxes) if (contexts === 1 && matches(method[node]!)) nodes.push(node)

@@ -18,7 +18,7 @@ import {
 } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { matcher, NodeMatches } from '../search.ts'
-import { headAt, MOST_INDENT, nameColumn, numbersOf, rowDrawer } from './columns.ts'
+import { headAt, MAX_INDENT, nameColumn, numbersOf, rowDrawer } from './columns.ts'
 import { View } from './view.ts'
 
 /** Number of levels of the hottest path that are open by default. */
@@ -212,7 +212,7 @@ export abstract class OutlineView extends View {
     const [row] = this.rows.window(index, 1)
     if (!row || row.leaf) return false
     const names = nameColumn(columns)
-    const start = names + width(indent(row.depth, (columns - names) * MOST_INDENT))
+    const start = names + width(indent(row.depth, (columns - names) * MAX_INDENT))
     return cell >= start && cell < start + 2
   }
 

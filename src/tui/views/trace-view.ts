@@ -22,7 +22,7 @@ import type { Path } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { matcher } from '../search.ts'
 import { type Place, type TraceRow, TraceRows } from '../trace-rows.ts'
-import { MOST_INDENT, markerOf } from './columns.ts'
+import { MAX_INDENT, markerOf } from './columns.ts'
 import { KeyedView } from './keyed-view.ts'
 
 const CELLS = { start: 10, total: 10, share: 8, calls: 9 } as const
@@ -161,7 +161,7 @@ export class TraceView extends KeyedView<TraceRow> {
         right(totalNs === undefined ? '' : time(totalNs, unicode), CELLS.total) +
         right(totalNs === undefined ? '' : percent(totalNs, wholeNs), CELLS.share) +
         right(calls === undefined ? '' : count(calls, CELLS.calls - 1), CELLS.calls)
-      const before = `  ${indent(depth, (columns - NAMES) * MOST_INDENT)}`
+      const before = `  ${indent(depth, (columns - NAMES) * MAX_INDENT)}`
       const marker = markerOf(row, glyphs)
       const room = columns - NAMES + 2 - width(before) - width(marker)
       const name =

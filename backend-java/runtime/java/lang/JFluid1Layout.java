@@ -60,7 +60,7 @@ public final class JFluid1Layout {
     static final long TICK_MASK = (1L << TICK_BITS) - 1;
 
     // tree-layout.ts
-    public static final int MOST_BLOCKS = 16384;
+    public static final int MAX_BLOCKS = 16384;
     public static final int BLOCK_BYTES = 4096;
     static final int BLOCK_FREE = 0;
     static final int BLOCK_TAKEN = 1;

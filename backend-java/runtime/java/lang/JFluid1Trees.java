@@ -24,7 +24,7 @@ public final class JFluid1Trees {
 
     private static final Unsafe U = Unsafe.getUnsafe();
     /** Size of the buffer for the maximum number of blocks, bytes. */
-    public static final long BYTES = MOST_BLOCKS * 4L + MOST_BLOCKS * (long) BLOCK_BYTES;
+    public static final long BYTES = MAX_BLOCKS * 4L + MAX_BLOCKS * (long) BLOCK_BYTES;
     /** Method id of the record above a thread's roots. */
     private static final int TOP = -1;
 
@@ -47,7 +47,7 @@ public final class JFluid1Trees {
         Area(long states, long count) {
             this.states = states;
             this.count = count;
-            blocks = states + MOST_BLOCKS * 4L;
+            blocks = states + MAX_BLOCKS * 4L;
         }
     }
 

@@ -44,7 +44,7 @@ final class TestSession implements AutoCloseable {
         chunkBytes = CHUNK_EVENTS + words * EVENT_BYTES;
         this.chunkCount = chunkCount;
         long treesAt = CHUNKS_AT + (long) chunkBytes * chunkCount;
-        long bytes = treesAt + (blocks == 0 ? 0 : MOST_BLOCKS * 4L + blocks * (long) BLOCK_BYTES);
+        long bytes = treesAt + (blocks == 0 ? 0 : MAX_BLOCKS * 4L + blocks * (long) BLOCK_BYTES);
         ring = U.allocateMemory(bytes);
         U.setMemory(ring, bytes, (byte) 0);
         trees = blocks == 0 ? 0 : ring + treesAt;
@@ -115,7 +115,7 @@ final class TestSession implements AutoCloseable {
     }
 
     private long block(int block) {
-        return trees + MOST_BLOCKS * 4L + (long) block * BLOCK_BYTES;
+        return trees + MAX_BLOCKS * 4L + (long) block * BLOCK_BYTES;
     }
 
     /** Returns the tree of a thread as {@code 1:2x7(3:1x0())}: method id, calls, bytecodes, and callees in order of their first call. */
