@@ -6,7 +6,7 @@ import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
 import { jsonText } from '../profile/json-text.ts'
-import { clean, cut, percent, plural, right, shortSpan, width } from '../profile/text.ts'
+import { clean, cut, percent, plural, right, shortSpan, width, wrap } from '../profile/text.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
 import { ENOUGH_SAMPLES, type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -61,7 +61,7 @@ export function attachCommandOf(pid: number, root: string): string {
   return `jfluid attach ${pid} --root ${shellWord(root)}`
 }
 
-/** @param columns  width of the terminal: rows are shortened to it if possible */
+/** @param columns  width of the terminal: rows are cut to it, and prose is wrapped */
 export function text(
   { pid, target, sampling, durationMs, candidates, snapshot }: FoundRoots,
   top: number,
@@ -70,7 +70,7 @@ export function text(
   const { roots: all, stays, samples } = candidates
   const seconds = `${(durationMs / 1000).toFixed(1)} s`
   const who = `${pid}  ${clean(target.mainClass)}: ${plural(samples, 'sample')} of ${plural(snapshot.threads.length, 'thread')} in ${seconds}`
-  const lines = [who, ...costOf({ sampling }), '']
+  const lines = [...wrap(who, columns), ...costOf({ sampling }).flatMap((it) => wrap(it, columns)), '']
   if (all.length === 0) append(lines, nothing(samples))
   else {
     lines.push(HEAD)
@@ -87,7 +87,8 @@ export function text(
     const names = stays
       .slice(0, MAX_STAYING_METHODS)
       .map((it) => `${clean(it.root)} (${percent(it.share, 1)} %)`)
-    lines.push('', `never seen to return, so perhaps not suitable as a root: ${names.join(', ')}`)
+    const stay = `never seen to return, so perhaps not suitable as a root: ${names.join(', ')}`
+    append(lines, ['', ...wrap(stay, columns)])
     if (all.length === 0) lines.push(clean(attachCommandOf(pid, stays[0]!.root)))
   }
   return `${lines.join('\n')}\n`
@@ -116,7 +117,7 @@ function row({ root, share, seen, depth, threads }: RootCandidate, columns: numb
     const text = `${numbers}  ${clean(root)}  (${names.slice(0, shown).join(', ')}${rest})`
     if (width(text) <= columns) return text
   }
-  return `${numbers}  ${clean(root)}`
+  return `${numbers}  ${cut(clean(root), Math.max(16, columns - width(numbers) - 2))}`
 }
 
 function nothing(samples: number): string[] {

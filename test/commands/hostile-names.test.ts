@@ -127,6 +127,25 @@ describe('names with terminal escape sequences', () => {
     assert.equal(table.split('\n').length, 4)
   })
 
+  it('ps cuts main classes to the terminal width, and not in a pipe', () => {
+    const jvm = {
+      pid: 1,
+      uid: 1,
+      user: 'me',
+      version: '21',
+      command: '',
+      attachable: true,
+      container: undefined,
+    } as const
+    const jvms = [{ ...jvm, vm: 'HotSpot', mainClass: `com.acme.${'Long'.repeat(30)}` }]
+    assert.ok(
+      jvmTable(jvms, 80)
+        .split('\n')
+        .every((line) => line.length <= 80),
+    )
+    assert.ok(jvmTable(jvms).includes(jvms[0]!.mainClass))
+  })
+
   it('escape sequences are removed by jfluid roots', () => {
     const candidate = { root: EVIL, share: 0.5, samples: 5, seen: 5, threads: [EVIL], depth: 1 }
     const found = {

@@ -23,4 +23,8 @@ describe('a candidate for a root', () => {
     assert.equal(row(80), `${numbers}  (shop-worker-1, …)`)
     assert.equal(row(60), numbers)
   })
+
+  it('no line of a table is wider than the terminal', () => {
+    assert.equal(row(50), '    25.7       6     13        3  shop.OrderServic')
+  })
 })
