@@ -408,7 +408,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     const java = await startWaiter(newest)
     const problem = await asUser(NOBODY, NOBODY, () => refusal(java.pid))
     assert.equal(`${problem.name} ${problem.exitCode}`, 'NotOwner 77')
-    assert.match(problem.message, /it belongs to uid 0, jfluid runs as uid 65534$/)
+    assert.match(problem.message, /the process belongs to uid 0, and jfluid runs as uid 65534$/)
     await assertUndisturbed(java)
   })
 
@@ -467,14 +467,14 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     utimesSync(left, 1e9, 1e9)
     const problem = await asUser(NOBODY, NOBODY, () => refusal(java.pid))
     assert.equal(`${problem.name} ${problem.exitCode}`, 'CannotTrigger 73')
-    assert.match(problem.message, /could not be written \(working directory: EACCES\)$/)
+    assert.match(problem.message, /cannot write the trigger file \(working directory: EACCES\)$/)
     await assertUndisturbed(java)
   })
 
   it('the owner in another group is refused, since HotSpot would close the connection', async () => {
     const java = await startWaiter(newest, [], { ...asNobody, cwd: '/' })
     const problem = await asUser(NOBODY, 100, () => refusal(java.pid))
-    assert.match(problem.message, /it belongs to group 65534, jfluid runs as group 100$/)
+    assert.match(problem.message, /the process belongs to group 65534, and jfluid runs as group 100$/)
     await assertUndisturbed(java)
   })
 

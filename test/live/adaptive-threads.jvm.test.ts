@@ -197,8 +197,8 @@ forEachJdk((jdk) => {
     // The calls that were under way have none of that time.
     expect(profile.rootCalls!.max).toBeLessThan(stalledMs * 1e6 * 0.5)
     const text = reportText(profile, { width: 200 })
-    expect(text).toMatch(/^stalls +longest [12]\.\d+ s late.* as the process was suspended$/m)
-    expect(text).toMatch(/^suspended +the process was suspended for [12]\.\d+ s in all/m)
+    expect(text).toMatch(/^stalls +longest [12]\.\d+ s, .*cause: the process was suspended/m)
+    expect(text).toMatch(/^suspended +the process was suspended for [12]\.\d+ s in total/m)
     expect(profile.merged.metrics.calls![0]).toBeGreaterThan(0)
     expect(session.detachFacts).toMatchObject({ left: [], refusedClasses: 0 })
   })

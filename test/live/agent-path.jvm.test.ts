@@ -101,8 +101,8 @@ forEachJdk((jdk) => {
 
     const found = await jfluid('doctor', String(java.pid))
     expect(found.code, found.stdout).toBe(0)
-    expect(found.stdout).toMatch(/agent loading +is not needed/)
-    expect(found.stdout).toMatch(/it was started with jfluid: its agent sleeps there/)
+    expect(found.stdout).toMatch(/agent loading +not needed: the agent is loaded already/)
+    expect(found.stdout).toMatch(/the JVM was started with the agent of jfluid: its idle agent is used/)
     expect(found.stdout).toMatch(/other agents +none/)
 
     for (let nth = 2; nth < 2 + ATTACHES; nth++) {

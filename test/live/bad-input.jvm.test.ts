@@ -45,7 +45,7 @@ const LATE: readonly { root: string; status: number; problem: string }[] = [
     root: 'Shape.sides',
     status: STATUS.rootWithoutCode,
     problem:
-      "is abstract: it has no bytecode to instrument\n  Name an implementation: --root 'fix.Soon.Square.sides'",
+      "is abstract: it has no bytecode to instrument\n  Name an implementation of the method: --root 'fix.Soon.Square.sides'",
   },
   {
     root: 'fix.Soon.Shape.side',
@@ -129,14 +129,16 @@ describe('commands without a usable terminal', () => {
   it('attach requires a terminal for output and suggests jfluid record', async () => {
     expectRefusal(
       await jfluid('attach', '1', '--root', 'A.b'),
-      ...([STATUS.noTerminal, /needs a terminal, and the output/, /jfluid record/] as const),
+      ...([STATUS.noTerminal, /needs a terminal, and the standard output/, /jfluid record/] as const),
     )
   })
 
   it('attach requires a terminal for keyboard input', async () => {
     const { code, said } = await attachOnTerminal('', '</dev/null', 'xterm')
     expect(code, said).toBe(STATUS.noTerminal)
-    expect(said).toMatch(/^jfluid: .*needs a terminal, and the input is not one\n {2}.*jfluid record/m)
+    expect(said).toMatch(
+      /^jfluid: .*needs a terminal, and the standard input is not a terminal\n {2}.*jfluid record/m,
+    )
   })
 
   it('attach refuses a dumb terminal', async () => {
@@ -252,7 +254,9 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     expect(stderr).toMatch(
       /^root fix\.Calbacks\.root: its class is not loaded yet; waiting for it; similar loaded methods: fix\.Callbacks\.root/m,
     )
-    expect(stderr).toMatch(/^warning: no root was called; the class of fix\.Calbacks\.root$/m)
+    expect(stderr).toMatch(
+      /^warning: no root was called; the class of fix\.Calbacks\.root was never loaded$/m,
+    )
     rmSync(out)
   })
 
@@ -324,7 +328,12 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
       STRANGER,
       ...['record', String(java.pid), '--root', 'A.b', '--out', '/tmp/never.jfluid'],
     )
-    expectRefusal(ran, STATUS.notOwner, /belongs to uid 65534, jfluid runs as uid 64999/, /sudo -u '#65534'/)
+    expectRefusal(
+      ran,
+      STATUS.notOwner,
+      /belongs to uid 65534, and jfluid runs as uid 64999/,
+      /sudo -u '#65534'/,
+    )
     const { stdout } = await jfluidAs(STRANGER, 'ps')
     expect(stdout).toMatch(new RegExp(`^${java.pid} .* no: belongs to uid 65534 `, 'm'))
     expect(existsSync('/tmp/never.jfluid')).toBe(false)

@@ -153,7 +153,9 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       await writeProfile(rest, plain)
       const gate = await inProcess('gate', file, plain)
       expect(gate.code).toBe(65)
-      expect(gate.stderr).toContain('the baseline tells call sites apart, the other profile does not')
+      expect(gate.stderr).toContain(
+        'the baseline has separate rows per call site, and the other profile does not',
+      )
     },
   )
 })

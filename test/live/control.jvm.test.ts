@@ -186,7 +186,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       await session.close()
       expect(callsOfProfile(profile)).toEqual(expected)
       expect(profile.truncated).toBe(true)
-      expect(profile.warnings.join('\n')).toContain('the JVM ended while its roots were changed')
+      expect(profile.warnings.join('\n')).toContain('the JVM ended while its roots were being changed')
     })
 
     it('a root without room for probes is refused before the change', async () => {

@@ -262,7 +262,7 @@ describe('regions of one program', () => {
     const record = (...flags: string[]) =>
       jfluid('record', String(java.pid), '--duration', '100ms', '--out', out, ...flags)
     const wrong = await record('--region', 'Regions.tick', '--region', `Regions.spin:${NAP[0]}`)
-    const said = expect.stringContaining(`no code on line ${NAP[0]} in fix.Regions.spin`)
+    const said = expect.stringContaining(`no code at line ${NAP[0]} of fix.Regions.spin`)
     expect([wrong.code, wrong.stderr]).toEqual([67, said])
     expect(wrong.stderr).toContain('fix.Regions.spin has lines ')
     const right = await record('--region', 'Regions.spin')
@@ -282,7 +282,7 @@ describe('regions of one program', () => {
       ['--root', 'java.lang.ref.WeakReference.<init>'],
     ] as const) {
       const { code, stderr } = await jfluid('record', String(java.pid), option, method, '--out', out)
-      expect([code, stderr]).toEqual([79, expect.stringContaining('the probes run on it')])
+      expect([code, stderr]).toEqual([79, expect.stringMatching(/the probes use it|probes use it/)])
     }
   })
 
@@ -306,7 +306,7 @@ it('a region in a class without line numbers is refused, or reported if the clas
   await java.line(/ready/)
   const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
   const refused = await jfluid('record', String(java.pid), '--region', 'Regions.spin:40-50', '--out', out)
-  const said = expect.stringContaining('was compiled without line numbers')
+  const said = expect.stringMatching(/was compiled without (?:line numbers|them)/)
   expect([refused.code, refused.stderr]).toEqual([79, said])
   const program = [newest.java, '-cp', classes, 'fix.Regions']
   const run = startJfluid('run', '--region', 'Regions.main:3', '--record', out, '--', ...program)

@@ -155,7 +155,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     )
     expect(code, stderr).toBe(0)
     expect(stderr).toMatch(/^root fix\.Never\.there: its class is not loaded yet; waiting for it$/m)
-    expect(stderr).toMatch(/^warning: no root was called; the class of fix\.Never\.there$/m)
+    expect(stderr).toMatch(/^warning: no root was called; the class of fix\.Never\.there was never loaded$/m)
     const profile = await readProfileJson(out)
     expect([profile.merged, profile.threads.flatMap((it) => it.roots)]).toEqual([[], []])
     expect((await jfluid('report', out)).stdout).toMatch(/no root was called/)

@@ -102,7 +102,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
 
     expect(readdirSync(folder).sort()).toEqual(['e.json', 's.jfluid', 'whole.jfluid'])
     const calls = async (file: string) => (await readProfileJson(file)).merged[0]?.calls ?? 0
-    expect((await readProfileJson(saved)).warnings.join()).toContain('truncated: saved while recording')
+    expect((await readProfileJson(saved)).warnings.join()).toContain('truncated: saved during the recording')
     expect((await readProfileJson(out)).truncated).toBe(false)
     expect(await calls(saved)).toBeLessThanOrEqual(await calls(out))
 

@@ -107,7 +107,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
     await startAnother(connection, { name: 'others', settings, ...KEPT })
     const profile = await record('1s')
-    expect(profile.warnings).toEqual([expect.stringContaining('records for others, too (others)')])
+    expect(profile.warnings).toEqual([expect.stringContaining('has other recordings, too (others)')])
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
     expect(await recordings(connection)).toEqual(['others'])
     expect(await stopRecording(connection, 'others')).toBe(true)
