@@ -288,7 +288,7 @@ forEachJdk((jdk) => {
       const problem = refusal(java.pid)
       await java.line(/Attach triggered by/)
       await java.kill()
-      assert.equal((await problem).message, `cannot attach to ${java.pid}: it has ended`)
+      assert.equal((await problem).message, `cannot attach to ${java.pid}: the process has ended`)
       assert.deepEqual(readdirSync(cwd), [])
     })
   })

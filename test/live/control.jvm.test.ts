@@ -146,7 +146,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       await session.close()
       expect(callsOfProfile(profile)).toEqual(expected)
       expect(profile.warnings.join('\n')).toMatch(
-        /begin at zero, and what came before is in before\.jfluid \(no room\)/,
+        /recorded from zero, and the earlier recording is in before\.jfluid \(no room\)/,
       )
       expect(await liveCode(jvm, OF_ALL)).toEqual(code)
     })

@@ -64,7 +64,9 @@ forEachJdk((jdk) => {
     java.send('run 1')
     await java.line(/done/)
     const profile = await recording.stop()
-    expect(recording.process.stderr()).toMatch(/^detached from \d+ in .*restored: \d+ classes original/m)
+    expect(recording.process.stderr()).toMatch(
+      /^detached from \d+ in .*restored: \d+ classes verified as original/m,
+    )
     java.send('expect')
     await java.line(/^end/)
     expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
@@ -217,7 +219,9 @@ forNewestJdk((jdk) => {
     java.send('run 1')
     await java.line(/done/)
     const profile = await recording.stop()
-    expect(recording.process.stderr()).toMatch(/^detached from \d+ in .*restored: \d+ classes original/m)
+    expect(recording.process.stderr()).toMatch(
+      /^detached from \d+ in .*restored: \d+ classes verified as original/m,
+    )
     java.send('expect')
     await java.line(/^end/)
     expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))

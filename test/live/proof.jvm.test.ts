@@ -164,7 +164,7 @@ forOldestJdk((jdk) => {
       expect(detach?.code).toMatchObject({ checkedClasses: 4, originalClasses: 3 })
       expect(detach?.code.different).toEqual(['fix.Kept.step(I)I'])
       expect(warnings).toContain(
-        'after detach 1 of 4 classes did not have their original code: fix.Kept.step(I)I',
+        'after the detach, 1 of 4 classes did not have their original code: fix.Kept.step(I)I',
       )
     })
 

@@ -154,7 +154,7 @@ forEachJdk((jdk) => {
     expect(await isOn()).toBe(true)
     expect(await answer('Compiler.directives_print')).toBe(before)
     expect((await readProfileJson(file)).warnings).toContainEqual(
-      expect.stringMatching(/keeps debug info of code/),
+      expect.stringMatching(/keeps debug info of all code/),
     )
     expect(java.stdout() + java.stderr()).toMatch(/turning on DebugNonSafepoints/)
     await quit(java)

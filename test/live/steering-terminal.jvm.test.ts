@@ -118,7 +118,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   terminal.send('r')
   await says(/ make fix\.Steady\.middle\(\) the root and reset to zero\?/)
   terminal.send('\rp')
-  await says(/recorded from zero: fix\.Steady\.middle\(\)/)
+  await says(/recording restarted from zero: fix\.Steady\.middle\(\)/)
   // From another machine the tree comes with the next picture.
   await terminal.until((lines) => !/PAUSED|Steady\.root|Steady\.other/.test(lines.join('\n')))
   await shows('▾ fix.Steady.middle', 'fix.Steady.only', 'fix.lib.Helper.help')

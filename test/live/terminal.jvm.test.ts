@@ -129,7 +129,7 @@ forNewestJdk((jdk) => {
       // Before it is recording it says what it waits for.
       const recording = new RegExp(`^ jfluid +pid ${java.pid} +shop\\.Main +recording [\\d.]+ m?s$`)
       const status =
-        /^ scheme B +(\d+) instrumented, +(\d+) called +[1-9][\d.]*[kM]? events\/s {2}wait [\d.]+ %$/
+        /^ scheme B +(\d+) instrumented, +(\d+) called +[1-9][\d.]*[kM]? events\/s {2}stalled [\d.]+ %$/
       const [, instrumented, called] = await terminal.until(
         ([first, second, head]) =>
           recording.test(first!) && HEAD.test(head!) && (status.exec(second!) ?? false),
@@ -274,7 +274,7 @@ forNewestJdk((jdk) => {
     it('key i shows when methods were called first', async () => {
       terminal.send('i')
       await terminal.until((lines) => /code change$/.test(lines[2]!))
-      terminal.send('/were called\r')
+      terminal.send('/probes, called\r')
       await terminal.until(() => /methods with probes, called/.test(terminal.selected() ?? ''))
       terminal.send('\r')
       const when = await terminal.until((lines) =>
@@ -366,7 +366,7 @@ forNewestJdk((jdk) => {
       expect((await terminal.exit).code).toBe(81)
       // The terminal breaks lines where it ends.
       const said = terminal.scrollback().join('').replace(/\s+/g, ' ')
-      expect(said).toMatch(/80 ?columns and ?24 ?rows; this ?one has ?60 and ?20/)
+      expect(said).toMatch(/80 ?columns and ?24 ?rows; this ?terminal ?has ?60 and ?20/)
       expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
     })
 

@@ -205,7 +205,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const report = await jfluid('report', file)
     expect(report.stdout).toMatch(/^recorded {2}.*nothing is instrumented$/m)
     expect(report.stdout).toMatch(
-      /^measured {2}a sample every 10 ms, of the whole JVM, by its flight recorder$/m,
+      /^measured {2}one sample every 10 ms, of the whole JVM, taken by its flight recorder$/m,
     )
     expect(report.stdout).not.toMatch(/^(root|calls|removed|overhead|memory)/m)
   })
@@ -265,7 +265,7 @@ describe('whole-JVM sampling without a flight recorder', () => {
     const { code, stderr } = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, ...asked)
     expect(code, stderr).toBe(STATUS.rootNeverCalled)
     expect(stderr).toMatch(
-      /^jfluid: no thread was found inside Sampled\.nowhere in \d+ dumps? of threads\n {2}Sample for longer\. .*: jfluid doctor \d+ --root Sampled\.nowhere$/m,
+      /^jfluid: no thread was found inside Sampled\.nowhere in \d+ thread dumps?\n {2}Sample for longer\. Check that the method exists: jfluid doctor \d+ --root Sampled\.nowhere$/m,
     )
     const profile = await readProfileJson(file)
     expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
@@ -318,7 +318,7 @@ itAsRoot('a full disk ends the recording and not the JVM', async () => {
   fill(20)
   const { code } = await recording.process.exit
   expect(recording.process.stderr()).toMatch(
-    /ended before its time: too little room for a flight recording in .* MiB are free/,
+    /ended too early: too little room for a flight recording in .* MiB are free/,
   )
   expect(code).toBe(STATUS.cannotWrite)
   expect(existsSync(recording.file)).toBe(true)
