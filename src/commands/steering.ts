@@ -40,7 +40,7 @@ export function sessionSteering(session: Session, keep: KeepProfile): Steering {
       if (methods.size === 0)
         return `${text} matches no method with probes yet; classes loaded later get no probes`
       const many = methods.size === 1 && text.includes('(') ? '' : ` ${counted(methods.size)} of`
-      const more = below.size === 0 ? '' : `; also ${counted(below.size)} that only ${text} called`
+      const more = below.size === 0 ? '' : `; also ${counted(below.size)} that only it called`
       return `excluded:${many} ${text}${more}`
     },
     async add(text) {

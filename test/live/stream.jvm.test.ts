@@ -156,7 +156,7 @@ it('a stream reader that stalls does not delay the end of the recording', async 
   await java.line(/^order 7:/)
   recording.child.kill('SIGINT')
   expect([(await recording.exit).code, recording.stderr().match(/ending: .*/)?.[0]]).toEqual([
-    ...[0, 'ending: SIGINT was received'],
+    ...[0, 'ending: received SIGINT'],
   ])
   for (const descriptor of [reading, stdout, full]) closeSync(descriptor)
   expect((await readProfileJson(file)).merged[0]).toMatchObject({ method: 'order', calls: 1 })

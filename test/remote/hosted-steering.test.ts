@@ -82,7 +82,7 @@ it('steering is executed by the proxy, and its messages are shown', async () => 
     changeRoots: async ([root]: readonly { text: string }[]) => void done.push(['root', root!.text]),
   })
   expect(await session.steer('leaveOut', 'a.B')).toBe(
-    'excluded: 2 methods of a.B; also 1 method that only a.B called',
+    'excluded: 2 methods of a.B; also 1 method that only it called',
   )
   expect(await session.steer('add', 'a.C')).toBe('added: 2 methods of a.C')
   expect(await session.steer('takeBack', 'a.B')).toBe('2 methods have probes again: a.B')
