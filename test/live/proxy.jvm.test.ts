@@ -105,7 +105,7 @@ forNewestJdk((jdk) => {
       const java = await knownTree(jdk)
       const args = [command, `ssh://there/${java.pid}`, ...ROOT, '--out', newFile()]
       const terminal = Terminal.jfluid(args, { columns: 110, before: exported(there.env) })
-      const attaching = new RegExp(`attaching to ${java.pid} by ssh://there`)
+      const attaching = new RegExp(`attaching to ${java.pid} via ssh://there`)
       await terminal.until((screen) => attaching.test(screen.join('\n')))
       terminal.send('\x03')
       expect((await terminal.exit).code).toBe(130)

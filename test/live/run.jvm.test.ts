@@ -169,7 +169,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     ],
     [
       'Start.Shape.sides',
-      "is abstract: it has no bytecode to instrument. Name an implementation: --root 'fix.Start.Square.sides'",
+      "is abstract: it has no bytecode to instrument. Name an implementation of the method: --root 'fix.Start.Square.sides'",
     ],
     [
       'Start.Shape.area',
@@ -200,7 +200,7 @@ describe('a command that jfluid run cannot profile', () => {
     const { code, stdout, stderr } = await run('/no/such/program')
     expect({ code, stdout }).toEqual({ code: 66, stdout: '' })
     expect(stderr).toBe(
-      'jfluid: cannot start /no/such/program: there is no such program\n' +
+      'jfluid: cannot start /no/such/program: the program was not found\n' +
         '  Check the command after --, for example: jfluid run --root Foo.main -- java -jar app.jar\n',
     )
   })
