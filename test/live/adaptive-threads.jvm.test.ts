@@ -164,7 +164,7 @@ forEachJdk((jdk) => {
     expect((callsByMethod(profile).get(ROOT) ?? 0) + gaps).toBe(THRONG)
     expect(profile.stacks).toMatchObject({ rootCalls: THRONG })
     expect((await jfluid('report', recording.file)).stdout.replace(/\s+/g, ' ')).toContain(
-      `${gaps} gaps: calls of roots for which there was no room in the event buffer`,
+      `${gaps} gaps: calls of roots are missing, for lack of space in the event buffer`,
     )
     expect(profile.openCalls).toBe(0)
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })

@@ -35,10 +35,10 @@ describe('a class that another agent has changed at load', () => {
       const profile = await recording.stop()
       expect(profile.warnings).toEqual([
         expect.stringContaining(
-          `1 class refused: Reshaped (${SAID}); calls of 3 methods are missing, and their time counts for their callers'. ${WHY}`,
+          `1 class could not be instrumented: Reshaped (${SAID}); calls of 3 methods are missing, and their time counts for their callers. ${WHY}`,
         ),
       ])
-      expect(recording.process.stderr()).toContain('warning: 1 class refused: Reshaped')
+      expect(recording.process.stderr()).toContain('warning: 1 class could not be instrumented: Reshaped')
       // Each of 5 runs calls Other.help() twice: by itself, and by Reshaped.work().
       expect(lines(callsByMethod(profile))).toEqual(['Other.help()V 10', 'Reshaping.task()V 5'])
       // The third is the other agent's transform(), which the JVM may call.
