@@ -8,7 +8,7 @@
 export const TOPICS = {
   attach: 'each step of an attach, until the agent is calibrated',
   wire: 'each message between jfluid and its agent: size, round trip, a summary of its fields',
-  reveal: 'roots, the call or class that led to each method, and the methods left out with the reason',
+  reveal: 'roots, the call or class that revealed each method, and the excluded methods with the reason',
   redefine: 'each redefinition: classes, methods, durations, refusals',
   recorder: 'the thread that reads events: rates, long rounds, gaps, snapshots',
   remote: 'connections and requests between a client and a proxy',

@@ -135,8 +135,8 @@ it('the documented key table equals that of the live view', () => {
 })
 
 it('the documented debug topics equal those of the program', () => {
-  const documented = rows(read('CONTRIBUTING.md'), '| topic | tells |')
-  expect(documented.map(([topic, tells]) => [unquoted(topic!), tells!.replaceAll('`', '')])).toEqual(
+  const documented = rows(read('CONTRIBUTING.md'), '| topic | contents |')
+  expect(documented.map(([topic, contents]) => [unquoted(topic!), contents!.replaceAll('`', '')])).toEqual(
     Object.entries(TOPICS),
   )
 })

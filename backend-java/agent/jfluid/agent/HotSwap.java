@@ -704,7 +704,7 @@ final class HotSwap {
             }
         }
         if (!comersAwaited) { // called again after an OutOfMemoryError
-            keptClasses += awaitComers();
+            keptClasses += awaitUnfinished();
             comersAwaited = true;
         }
         for (Target target : allTargets()) {
@@ -715,25 +715,25 @@ final class HotSwap {
     }
 
     /** Starts a thread that waits for classes that may still be defined with probes. @return number of such classes */
-    private int awaitComers() {
-        Comers comers = new Comers(instrumentation, later);
+    private int awaitUnfinished() {
+        UnfinishedClasses unfinished = new UnfinishedClasses(instrumentation, later);
         for (ClassLoader loader : targets.loaders()) {
             for (Map.Entry<String, Target> it : targets.get(loader).entrySet()) {
                 Target target = it.getValue();
                 if (target.isTouched() && target.hookedBy != null) {
-                    comers.add(loader, it.getKey(), target.hookedBy);
+                    unfinished.add(loader, it.getKey(), target.hookedBy);
                 }
             }
         }
-        int coming = comers.stillCome();
-        if (coming > 0) {
+        int defining = unfinished.stillDefining();
+        if (defining > 0) {
             try {
-                comers.start();
+                unfinished.start();
             } catch (OutOfMemoryError noThread) {
-                return coming; // these classes keep inactive probes, which the client reports
+                return defining; // these classes keep inactive probes, which the client reports
             }
         }
-        return coming;
+        return defining;
     }
 
     /** Restores classes, in one batch if possible. */

@@ -250,7 +250,7 @@ final class InsideSampler extends GuestThread {
 
     /** Finds the threads that are inside root calls now. */
     void lookRound() {
-        for (JFluid1Threads.ThreadInfo ti = JFluid1Inside.takeComers(); ti != null;) {
+        for (JFluid1Threads.ThreadInfo ti = JFluid1Inside.takeNewThreads(); ti != null;) {
             JFluid1Threads.ThreadInfo next = JFluid1Inside.next(ti);
             if (threads.size() < MAX_THREADS) {
                 threads.add(ti);

@@ -123,7 +123,7 @@ final class Linking {
             Linker it = linker;
             int before = it.done();
             // A thread that holds one loader forever may hold others, too: the total wait is bounded.
-            boolean hasEnded = isLate ? Patient.awaitShortly(it) : Patient.await(it);
+            boolean hasEnded = isLate ? BoundedJoin.awaitShortly(it) : BoundedJoin.await(it);
             if (!hasEnded && it.done() > before) {
                 continue;
             }

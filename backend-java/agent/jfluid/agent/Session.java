@@ -168,7 +168,7 @@ final class Session extends GuestThread {
     public void run() {
         try {
             Pause.prepare();
-            Patient.prepare();
+            BoundedJoin.prepare();
             Linking.prepare();
             makeTopics();
             long heardAt = System.nanoTime();

@@ -32,7 +32,7 @@ final class Swapping extends GuestThread {
     /** Waits for the end. @return false if this thread is blocked and has timed out */
     boolean ends() {
         try {
-            return !isAlive() || Patient.await(this);
+            return !isAlive() || BoundedJoin.await(this);
         } catch (OutOfMemoryError full) {
             return false;
         }

@@ -15,7 +15,7 @@ public final class JFluid1Inside {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /** List of threads that have entered a root and are not yet known to the sampler, newest first. Empty without a sampler. */
-    private static final Object[] comers = new Object[1];
+    private static final Object[] newThreads = new Object[1];
     private static volatile boolean samples;
 
     /** Thread.getStackTrace0 of a platform thread or mounted virtual thread (JDK 19 and later): a handshake with that thread only. */
@@ -64,15 +64,15 @@ public final class JFluid1Inside {
         return OF_ONE != null;
     }
 
-    /** Makes {@link #takeComers} return threads that enter a root for the first time. */
+    /** Makes {@link #takeNewThreads} return threads that enter a root for the first time. */
     public static void begin() {
-        comers[0] = null;
+        newThreads[0] = null;
         samples = true;
     }
 
     public static void end() {
         samples = false;
-        comers[0] = null;
+        newThreads[0] = null;
     }
 
     static void comes(ThreadInfo ti) {
@@ -80,13 +80,13 @@ public final class JFluid1Inside {
             return;
         }
         do {
-            ti.comer = (ThreadInfo) U.getReferenceVolatile(comers, OBJECTS_AT);
-        } while (!U.compareAndSetReference(comers, OBJECTS_AT, ti.comer, ti));
+            ti.nextNew = (ThreadInfo) U.getReferenceVolatile(newThreads, OBJECTS_AT);
+        } while (!U.compareAndSetReference(newThreads, OBJECTS_AT, ti.nextNew, ti));
     }
 
-    /** Returns the new threads since the last call, linked by {@link ThreadInfo#comer}, newest first. */
-    public static ThreadInfo takeComers() {
-        return (ThreadInfo) U.getAndSetReference(comers, OBJECTS_AT, null);
+    /** Returns the new threads since the last call, linked by {@link ThreadInfo#nextNew}, newest first. */
+    public static ThreadInfo takeNewThreads() {
+        return (ThreadInfo) U.getAndSetReference(newThreads, OBJECTS_AT, null);
     }
 
     /** Returns the thread, or null if it has ended. */
@@ -105,10 +105,10 @@ public final class JFluid1Inside {
         return ti.number << 8 ^ (int) ti.rootCalls;
     }
 
-    /** Returns the next thread of a list of {@link #takeComers} and unlinks it. */
+    /** Returns the next thread of a list of {@link #takeNewThreads} and unlinks it. */
     public static ThreadInfo next(ThreadInfo ti) {
-        ThreadInfo next = ti.comer;
-        ti.comer = null;
+        ThreadInfo next = ti.nextNew;
+        ti.nextNew = null;
         return next;
     }
 

@@ -142,7 +142,7 @@ public final class JFluid1Threads {
         /** Next in the list of threads not yet reported to the agent. */
         public ThreadInfo untold;
         /** Next in the list of threads not yet reported to the sampler. */
-        ThreadInfo comer;
+        ThreadInfo nextNew;
 
         ThreadInfo(Thread t, long tid, int number, boolean virtual) {
             this.thread = new java.lang.ref.WeakReference<>(t);

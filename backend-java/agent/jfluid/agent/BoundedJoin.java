@@ -1,8 +1,8 @@
 package jfluid.agent;
 
 /** Waits for an agent thread that may itself be blocked by the application forever. */
-final class Patient {
-    private Patient() {}
+final class BoundedJoin {
+    private BoundedJoin() {}
 
     /** Timeout for a blocked thread: total time in which the thread was not runnable. */
     private static final long BLOCKED_TIMEOUT_NANOS = 1_000_000_000L;

@@ -12,19 +12,19 @@ import java.util.function.Consumer;
  * which a loader of the program may delay; until the class is defined it cannot be redefined. This thread waits while the defining
  * threads are in progress, and then restores the classes.
  */
-final class Comers extends GuestThread {
+final class UnfinishedClasses extends GuestThread {
     private static final long CHECK_INTERVAL_NANOS = 20_000_000L;
     private static final long MAX_CHECK_INTERVAL_NANOS = 10_000_000_000L;
     /** Number of further searches for a class after its definition has ended. */
-    private static final int LAST_LOOKS = 2;
+    private static final int FINAL_SEARCHES = 2;
 
     /** A class and the thread that defines it. */
-    private static final class Comer {
+    private static final class Unfinished {
         private final WeakReference<ClassLoader> loader;
         private final String name;
         private final WeakReference<Thread> by;
 
-        Comer(ClassLoader loader, String name, WeakReference<Thread> by) {
+        Unfinished(ClassLoader loader, String name, WeakReference<Thread> by) {
             this.loader = new WeakReference<>(loader);
             this.name = name;
             this.by = by;
@@ -35,42 +35,42 @@ final class Comers extends GuestThread {
         }
     }
 
-    private final List<Comer> comers = new ArrayList<>();
+    private final List<Unfinished> unfinished = new ArrayList<>();
     private final Instrumentation instrumentation;
     private final Consumer<List<Class<?>>> restorer;
 
     /** @param restorer restores classes; called on this thread */
-    Comers(Instrumentation instrumentation, Consumer<List<Class<?>>> restorer) {
+    UnfinishedClasses(Instrumentation instrumentation, Consumer<List<Class<?>>> restorer) {
         super("jfluid-swap");
         this.instrumentation = instrumentation;
         this.restorer = restorer;
     }
 
     void add(ClassLoader loader, String name, WeakReference<Thread> by) {
-        comers.add(new Comer(loader, name, by));
+        unfinished.add(new Unfinished(loader, name, by));
     }
 
     /** Drops classes whose definition has failed, since no thread defines them. @return number of remaining classes */
-    int stillCome() {
+    int stillDefining() {
         Stacks all = stacks();
-        for (int i = comers.size() - 1; i >= 0; i--) {
-            if (!isDefining(comers.get(i).by.get(), all)) {
-                comers.remove(i);
+        for (int i = unfinished.size() - 1; i >= 0; i--) {
+            if (!isDefining(unfinished.get(i).by.get(), all)) {
+                unfinished.remove(i);
             }
         }
-        return comers.size();
+        return unfinished.size();
     }
 
     @Override
     public void run() {
         int last = 0;
-        for (long pause = CHECK_INTERVAL_NANOS; last < LAST_LOOKS;
+        for (long pause = CHECK_INTERVAL_NANOS; last < FINAL_SEARCHES;
                 pause = Math.min(pause + pause / 4, MAX_CHECK_INTERVAL_NANOS)) {
             Pause.nanos(last > 0 ? CHECK_INTERVAL_NANOS : pause);
             try {
                 Stacks all = stacks();
                 boolean any = false;
-                for (Comer it : comers) {
+                for (Unfinished it : unfinished) {
                     any |= isDefining(it.by.get(), all);
                 }
                 List<Class<?>> here = loaded();
@@ -78,7 +78,7 @@ final class Comers extends GuestThread {
                     restorer.accept(here);
                     forget(here); // last, since an OutOfMemoryError causes a retry
                 }
-                last = comers.isEmpty() ? LAST_LOOKS : any ? 0 : last + 1;
+                last = unfinished.isEmpty() ? FINAL_SEARCHES : any ? 0 : last + 1;
             } catch (OutOfMemoryError full) {
                 // Retried at the next check.
             }
@@ -87,9 +87,9 @@ final class Comers extends GuestThread {
 
     /** Dumps the stacks of the defining threads only: there may be ten thousand other threads. */
     private Stacks stacks() {
-        Thread[] at = new Thread[comers.size()];
+        Thread[] at = new Thread[unfinished.size()];
         int count = 0;
-        for (Comer it : comers) {
+        for (Unfinished it : unfinished) {
             Thread thread = it.by.get();
             if (thread != null && !JFluid1Threads.isVirtual(thread)) {
                 at[count++] = thread;
@@ -101,7 +101,7 @@ final class Comers extends GuestThread {
     private List<Class<?>> loaded() {
         List<Class<?>> here = new ArrayList<>();
         for (Class<?> c : ClassTable.loaded(instrumentation)) {
-            for (Comer it : comers) {
+            for (Unfinished it : unfinished) {
                 if (it.is(c)) {
                     here.add(c);
                 }
@@ -111,13 +111,13 @@ final class Comers extends GuestThread {
     }
 
     private void forget(List<Class<?>> here) {
-        for (int i = comers.size() - 1; i >= 0; i--) {
+        for (int i = unfinished.size() - 1; i >= 0; i--) {
             boolean is = false;
             for (Class<?> c : here) {
-                is |= comers.get(i).is(c);
+                is |= unfinished.get(i).is(c);
             }
             if (is) {
-                comers.remove(i);
+                unfinished.remove(i);
             }
         }
     }
