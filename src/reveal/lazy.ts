@@ -84,7 +84,7 @@ type Answer = (
 export class Lazy {
   /** Ids of methods whose callees are revealed. */
   readonly #entered = new Set<number>()
-  /** With knowledge of the past no receiver needs to be guessed. */
+  /** Methods that ran before the session. If it is known, receivers are not guessed. */
   #past: Past = NO_PAST
   /** Number of first invocations that led to new methods. */
   #steps = 0

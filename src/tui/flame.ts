@@ -46,7 +46,7 @@ export class Flame {
     return this.#levels[depth] ?? []
   }
 
-  /** How many lines there are, if not more than `most`, else that. */
+  /** Returns the number of lines, at most `most`. */
   depth(most: number): number {
     this.level(most - 1)
     return Math.min(most, this.#levels.length)
