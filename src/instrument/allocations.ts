@@ -4,9 +4,9 @@
 //     newarray t       dup; arraylength; push t; allocatedPrimitives
 //     anewarray C      dup; allocatedArray
 //     multianewarray   dup; push dimensions; allocatedArrays
-//     C.<init>         dup; constructed                      for --liveness: where `new` was in the same method (constructed.ts)
-//     a call           dup; allocatedObject                  of code that has no probes and makes what it returns
-//     o.clone()        cloning (before), dup; allocatedClone  unless an override of it has probes and tells by itself
+//     C.<init>         dup; constructed                      for --liveness: if `new` is in the same method (constructed.ts)
+//     a call           dup; allocatedObject                  of code without probes that allocates its result
+//     o.clone()        cloning (before), dup; allocatedClone  unless an override has probes and records the object
 //
 // Probes follow the site, so that a site that throws records nothing, and class initialisers run by `new` come first.
 //
@@ -58,7 +58,7 @@ const MAKERS: ReadonlyMap<string, Tell> = new Map<string, Tell>([
     'allocatedObject',
   ],
   ['sun/misc/Unsafe.allocateInstance(Ljava/lang/Class;)Ljava/lang/Object;', 'allocatedObject'],
-  // An intrinsic that allocates its result, and whose bytecode calls the other method for it.
+  // An intrinsic that allocates its result. Its bytecode calls the other method, which has the probe.
   ['java/lang/StringUTF16.toBytes([CII)[B', 'allocatedObject'],
   ['java/lang/StringUTF16.newBytesFor(I)[B', 'allocatedObject'],
 ])

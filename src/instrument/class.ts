@@ -65,7 +65,7 @@ export interface SkippedMethod extends Pick<MethodTask, 'methodIndex' | 'id'> {
 export interface InstrumentedClass {
   /** Raw constant pool entries to append, always the same for one class. */
   readonly poolBytes: Uint8Array
-  /** Number of their slots. */
+  /** Number of pool slots of these entries. */
   readonly poolEntries: number
   /** At most one per method. */
   readonly bodies: readonly InstrumentedBody[]

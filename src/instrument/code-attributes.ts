@@ -1,8 +1,7 @@
 // Attributes of a Code attribute, adjusted to the relocated code.
 //
-// Tables that users need (lines, locals, type annotations) are relocated. `method.ts` relocates frames, to
-// which it adds its own. An unknown attribute is dropped, since its bcis would be
-// wrong.
+// Tables that users need (lines, locals, type annotations) are relocated here. `method.ts` relocates the frames and adds frames.
+// Unknown attributes are dropped, since their bcis would be wrong.
 
 import { skipAnnotation } from '../classfile/annotations.ts'
 import type { AttributeRef } from '../classfile/class-file.ts'

@@ -3,8 +3,8 @@
 //
 //     new C             d      d: slots on the stack before it
 //     dup               d + 1
-//     ...               d + 2  arguments; nothing of it touches what lies below
-//     C.<init>          with its object in slot d + 1: slot d is the instance then
+//     ...               d + 2  arguments; the code does not use lower slots
+//     C.<init>          on the object in slot d + 1: afterwards slot d holds the instance
 //
 // Compilers generate this pattern. Other code, such as an instance discarded without a dup, is not found, and the
 // method is unchanged. The check needs no types, since an uninitialised reference can only be moved.

@@ -3,8 +3,8 @@
 // A handler's frame must state whether `this` is initialised, so a constructor needs two handlers, and
 // the call of this(…) or super(…) itself is in neither range. That call is not always the first
 // `invokespecial <init>`: `super(new X())` has another before it, `super(a ? b : c)` branches, and
-// each branch may have its own call. So the code before the call is interpreted with a single fact per
-// slot: whether it holds the uninitialised `this`.
+// each branch may have its own call. So the code before the call is interpreted. For each slot, the state records only
+// whether the slot holds the uninitialised `this`.
 
 import { append } from '../base/arrays.ts'
 import type { ClassFile } from '../classfile/class-file.ts'

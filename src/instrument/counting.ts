@@ -1,13 +1,13 @@
 // Code that counts the bytecodes executed by a method (JP, section 4): a local variable, to which every
-// basic block adds its size, and which the exit probe passes on.
+// basic block adds its size, and which the exit probe reports.
 //
 //     iconst_0; istore n                   with the entry probe
 //     …
-//   block:                                 a branch to it passes here
-//     iload n; countLoop; istore n         where a loop begins: hands over what is too much for an int
+//   block:                                 a branch to the block runs this code
+//     iload n; countLoop; istore n         at the start of a loop: reports the count before it overflows an int
 //     iinc n, size
 //     …
-//     iload n; countCall; istore n         before super() or this(), from where no exception can be seen
+//     iload n; countCall; istore n         before super() or this(), whose exceptions no handler can catch
 //     …
 //     iload n; push id; countExit          before each return, and in our handler
 //

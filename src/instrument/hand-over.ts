@@ -1,7 +1,7 @@
 // Probes for JDK methods that submit and run tasks (--follow-threads).
 //
-// Unlike those of timed methods they have no id: they pass the runtime the task object that both sides
-// see. The methods of the same names in JFluid1.java document each probe.
+// Unlike probes of timed methods, these probes have no id. They pass the task object to the runtime: the submitting and the running thread see
+// the same object. The methods of the same names in JFluid1.java document each probe.
 
 import { ALOAD, DUP } from '../classfile/opcodes.ts'
 import { accessCode } from './new-local.ts'

@@ -3,14 +3,14 @@
 //
 //     push id; invokestatic methodEntry
 //     …                                    old code; before each return:
-//     push id; invokestatic methodExit     a number or an Object that is returned goes through it
+//     push id; invokestatic methodExit     a returned number or Object is passed through the probe
 //     xreturn
 //     …
-//   own handler:                           whose frame others may have left without a word (own-handlers.ts)
+//   own handler:                           its callees may have ended without an exit event (own-handlers.ts)
 //     push id; invokestatic methodResume
 //     …
-//   handler:                               for whatever is thrown, after all old code
-//     push id; invokestatic methodThrown   it goes through that
+//   handler:                               added at the end; catches everything
+//     push id; invokestatic methodThrown   the exception is passed through the probe
 //     athrow
 //
 // A return value passed through a call is not on the stack during the call: C1 reserves space in the frame for each value that is
@@ -21,7 +21,7 @@
 // A method that would exceed a limit gets no probes in its handlers; if that is not sufficient, it becomes
 // compact (shared-exits.ts).
 //
-// The ranges of our handler come last in the exception table, so the method's own handlers have precedence. The
+// The ranges of the added handler come last in the exception table, so the method's own handlers have precedence. The
 // ranges exclude each exit probe with its return, so that an exit is never recorded twice.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
@@ -66,24 +66,24 @@ import { slotsOf, stackSlots } from './stack-slots.ts'
 import { monitorEntry, WAIT_SLOTS, type WaitRecipe, waitProbes } from './waits.ts'
 
 const MAX_U2 = 65535
-/** Maximum number of variables that a frame can add without naming all (JVMS 4.7.4, append_frame). */
+/** Maximum number of variables that an append frame can add (JVMS 4.7.4, append_frame). */
 const MAX_APPENDED = 3
 
 export interface MethodProbes extends Probes {
   /** Stack slots used by the probes themselves. */
   readonly slots: number
   /**
-   * Analysis of blocks for the count that the exit probes take, pushed before them; 0 is pushed for 'nothing'. Absent if
-   * they take no count.
+   * Analysis of basic blocks for the count that is pushed before an exit probe; for 'nothing' the count is 0. Absent if
+   * exit probes have no count parameter.
    */
   readonly counts?: BlockAnalysis | 'nothing'
   /** Whether instructions that may wait have probes. Not together with `counts`. */
   readonly waits?: WaitRecipe
-  /** Whether the method samples itself: its probes surround the other ones. */
+  /** Whether the method samples itself. The sampling probes are outside of all other probes. */
   readonly samples?: SampledMethod
   /** Timed regions; the other probes are then empty. */
   readonly regions?: RegionTask
-  /** Records allocations; whether the JDK has probes, too. Absent if allocations are not recorded. */
+  /** Whether JDK classes also have probes, with recorded allocations. Absent if allocations are not recorded. */
   readonly allocations?: { readonly refs: AllocationRefs; readonly jdk: boolean; readonly liveness?: boolean }
   /** Records call sites, with the id of this method. */
   readonly sites?: { readonly numbers: SiteNumbers; readonly id: number }
@@ -106,8 +106,8 @@ interface CatchAll {
 /**
  * Returns the new content of the method's Code attribute.
  *
- * @param probes  an empty exit probe means that exits are not recorded; likewise an empty
- *                `thrown` for leaving it by an exception
+ * @param probes  if the exit probe is empty, exits are not recorded; if `thrown` is empty, exits by
+ *                exceptions are not recorded
  * @throws ClassFormatProblem | NotInstrumentable
  */
 export function instrumentMethod(
@@ -237,7 +237,7 @@ class Rewriting {
     )
   }
 
-  /** Returns the code before calls if it fits; undefined without any. */
+  /** Returns the code before calls if it fits within the limits; undefined if there is no such code. */
   #sites(): { readonly told: Inserted; readonly untold?: Inserted } | undefined {
     const { classFile, refs } = this
     const { sites, samples } = this.asked
@@ -251,14 +251,14 @@ class Rewriting {
     const local = this.#more?.local ?? -1
     if (site === 0 || local < 0) return undefined
     const load = accessCode(ALOAD, local)
-    // Otherwise its callees would seem to be called from an earlier call at this depth.
+    // Otherwise the call site of an earlier call at this depth would be used for the callees.
     const none = siteProbes(new Map([[0, 0]]), load, site)
     return { told: siteProbes(numbers, load, site), untold: none }
   }
 
   /**
-   * Puts a probe in each handler and before each return if that stays within the limits; otherwise omits those in
-   * handlers; otherwise uses shared exits.
+   * Puts a probe in each handler and before each return if the code stays within the limits. Otherwise omits the probes in
+   * handlers. If the code is still too long, uses shared exits.
    */
   #layOut(put: Inserted | undefined, behind: Inserted | undefined): Layout {
     const code = this.#code
@@ -353,7 +353,7 @@ function orIfTooLong<T>(first: () => T, otherwise: (problem: TooLong) => T): T {
 }
 
 /**
- * The first frame is where the variable has just been assigned: later frames then need no more additions than
+ * The first frame is at the assignment of the variable. Later frames are encoded relative to this frame, so they add no more variables than
  * before.
  */
 function framesWith(

@@ -1,7 +1,7 @@
 // Adds local variables after the parameters; all other variables move up.
 //
-// Adding them at the end would be simpler, but not for frames: a frame states how it differs at the end from the
-// previous one. A variable that is always last would make every frame a full frame, which needs the classes of
+// Variables added at the end would need no renumbering. But a frame encodes changes at the end of the locals of the previous
+// frame, so a last variable would turn every frame into a full frame, which needs the classes of
 // all parameters in the constant pool.
 
 import { append } from '../base/arrays.ts'

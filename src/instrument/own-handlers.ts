@@ -1,12 +1,12 @@
 // Resume probes in a method's own handlers, which report that control is in the method again.
 //
-// A method that ends by an exception reports it in an added handler. Some cannot: no handler may cover the call of
-// super() or this(), and a probe may overflow a full stack. A method that catches the exception knows
-// that its callees have ended, so its handlers begin with a probe.
+// A method that ends by an exception reports this in an added handler. Two cases are not reported: no handler may cover the call of
+// super() or this(), and a probe may overflow a full stack. When a caller catches the exception, its callees have
+// ended. So the handlers of methods begin with a probe.
 //
-// No probe where it has no effect: if the guarded code makes no call (except initialisers, which have
-// their own exit), or if the method ends soon without a call, as when it exits a monitor and rethrows. No probe where it could
-// call itself again: on a full stack the probe throws, and if that leads back to the same handler it would repeat
+// A handler gets no probe if the probe has no effect: if the guarded code makes no call (except class initialisers, which have
+// their own exit), or if the method ends soon without a call, for example by exiting a monitor and rethrowing. A handler gets no probe if
+// it guards itself: on a full stack the probe throws, and an exception that leads back to the same handler would repeat
 // forever.
 
 import { type Code, type Handler, instructionLength } from '../classfile/code.ts'

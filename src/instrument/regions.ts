@@ -1,17 +1,17 @@
 // Code that times regions (JFluid report, section 5): a whole method, or some of its lines.
 //
-//     lconst_0; [push session; regionEnter]; lstore n     the variable of the region: when it was entered, 0 if outside
+//     lconst_0; [push session; regionEnter]; lstore n     the variable of the region: entry time, 0 if control is outside
 //     …
-//   i: lload n; push session; regionEnter; lstore n       where control may come in from outside
+//   i: lload n; push session; regionEnter; lstore n       where control may enter the region
 //     insn
 //     …
-//   o: lload n; push id; regionLeave; lstore n            where control may come out
+//   o: lload n; push id; regionLeave; lstore n            where control may leave the region
 //     insn
 //     …
-//     lload n; push id; regionExit                        before a return, and in our handler
+//     lload n; push id; regionExit                        before a return, and in the added handler
 //
-// A probe has no effect if control is on that side already, so one probe before an instruction serves all paths to
-// it. Lines may be several ranges of code, since javac copies the code of a `finally`.
+// The entry probe has no effect if control is already inside, and the leave probe has none if it is outside. So one probe before an instruction
+// serves all paths to the instruction. A line may have several ranges of code, since javac copies the code of a `finally`.
 
 import { append } from '../base/arrays.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
@@ -87,7 +87,7 @@ export function timingOf(
     begin = [...begin, LCONST_0, ...(crossings.beginsInside ? enter : []), ...store]
     localsSet.push(begin.length)
     for (const bci of crossings.entered) insert(bci, [...load, ...enter, ...store])
-    // After the entry probe: a single return is both entered and left.
+    // After the entry probe, because a region of a single return is entered and left at the same instruction.
     for (const bci of crossings.left) insert(bci, [...load, ...idProbe(id, refs.regionLeave), ...store])
   })
   const localTypes = regions.map(() => LONG)
@@ -110,7 +110,7 @@ function insideOf({ bytecode }: Code, lines: Int32Array | undefined, range: Line
 
 function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array) {
   const { length } = bytecode
-  /** Per bci: whether control may come from inside, and from outside. */
+  /** Per bci: whether control may come from inside the region, and whether it may come from outside. */
   const fromInside = new Uint8Array(length)
   const fromOutside = new Uint8Array(length)
   const flow = (to: number, isInside: boolean) => {
@@ -118,7 +118,7 @@ function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array) {
     if (isInside) fromInside[to] = 1
     else fromOutside[to] = 1
   }
-  /** Per bci: number of inside instructions before it, and of all instructions. */
+  /** Per bci: number of instructions of the region before it, and number of all instructions before it. */
   const insideBefore = new Int32Array(length + 1)
   const allBefore = new Int32Array(length + 1)
   for (let bci = 0; bci < length; ) {
@@ -139,9 +139,9 @@ function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array) {
     if (covered > 0) flow(handlerBci, true)
     if (allBefore[endBci] - allBefore[startBci] > covered) flow(handlerBci, false)
   }
-  /** Instructions inside that may be reached from outside. */
+  /** Instructions inside the region that may be reached from outside. */
   const entered: number[] = []
-  /** Instructions outside that may be reached from inside, and returns inside. */
+  /** Instructions outside the region that may be reached from inside, and returns inside the region. */
   const left: number[] = []
   for (let bci = 0; bci < length; bci += instructionLength(bytecode, bci)) {
     if (inside[bci] === 1) {

@@ -2,23 +2,23 @@
 //
 //   old        new
 //   0: insn         entry probe
-//              0 →  insn                 a branch to bci 0 does not enter the method again
-//   r: return  r →  exit probe           a branch to a return passes the probe
+//              0 →  insn                 a branch to bci 0 skips the entry probe
+//   r: return  r →  exit probe           a branch to a return runs the exit probe
 //                   return
-//   h: insn    h →  inserted code        where a handler begins (own-handlers.ts), or a block (counting.ts)
+//   h: insn    h →  inserted code        at the start of a handler (own-handlers.ts) or of a block (counting.ts)
 //                   insn
-//   m: insn    m →  inserted code        for an instruction that may wait (waits.ts), or allocates (allocations.ts); what
-//                   insn                 comes behind it is no part of what others branch to
-//                   code behind it
-//   s: return  s →  goto exit            if it shares its exit with others (shared-exits.ts)
+//   m: insn    m →  inserted code        for an instruction that may wait (waits.ts) or allocates (allocations.ts);
+//                   insn                 branches never lead to the code after it
+//                   code after it
+//   s: return  s →  goto exit            if the returns share an exit probe (shared-exits.ts)
 //   end        end →
-//                   exit: exit probe     one for each kind of return that shares
+//                   exit: exit probe     one for each return opcode
 //                   return
 //              length →                  handlers follow, written by `method.ts`
 //
-// Widening: a 16-bit branch that exceeds its offset becomes a 32-bit branch. goto and jsr have wide
-// forms; a conditional branch is inverted to skip a goto_w, and its fall-through then needs a frame. It
-// has one if the next instruction was a branch target already; otherwise the method gets no probes.
+// Widening: a branch whose offset no longer fits in 16 bits becomes a 32-bit branch. goto and jsr have wide
+// forms. A conditional branch is inverted and skips a goto_w; the instruction after it then needs a frame. If
+// that instruction was no branch target and has no frame, the method gets no probes.
 
 import { instructionLength, switchOperands } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
@@ -29,7 +29,7 @@ import { movedAccess, type NewLocals } from './new-local.ts'
 import { TooLong } from './problem.ts'
 import type { SharedExits } from './shared-exits.ts'
 
-/** Length of if… over goto_w: 3 + 5. */
+/** Length of an if… that skips a goto_w: 3 + 5. */
 const WIDE_CONDITIONAL_BYTES = 8
 /** Length of goto_w and jsr_w. */
 const WIDE_JUMP_BYTES = 5
@@ -70,7 +70,7 @@ export class Relocation {
    * @param hasFrame  whether an old bci has a frame or needs none; called only for code above 32 KiB
    * @param shared    returns that jump to a shared exit; without it each return has its own probe
    * @param inserted  code without branches
-   * @param newLocals variables that displace others
+   * @param newLocals new variables; later variables get higher indices
    * @param behind    code after instructions that neither branch, return nor switch
    * @throws ClassFormatProblem | TooLong
    */
@@ -124,7 +124,7 @@ export class Relocation {
     return position
   }
 
-  /** Returns the new position after the inserted code: of a `new`, or of an annotated instruction. */
+  /** Returns the new position of a `new` or an annotated instruction, after the code inserted before it. */
   instruction(bci: number): number {
     return this.of(bci) + this.#insertedBytes(bci)
   }

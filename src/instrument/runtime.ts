@@ -103,7 +103,7 @@ const REGIONS = { regionEnter: '(JI)J', regionLeave: '(JI)J', regionExit: '(JI)V
 export const VALUE_TYPES = ['I', 'J', 'F', 'D', 'Ljava/lang/Object;'] as const
 export type ValueType = (typeof VALUE_TYPES)[number]
 
-/** Undefined for a type without an exit probe: it would need a look-up of another class. */
+/** Undefined for a type without an exit probe: an exit probe for it would have to look up another class. */
 export function valueType(descriptor: string): ValueType | undefined {
   const type = descriptor.slice(descriptor.lastIndexOf(')') + 1)
   if (/^[ZBCSI]$/.test(type)) return 'I'
@@ -134,7 +134,7 @@ const SAMPLES = {
 const SAMPLE_SITE = { site: `(${STACK}I)V` } as const
 
 export type SampleRefs = Refs<typeof SAMPLES> & {
-  /** Class of the value in the variable. */
+  /** Class of the value that `methodEntry` returns and the method keeps in a variable. */
   readonly stackClass: number
   /** Probe of a call site; 0 unless requested. */
   readonly site: number
@@ -213,11 +213,11 @@ export interface RuntimeBlock extends EventRefs {
   readonly waits: WaitRefs | null
   /** Raw entries to append to the pool. */
   readonly poolBytes: Uint8Array
-  /** Number of their slots. */
+  /** Number of pool slots of these entries. */
   readonly poolEntries: number
 }
 
-/** Requirements of a class: always the same for one class file and recipe. */
+/** Properties of a class that determine its pool entries: the same for the same class file and recipe. */
 export interface Wanted {
   readonly clock: EventClock | 'regions'
   /** Names of returned classes. */
@@ -284,7 +284,7 @@ class Block {
   entries = 0
   readonly #texts: Map<string, number>
 
-  /** @param names  names of classes that not all blocks have */
+  /** @param names  names of classes that only some blocks contain */
   constructor(
     private readonly pool: ConstantPool,
     names: readonly string[],

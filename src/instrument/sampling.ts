@@ -5,7 +5,7 @@
 //
 //     push id; invokestatic methodEntry; astore n
 //     …
-//   block:                                 a branch to it passes here
+//   block:                                 a branch to the block runs this code
 //     aload n; push size; invokestatic count, or check
 //     …
 //     aload n; push id; invokestatic methodExit     before each return, and in our handler

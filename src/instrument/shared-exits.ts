@@ -1,14 +1,14 @@
 // The compact form of a method: returns jump to one shared exit probe per return type.
 //
-//     …                                    old code; where it was xreturn:
+//     …                                    old code; replaces xreturn:
 //     goto exit                            3 bytes instead of probe and xreturn
 //     …
-//   exit:                                  one for each kind of return that is worth it
+//   exit:                                  one for each return opcode that becomes shorter by it
 //     push id; invokestatic methodExit
 //     xreturn
 //
-// The frame at `exit` has no locals, but must describe the whole stack: only a return with
-// exactly its value on the stack may jump. The stack is tracked here as a number of slots. A
+// The frame at `exit` has no locals, but must describe the whole stack: only a return
+// whose stack holds exactly the result may jump. The stack is tracked here as a number of slots. A
 // compact method executes one more jump, so this is only for methods that would exceed a limit.
 
 import { addTo } from '../base/arrays.ts'
@@ -70,7 +70,7 @@ export function sharedExits(
 }
 
 /**
- * Returns the classes that frames of shared exits may need, for any ids: always the same for one class file.
+ * Returns the classes that frames of shared exits may need, independent of the ids: the same classes for the same class file.
  * Most classes need none, since few methods come near a limit.
  *
  * @param tells contents of events: methods that count bytecodes or record allocations become longer
@@ -97,7 +97,7 @@ export function returnedClasses(classFile: ClassFile, tells: Recipe['tells'] = '
       )
         names.add(name)
     } catch (problem) {
-      if (!(problem instanceof ClassFormatProblem)) throw problem // otherwise the method is refused later
+      if (!(problem instanceof ClassFormatProblem)) throw problem // a malformed method is refused later
     }
   }
   return [...names]
@@ -127,6 +127,6 @@ function mayOutgrow({ bytecode }: Code, counts: boolean, allocates: number): boo
       now += 3 // padding
     else if (length > HUGE_METHOD_BYTES && isShortBranch(opcode)) now += 5 // wide
   }
-  // Beyond 32 KiB branches may fail to reach.
+  // Beyond 32 KiB the 16-bit offsets of branches may be too small.
   return returns > 1 && now > (length > HUGE_METHOD_BYTES ? 0x7fff : HUGE_METHOD_BYTES)
 }

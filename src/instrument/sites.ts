@@ -4,7 +4,7 @@
 //     push site; callSite
 //     invoke…
 //
-//     siteEntry; push id; methodEntry       start of a method: if nothing has happened since, that is where it was called
+//     siteEntry; push id; methodEntry       start of a method: if the thread wrote no event in between, the method was called at that site
 //
 // Threads that sample themselves by bytecodes keep the number beside the callee's id (sampling.ts).
 
@@ -25,7 +25,7 @@ export interface CallSite {
 /** Maximum number of stack slots of the probes. */
 export const SITE_SLOTS = 3
 
-/** Assigns numbers to calls, from 1, the same ones when a method is rewritten again. */
+/** Assigns numbers to calls, from 1. A call keeps its number when its method is rewritten again. */
 export class SiteNumbers {
   readonly #sites: CallSite[] = [{ bci: -1, line: undefined }]
   /** Numbers of calls by bci, per method id. */
@@ -92,7 +92,7 @@ export function siteProbes(
   return inserted
 }
 
-/** Joins both, the first one first. */
+/** Returns the concatenation of both codes. */
 export function joined(first: Inserted | undefined, second: Inserted | undefined): Inserted | undefined {
   if (first === undefined || second === undefined) return first ?? second
   return Array.from({ length: Math.max(first.length, second.length) }, (_, bci) => {

@@ -1,10 +1,10 @@
 // Probes where a thread may wait, which separate waiting from running.
 //
-//     dup; lockWanted                      a look at the object's header
-//     monitorenter                         with nothing of ours on the stack, see lockWanted in JFluid1.java
-//     lockTaken                            if somebody else had it: how long that took
+//     dup; lockWanted                      reads the object's header
+//     monitorenter                         no value of the probe is on the stack, see lockWanted in JFluid1.java
+//     lockTaken                            if another thread owned the monitor: records the duration of the wait
 //
-// A synchronized method owns its monitor before its first instruction. So calls are announced, and the method reports when it
+// A synchronized method owns its monitor before its first instruction. So the caller announces the call, and the method reports that it
 // owns the monitor:
 //
 //     hash; calling
@@ -17,7 +17,7 @@
 //
 //     (the receiver); kind; callWaits
 //     invokevirtual wait(J)V
-//     callWaited                           not if it throws: the runtime sees to that
+//     callWaited                           not executed if the call throws: the runtime handles this case
 
 import { ACC_STATIC, ACC_SYNCHRONIZED } from '../classfile/access.ts'
 import { type ClassFile, MAJOR_1_4, type MethodInfo } from '../classfile/class-file.ts'
@@ -83,14 +83,14 @@ export function waitProbes(
       inserted[bci] = [op.ACONST_NULL, op.ICONST_0 + WAIT_KINDS.sleeping, ...call(refs.callWaits)]
       behind[bci] = call(refs.callWaited)
     } else if (announces && (jdk || !JDK_CLASS.test(owner))) {
-      // A constructor never waits for a monitor, but the cost of an announcement is subtracted for each call alike.
+      // A constructor never waits for a monitor, but its call is announced, since the cost of an announcement is subtracted for every call.
       inserted[bci] = [...pushId(nameHash(name, descriptor)), ...call(refs.calling)]
     }
   })
   return inserted.length === 0 ? undefined : { inserted, behind }
 }
 
-/** Arrays and JDK classes. Calls of these are announced only if the JDK has probes; further JDK packages are few, and cost a clock read. */
+/** Arrays and JDK classes. Calls of their methods are announced only if the JDK has probes. Calls of other JDK packages are rare; they cost a clock read. */
 const JDK_CLASS = /^(?:\[|java\/|javax\/|jdk\/|sun\/)/
 
 function isNativeWait(opcode: number, name: string, descriptor: string): boolean {
@@ -105,7 +105,7 @@ function isNativeSleep(opcode: number, owner: string, name: string, descriptor: 
   )
 }
 
-/** Number by which caller and callee match: from 1, below 2^15. */
+/** Number of a method, equal at caller and callee: from 1, below 2^15. */
 function nameHash(name: string, descriptor: string): number {
   let hash = 0
   for (const text of [name, descriptor])

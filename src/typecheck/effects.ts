@@ -1,4 +1,4 @@
-// Stack effects (JVMS 4.10.1.9) of instructions that need no operands for it, as text: `LI>L` pops a long and an int, the int on top, and
+// Stack effects (JVMS 4.10.1.9) of instructions whose effect does not depend on operands, as text: `LI>L` pops a long and an int, the int on top, and
 // pushes a long. The letters are those of descriptors. A is an object (also null, but not an uninitialised object), R is A or an
 // uninitialised object, N is null.
 

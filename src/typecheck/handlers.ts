@@ -1,6 +1,6 @@
 // Exception handlers: which handlers guard the current instruction, and what they catch.
-// HotSpot checks every handler at every instruction, in time ranges × code. Only the locals matter, so this code checks a handler only when
-// its range begins and when locals have changed.
+// HotSpot checks every handler at every instruction, which needs time proportional to handlers × instructions. The check depends on the locals
+// only. So this code checks a handler only at the start of its range and after a change of the locals.
 
 import type { Handler } from '../classfile/code.ts'
 import { TypeProblem } from './problem.ts'

@@ -3,7 +3,7 @@
 // Frames are kept where paths join: at branch targets and handlers. Where two classes join, both are kept (`TypeTable.merge`), so that no
 // common superclass must be known. A slot only moves up the lattice: to more classes, and at last to an unusable type. A rule violation
 // never disappears on the way up, so the first problem found is a real problem. An uninitialised object never reaches its own `new` again:
-// the first path there came without the object, so the join makes its slot unusable.
+// on the first path to `new` the slot did not hold the object, so the join makes the slot unusable.
 // Unreachable code has no types. HotSpot still checks its operands, so a method with unreachable code gets no verdict here. Compilers emit
 // no such code.
 

@@ -10,7 +10,7 @@ import { type Generic, readGeneric } from './reference-type.ts'
 import { readType, type Type } from './types.ts'
 
 export interface Version {
-  /** Text composed by the JVM of the other members. */
+  /** Text that the JVM composes from the other fields. */
   readonly description: string
   /** Version of JDWP: since JDK 9 the JDK's feature version. */
   readonly major: number
