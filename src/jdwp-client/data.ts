@@ -1,6 +1,6 @@
 // The data of a packet: values one after the other, big-endian, without padding.
 //
-//   byte, boolean 1   int 4   long 8   string: int of bytes, then UTF-8   id: as IDSizes has it
+//   byte, boolean 1   int 4   long 8   string: int of bytes, then UTF-8   id: size from IDSizes
 //   list: int count, then the elements
 //
 // Strings have the characters of Java strings, except that a lone surrogate becomes U+FFFD.

@@ -133,7 +133,7 @@ export class Agent {
     /** The JVM's hsperfdata file as the target sees it; '' if it has none. */
     perfFile: string
     safepointTimeOffset: number
-    /** JDK classes that hand work over, if threads are followed; else empty. */
+    /** JDK classes with probes for submitted tasks, if threads are followed; otherwise empty. */
     follow: readonly string[]
     /** Whether events count executed bytecodes instead of time. */
     counts: boolean
@@ -177,7 +177,7 @@ export class Agent {
     await this.link.request('neverWait')
   }
 
-  /** Probes of these methods ask no questions any more. */
+  /** Stops first-invocation requests for these methods. */
   async ready(ids: readonly number[], highestId: number): Promise<void> {
     await this.request('ready', ids, highestId)
   }

@@ -26,7 +26,7 @@ export class ThreadReference extends CommandSet {
   /** Suspends the thread at any position, also while it holds locks. Suspensions are counted: each needs a resume. */
   readonly suspend = this.command('ThreadReference.Suspend', ofObject<ThreadId>, nothing)
 
-  /** Removes one suspension of the thread. No effect without a suspension. */
+  /** Removes one suspension of the thread. No effect if the thread is not suspended. */
   readonly resume = this.command('ThreadReference.Resume', ofObject<ThreadId>, nothing)
 
   /** State of the thread when it last ran. NOT_STARTED is HotSpot's -1, which the specification does not name. */
