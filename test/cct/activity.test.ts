@@ -7,8 +7,8 @@ import { idOf, play } from './notation.ts'
 
 const latest = (of: Uint32Array, seconds: number): number[] => [...of.slice(-seconds)]
 
-describe('recent activity of one thread', () => {
-  it('counts events per completed second, zero without events', () => {
+describe('the recent activity of one thread', () => {
+  it('the activity of a thread is the number of events in each completed second, zero if there were none', () => {
     const activity = new ThreadActivity()
     activity.add(100, 3)
     activity.add(100, 4)
@@ -18,7 +18,7 @@ describe('recent activity of one thread', () => {
     assert.deepEqual(latest(activity.before(106), 3), [5, 0, 0])
   })
 
-  it('drops seconds older than a minute, after any gap', () => {
+  it('the activity of a thread covers only the latest minute, after a gap of any length', () => {
     const activity = new ThreadActivity()
     for (const second of [10, 11, 69]) activity.add(second, 1)
     assert.deepEqual(
@@ -37,8 +37,8 @@ describe('recent activity of one thread', () => {
   })
 })
 
-describe('recent activity of all threads', () => {
-  it('is kept only for threads with recent events', () => {
+describe('the recent activity of all threads', () => {
+  it('activity is kept only for threads with recent events', () => {
     const activities = new Activities()
     for (let row = 1; row <= 1000; row++) activities.of(row, 100).add(100, 1)
     activities.of(7, 130).add(130, 2)
@@ -51,7 +51,7 @@ describe('recent activity of all threads', () => {
     assert.equal(activities.size, 2) // nothing comes of looking
   })
 
-  it('continues after a long gap of a thread', () => {
+  it('the activity of a thread continues after a long time without events', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, '@1 main> 0 @2 main> 1')
@@ -65,8 +65,8 @@ describe('recent activity of all threads', () => {
   })
 })
 
-describe('activity of threads in a picture', () => {
-  it('shows events per thread and whether the thread is inside a root', () => {
+describe('the activity of threads in a snapshot', () => {
+  it('the activity shows the events of each thread and whether the thread is inside a root', () => {
     const builder = new CctBuilder()
     builder.nowMs = 5_000
     play(builder, '@1 main> 0 work> 1 work< 2 @2 main> 3 main< 4')
@@ -80,7 +80,7 @@ describe('activity of threads in a picture', () => {
     assert.equal(builder.activityOf(2).inside, 0)
   })
 
-  it('sums all virtual threads, which share a tree', () => {
+  it('the activity of all virtual threads is summed, since they share a tree', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, '@7.0 main> 0 @8.0 main> 1 main< 2 @9.0 main> 3')
@@ -89,7 +89,7 @@ describe('activity of threads in a picture', () => {
     assert.equal(builder.activityOf(0).inside, 2)
   })
 
-  it('restarts at a reset of the counts', () => {
+  it('the activity restarts at a reset of the counts', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, 'main> 0')
@@ -99,7 +99,7 @@ describe('activity of threads in a picture', () => {
     assert.equal(builder.activityOf(1).inside, 1)
   })
 
-  it('counts samples in sampled sessions, and does not know which threads are inside', () => {
+  it('in a sampled session the activity counts samples, and does not show which threads are inside a root', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, 'main> 0 sample 0 sample 0 sample 0')
@@ -111,7 +111,7 @@ describe('activity of threads in a picture', () => {
     assert.equal(inside, undefined)
   })
 
-  it('does not count call site words as events', () => {
+  it('the activity does not count call site words as events', () => {
     const builder = new CctBuilder({ callSites: true })
     builder.nowMs = 1_000
     play(builder, 'main> 0')
@@ -123,7 +123,7 @@ describe('activity of threads in a picture', () => {
 })
 
 describe('first calls of methods', () => {
-  it('are reported once, with the time of reading', () => {
+  it('the first call of a method is reported once, with the time at which it was read', () => {
     const builder = new CctBuilder()
     const [main, work] = [idOf('main'), idOf('work')]
     builder.thread(1, -1)
@@ -141,7 +141,7 @@ describe('first calls of methods', () => {
     assert.deepEqual(builder.takeFirstCalls(), [])
   })
 
-  it('exclude waits, and are not kept unless requested', () => {
+  it('first calls exclude waits, and are not kept unless requested', () => {
     const builder = new CctBuilder({ firstMethod: 100 })
     builder.nowMs = 1
     builder.thread(1, -1)

@@ -62,7 +62,7 @@ describe('a tree of allocations', () => {
     assert.deepEqual([...metrics.totalBytes!], [1040, 480, 560, 560])
   })
 
-  it('objects of a class are counted over all contexts', () => {
+  it('the objects of a class are summed over all contexts', () => {
     const strings = hotMethods(snapshot().merged).find(({ method }) => method === STRING)
     assert.deepEqual(strings, { method: STRING, calls: 2, self: 48, total: 48, objects: 2 })
   })
@@ -86,7 +86,7 @@ describe('names of classes', () => {
     })
   })
 
-  it('class names arrive as UTF-16 units, in any order', () => {
+  it('class names arrive as UTF-16 units, and may arrive in any order', () => {
     const builder = new CctBuilder()
     for (const [at, text] of [...'[J'].entries()) builder.className(7, at, text.charCodeAt(0))
     assert.deepEqual(builder.takeClassNames(), [[7, '[J']])
@@ -96,7 +96,7 @@ describe('names of classes', () => {
   })
 })
 
-describe('ids of a profile', () => {
+describe('ids of methods and classes in a profile', () => {
   it('method ids in a profile follow class ids without a gap', () => {
     const names: MethodName[] = []
     const method = (id: string): MethodName => ({ class: 'A', method: id, descriptor: '()V', loader: 'app' })
@@ -116,7 +116,7 @@ describe('ids of a profile', () => {
     assert.equal(methodNames[BYTES]!.class, '?') // its name was lost
   })
 
-  it('ids in a profile are dense, and ids of one method stay related', () => {
+  it("ids in a profile have no gaps, and the ids of one method's call sites still belong to that method", () => {
     const { merged } = snapshotOf(recorded(), {
       calibration: { innerTicks: 0, outerTicks: 0 },
       nsPerTick: 1,

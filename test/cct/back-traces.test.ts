@@ -54,7 +54,7 @@ describe('back traces', () => {
     assert.equal(show(tree), 'f 7x 7/7 ( main 1x 1/7  f 6x 6/0 ( main 2x 2/0  f 4x 4/0 ( main 4x 4/0 ) ) )')
   })
 
-  it('a root has no caller in a back trace', () => {
+  it('a back trace ends at the root, which has no caller', () => {
     const { tree } = of('f 3x 3ns ( g 1x 1ns ( f 2x 2ns ) )', 'f')
     assert.equal(show(tree), 'f 5x 5/6 ( g 2x 2/0 ( f 2x 2/0 ) )')
   })
@@ -65,7 +65,7 @@ describe('back traces', () => {
     assert.equal(of('main 1x 0ns', 'nowhere').tree.count, 0)
   })
 
-  it('back traces have the columns of the metric', () => {
+  it('back traces have the columns of the metric that was recorded', () => {
     const { metrics, ...rest } = treeOf('main 1x 100ns ( a 1x 5ns ( leaf 2x 16ns ) )', methods)
     const calls = metrics.calls!
     const bytes = { calls, bytes: metrics.selfNs!, totalBytes: metrics.totalNs! }
@@ -82,7 +82,7 @@ describe('back traces', () => {
     assert.equal(show(backTraces({ ...tree, methodOf }, [id('leaf')]).tree), 'leaf 5x 5/5 ( main 5x 5/5 )')
   })
 
-  it('back traces of random trees equal a walk up from each context', () => {
+  it('back traces of random trees equal those found by a walk from each context up to its root', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const tree = randomTree(60, 4, seeded(seed))
       for (const { method, calls, self, total } of hotMethods(tree)) {
@@ -99,7 +99,7 @@ describe('back traces', () => {
     }
   })
 
-  it('back traces stop at the limit of steps and report it', () => {
+  it('back traces stop at the limit of steps and report the limit', () => {
     // 100,000 + 99,999 + ... steps: ten levels are 999,955.
     const { tree, levels, isCut } = backTraces(chain(100_000), [1], 1_000_000)
     assert.deepEqual({ levels, isCut, rows: tree.count }, { levels: 10, isCut: true, rows: 11 })
@@ -115,7 +115,7 @@ describe('back traces of two trees', () => {
     return [sides.before, sides.after].map(({ tree, levels, isCut }) => [tree.count, levels, isCut])
   }
 
-  it('compared back traces have the levels available on both sides', () => {
+  it('compared back traces have only the levels that both trees have', () => {
     // 100 + 99 + ... steps: ten levels are 955. 200 + 199 + ...: five are 990.
     assert.deepEqual(both(chain(100), chain(200)), [
       [6, 5, true],
@@ -127,7 +127,7 @@ describe('back traces of two trees', () => {
     ])
   })
 
-  it('compared back traces are complete if one side has fewer levels than the other', () => {
+  it('compared back traces are complete if the back traces of one tree end at fewer levels than those of the other', () => {
     assert.deepEqual(both(chain(4), chain(200)), [
       [4, 3, false],
       [6, 5, true],
@@ -142,7 +142,7 @@ describe('back traces of two trees', () => {
     ])
   })
 
-  it('compared back traces reuse the first side if it has no further levels', () => {
+  it('compared back traces reuse the levels of the first tree if that tree has no further levels', () => {
     const [before, after] = [chain(200), chain(100)]
     const found = backTraces(before, [1], 1000)
     assert.equal(backTracesOfBoth(found, before, after, [1], 1000).before, found)

@@ -12,7 +12,7 @@ function calls(count: number, ticks: number, probes = ROOT): LatestCalls {
 const ROOT = 30
 const COSTS = { innerTicks: ROOT, nsPerTick: 0.5 }
 
-describe('charged/bare', () => {
+describe('the ratio charged/bare', () => {
   it('charged/bare is the quotient of the medians, between its bounds', () => {
     const found = bareCalls(calls(2000, 3000), calls(200, 1000), COSTS)
     expect(found).toMatchObject({ calls: 100, bareNs: 500.5, chargedNs: 1500.5 })
@@ -41,13 +41,13 @@ describe('charged/bare', () => {
     expect(found.high).toBeGreaterThan(1.25)
   })
 
-  it('returns null for few calls and for calls shorter than their probe cost', () => {
+  it('charged/bare is null for few calls and for calls shorter than their probe cost', () => {
     expect(bareCalls(calls(15, 3000), calls(200, 1000), COSTS)).toBeNull()
     expect(bareCalls(calls(200, 3000), calls(30, 1000), COSTS)).toBeNull()
     expect(bareCalls(calls(200, 3000), calls(200, -5), COSTS)).toBeNull()
   })
 
-  it('charged/bare is negative if more than the time of calls was subtracted', () => {
+  it('charged/bare is negative if the subtracted probe cost exceeds the time of the calls', () => {
     const found = bareCalls(calls(200, -500), calls(200, 1000), COSTS)!
     expect(found.chargedNs / found.bareNs).toBeCloseTo(-0.5, 2)
     expect(found.low).toBeLessThanOrEqual(-0.498)
@@ -55,13 +55,13 @@ describe('charged/bare', () => {
     expect(found.high).toBeLessThan(0)
   })
 
-  it('returns null if bare calls contain probes other than those of the root', () => {
+  it('charged/bare is null if bare calls contain probes other than those of the root', () => {
     expect(bareCalls(calls(200, 3000), calls(200, 1000, 2 * ROOT), COSTS)).toBeNull()
   })
 })
 
-describe('the spread of calls without probes', () => {
-  it('the spread of bare calls is that of the median of their later half', () => {
+describe('the spread of bare calls, which have no probes', () => {
+  it('the spread of bare calls is the spread of the median of the later half of the calls', () => {
     const [cold, warm] = [calls(100, 50_000), calls(100, 1000)]
     expect(spreadOfBare({ times: [...cold.times, ...warm.times], probes: [] })).toBeCloseTo(1, 2)
     const unlike = Array.from({ length: 64 }, (_, i) => 1000 + 100 * (i % 32))
@@ -69,13 +69,13 @@ describe('the spread of calls without probes', () => {
   })
 })
 
-describe('whether it is worth a look', () => {
-  it('a comparison is worthwhile if probes are a tenth of the time of root calls', () => {
+describe('whether a comparison with bare calls is worthwhile', () => {
+  it('a comparison with bare calls is worthwhile if probes take a tenth of the time of root calls', () => {
     expect(isWorthComparing(calls(20, 1000, 200), 1)).toBe(true)
     expect(isWorthComparing(calls(20, 1000, 50), 1)).toBe(false)
   })
 
-  it('a comparison is not worthwhile with few calls or with long calls', () => {
+  it('a comparison with bare calls is not worthwhile if there are few calls or long calls', () => {
     expect(isWorthComparing(calls(15, 1000, 9000), 1)).toBe(false)
     expect(isWorthComparing(calls(20, 100e6, 900e6), 1)).toBe(false)
   })

@@ -8,7 +8,7 @@ import { enter, exit } from '../events/sinks.ts'
 import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
 
 describe('building a calling context tree', () => {
-  it("an entry stops the caller's self time, and the exit resumes it", () => {
+  it("an entry stops the caller's self time, and the exit resumes the caller's self time", () => {
     // main: 10 + 20 + 20 = 50; work: 30 + 20 = 50
     assert.equal(
       show(cctOf('main> 0  work> 10  work< 40  work> 60  work< 80  main< 100')),
@@ -37,7 +37,7 @@ describe('building a calling context tree', () => {
     assert.equal(show(cctOf(`${text} main< 30`)), 'main 1x 19ns ( a 4x 4ns b 4x 4ns c 3x 3ns )')
   })
 
-  it('builds 100,000 contexts below one caller, and a tree 100,000 calls deep', () => {
+  it('the builder builds 100,000 contexts below one caller, and a tree 100,000 calls deep', () => {
     const builder = new CctBuilder()
     builder.thread(1, -1)
     enter(builder, 1, 0)
@@ -53,8 +53,8 @@ describe('building a calling context tree', () => {
   })
 })
 
-describe('a tree that outgrows its bounds', () => {
-  it('a tree that exceeds its bounds reports it and keeps its nodes', () => {
+describe('a tree that exceeds its bounds', () => {
+  it('a tree that exceeds its bounds reports that and keeps its nodes', () => {
     const builder = new CctBuilder({ maxNodes: 4 }) // nobody, the thread's top, and two contexts
     play(builder, 'main> 0  a> 10  a< 15')
     assert.throws(() => play(builder, 'b> 20'), TreeTooLarge)
@@ -64,7 +64,7 @@ describe('a tree that outgrows its bounds', () => {
   })
 })
 
-describe('frames that lost their exit', () => {
+describe('frames whose exit event was lost', () => {
   it('frames without an exit are closed and counted when a caller exits', () => {
     const builder = built('main> 0  a> 10  b> 20  main< 50  root main> 60 main< 70')
     assert.equal(show(treeOf(builder)), 'main 2x 20ns ( a 1x 10ns ( b 1x 30ns ) )')
@@ -96,7 +96,7 @@ describe('frames that lost their exit', () => {
   })
 })
 
-describe('a handler that has caught something', () => {
+describe('an exception handler that has caught an exception', () => {
   it('a handler closes open callees of its method without counting them as repairs', () => {
     const builder = built('main> 0  a> 10  b> 20  main^ 50  c> 60 c< 70  main< 90')
     assert.equal(show(treeOf(builder)), 'main 1x 40ns ( a 1x 10ns ( b 1x 30ns ) c 1x 10ns )')
@@ -115,19 +115,19 @@ describe('a handler that has caught something', () => {
     )
   })
 
-  it('a handler without an entered method, or outside all roots, is ignored', () => {
+  it('a handler of a method that was not entered, or a handler outside all roots, is ignored', () => {
     const builder = built('never^ 0  main> 0  a> 10  never^ 15  a< 20  main< 50  main^ 60')
     assert.equal(show(treeOf(builder)), 'main 1x 40ns ( a 1x 10ns )')
     assert.equal(builder.healed, 0)
   })
 
-  it('a handler does not move followed tasks', () => {
+  it('a handler does not change the position of followed tasks', () => {
     const builder = built('root main> 0 submit 5 main< 10  @2 begin 5  main^ 15  a> 20  b> 30  a^ 40  a< 50')
     assert.equal(builder.healed, 0)
     assert.equal(show(treeOf(builder)), 'main 1x 10ns ( a 1x 20ns ( b 1x 10ns ) )')
   })
 
-  it('the cost of a handler, half a probe pair, is subtracted from the time it falls in', () => {
+  it('the cost of a handler, half a probe pair, is subtracted from the time in which the handler ran', () => {
     const pair = { innerTicks: 4, outerTicks: 2 } // a half is 3
     const none = built('main> 0  a> 10  a< 20  main^ 30  main< 50')
     assert.equal(show(treeOf(none, pair)), 'main 1x 31ns ( a 1x 6ns )') // 40 - 4 - 2 - 3
@@ -164,7 +164,7 @@ describe('a handler that has caught something', () => {
 })
 
 describe('time excluded from all nodes', () => {
-  it('ADJUST excludes a wait since the last event', () => {
+  it('the word ADJUST excludes a wait since the last event', () => {
     const builder = built('main> 0  a> 10  adjust 60  a< 100  main< 110')
     assert.equal(show(treeOf(builder)), 'main 1x 20ns ( a 1x 30ns )')
     assert.equal(builder.waitTicks, 60)
@@ -174,13 +174,13 @@ describe('time excluded from all nodes', () => {
     assert.equal(show(cctOf('main> 0  adjust 20  adjust 30  main< 100')), 'main 1x 50ns')
   })
 
-  it('ADJUST outside all roots is only counted', () => {
+  it('an ADJUST word outside all roots is only counted', () => {
     const builder = built('adjust 5  root  main> 10  main< 20')
     assert.equal(show(treeOf(builder)), 'main 1x 10ns')
     assert.equal(builder.waitTicks, 5)
   })
 
-  it('time in the class-load hook, SUSPEND to RESUME, is excluded', () => {
+  it('time in the class-load hook, from SUSPEND to RESUME, is excluded', () => {
     assert.equal(
       show(cctOf('main> 0  a> 10  suspend 15  resume 75  a< 80  main< 90')),
       'main 1x 20ns ( a 1x 10ns )',
@@ -192,7 +192,7 @@ describe('time excluded from all nodes', () => {
   })
 })
 
-describe('threads', () => {
+describe('threads of the tree builder', () => {
   it('each thread has its own tree', () => {
     const builder = built('@1 main> 0 @2 main> 5 a> 6 @1 a> 10 @2 a< 16 main< 17 @1 a< 40 main< 50')
     assert.equal(show(treeOf(builder)), 'main 2x 22ns ( a 2x 40ns )')
@@ -222,20 +222,20 @@ describe('pauses of redefinitions', () => {
   const calls = `main> 0  a> ${ms}  a< ${9 * ms}  main< ${10 * ms}`
   const without = `main 1x ${2 * ms}ns ( a 1x ${5 * ms}ns )`
 
-  it('a pause reported after the events is subtracted', () => {
+  it('a pause reported after the events that surround it is subtracted', () => {
     const builder = built(calls)
     builder.pause(4 * ms, 7 * ms)
     assert.equal(show(treeOf(builder)), without)
   })
 
-  it('a pause reported before the events is subtracted', () => {
+  it('a pause reported before the events that surround it is subtracted', () => {
     const builder = new CctBuilder()
     builder.pause(4 * ms, 7 * ms)
     play(builder, calls)
     assert.equal(show(treeOf(builder)), without)
   })
 
-  it('a pause reported within the gap is subtracted', () => {
+  it('a pause reported between the two events that surround it is subtracted', () => {
     const builder = built(`main> 0  a> ${ms}`)
     builder.pause(4 * ms, 7 * ms)
     assert.equal(show(treeOf(builder, FREE, 9 * ms)), `main 1x ${ms}ns ( a 1x ${5 * ms}ns )`)
@@ -243,7 +243,7 @@ describe('pauses of redefinitions', () => {
     assert.equal(show(treeOf(builder)), without)
   })
 
-  it('a pause is subtracted from every thread inside a root, and from no other', () => {
+  it('a pause is subtracted from every thread inside a root, and from no other thread', () => {
     const builder = built(
       `@1 main> 0 main< ${10 * ms}  @2 b> 0 b< ${10 * ms}  @3 c> 0 c< ${ms} c> ${9 * ms} c< ${10 * ms}`,
     )
@@ -251,7 +251,7 @@ describe('pauses of redefinitions', () => {
     assert.equal(show(treeOf(builder)), `main 1x ${7 * ms}ns b 1x ${7 * ms}ns c 2x ${2 * ms}ns`)
   })
 
-  it('a pause is subtracted once per thread, from the gap it fills most', () => {
+  it('a pause is subtracted once per thread, from the gap between events that the pause fills most', () => {
     // The pause is told as 3 to 8 ms. main was still at work until 3.1 ms, then a stood still.
     const events = `main> 0  a> 3100000  a< 8200000  main< 8300000`
     const expected = 'main 1x 3200000ns ( a 1x 200000ns )'
@@ -273,7 +273,7 @@ describe('pauses of redefinitions', () => {
     assert.equal(show(treeOf(builder)), `main 1x ${ms}ns ( a 1x ${ms}ns ( b 1x 0ns ) )`)
   })
 
-  it('a pause is also subtracted from the warm-up share if its gap is there', () => {
+  it('a pause is also subtracted from the warm-up time if the gap between events is in the warm-up', () => {
     const builder = built(calls)
     builder.markWarmup()
     builder.pause(4 * ms, 7 * ms)
@@ -281,7 +281,7 @@ describe('pauses of redefinitions', () => {
   })
 })
 
-describe('marks', () => {
+describe('marks in the event stream: warm-up, reset, end, snapshot', () => {
   it('warm-up is the time measured until the last redefinition has settled', () => {
     const builder = built('main> 0  a> 10  a< 15')
     builder.markWarmup()
@@ -309,7 +309,7 @@ describe('marks', () => {
     assert.equal(show(treeOf(builder)), 'main 0x 30ns')
   })
 
-  it('the end charges open frames and closes them', () => {
+  it('at the end of the recording, open frames are charged and closed', () => {
     const builder = built('@1 main> 0  a> 10  @2 b> 20 b< 25  @3 c> 5 suspend 7')
     builder.closeOpen(50)
     const closed = 'main 1x 10ns ( a 1x 40ns ) b 1x 5ns c 1x 2ns'
@@ -361,7 +361,7 @@ describe('marks', () => {
 })
 
 describe('samples', () => {
-  it('a sample is charged to the current node, and only new frames count as seen', () => {
+  it('a sample is charged to the current node, and only frames that the previous sample did not have are counted', () => {
     const builder = built(
       'a> 0 b> 0 sample 1 sample 1 unwind 1 c> 0 d> 0 sample 1 unwind 2 sample 1 b> 0 sample 1',
     )
@@ -371,7 +371,7 @@ describe('samples', () => {
     assert.deepEqual([...merged.metrics.totalSamples], [5, 3, 1, 1])
   })
 
-  it('a sample outside all methods is charged to no node, and UNWIND stops at the root', () => {
+  it('a sample outside all methods is charged to no node, and the word UNWIND leaves no more frames than up to the root', () => {
     const { merged } = snapshotOf(built('a> 0 sample 1 unwind 9 sample 1'), {
       ...{ sink: SINKS.sample, calibration: FREE, nsPerTick: 1 },
     })

@@ -69,16 +69,16 @@ function show(builder: CctBuilder): string {
   return text.trim()
 }
 
-describe('calls told apart by where they come from', () => {
+describe('calls distinguished by call site', () => {
   const TWO = 'main> work@7> work< work@8> work< work@7> work< main<'
 
-  it('two call sites are two contexts, for any split of the words', () => {
+  it('two call sites are two contexts, wherever the words are split between reads', () => {
     for (const piece of [0, 1, 2, 3]) {
       assert.equal(show(built(TWO, piece)), 'main 1 .work@7 2 .work@8 1', `${piece}`)
     }
   })
 
-  it('a method with several call sites is one method in the hot list and among called methods', () => {
+  it('a method with several call sites is one method in the list of hot methods and among called methods', () => {
     const builder = built(TWO)
     assert.deepEqual(
       hotMethods(treeOf(builder)).map(({ calls }) => calls),
@@ -89,7 +89,7 @@ describe('calls told apart by where they come from', () => {
     assert.equal(builder.isCalled(3), false)
   })
 
-  it("a call without a site word has the caller's latest site", () => {
+  it('a call without a site word gets the latest call site of its caller', () => {
     const back = 'main> work@7> leaf@9> leaf< work< work> leaf@9> leaf< work< main<'
     assert.equal(show(built(back)), 'main 1 .work@7 2 ..leaf@9 2')
     // Nobody has called before it.
@@ -101,7 +101,7 @@ describe('calls told apart by where they come from', () => {
     assert.equal(show(built(text)), 'main 1 .work@7 1 ..work@3 1 ..work@4 1')
   })
 
-  it('frames without exits are closed per method, at an outer exit and at a handler', () => {
+  it('in a session with call sites, frames without exits are closed at an exit of a caller, and at a handler', () => {
     const lost = built('main> work@7> leaf@9> work< work@8> leaf@9> work^ leaf@2> leaf< work< main<')
     assert.equal(show(lost), 'main 1 .work@7 1 ..leaf@9 1 .work@8 1 ..leaf@9 1 ..leaf@2 1')
     assert.equal(lost.healed, 1)
@@ -115,8 +115,8 @@ it('a call from an invalid site is refused before a table is allocated', () => {
   assert.ok(builder.bytes < 2 ** 24, `${builder.bytes} bytes`)
 })
 
-describe('CallIds', () => {
-  it('allocated classes keep their ids, up to the maximum number', () => {
+describe('CallIds, the ids of pairs of method and call site', () => {
+  it('allocated classes keep their ids, up to the maximum number of classes', () => {
     const ids = new CallIds(FIRST_METHOD_BESIDE_CLASSES)
     const id = ids.of(FIRST_METHOD_BESIDE_CLASSES + 5, 9)
     assert.equal(id, FIRST_METHOD_BESIDE_CLASSES)

@@ -180,11 +180,14 @@ describe('a tree above the limit of contexts', () => {
     ['wide', WIDE],
     ['deep', { bound: 1500, steps: 15_000, depth: 300, methods: 3 }],
     // What 200 threads stand in, eleven nodes each at most, cannot be collapsed: then twice as much is the bound.
-    ['with more than there may be on the stacks', { ...WIDE, bound: 1000, threads: 200, mostNodes: 4400 }],
-    ['that had a warm-up', { ...WIDE, warmUp: true }],
-    ['with all set to zero in between', { ...WIDE, reset: true }],
+    [
+      'with more contexts on the stacks of 200 threads than the limit',
+      { ...WIDE, bound: 1000, threads: 200, mostNodes: 4400 },
+    ],
+    ['with a warm-up', { ...WIDE, warmUp: true }],
+    ['with a reset in between', { ...WIDE, reset: true }],
     ['with pauses', { ...WIDE, pauses: true }],
-  ])('has the sums of one without a bound: %s', (_, shape) => {
+  ])('a collapsed tree has the sums of the same tree without a limit: %s', (_, shape) => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { bounded, free, mostNodes, after, before } = both(shape, seed)
       const what = `seed ${seed}`
@@ -206,7 +209,7 @@ describe('a tree above the limit of contexts', () => {
     }
   })
 
-  describe('when there is no memory to collapse it', () => {
+  describe('a tree above the limit of contexts, without memory to collapse the tree', () => {
     afterEach(() => {
       vi.unstubAllGlobals()
     })
@@ -215,19 +218,22 @@ describe('a tree above the limit of contexts', () => {
       ...[1, 2, 3, 4].map((nth) => ['Int32Array', nth] as const),
       ...[1, 2, 3, 4].map((nth) => ['Float64Array', nth] as const),
       ...[1, 2].map((nth) => ['Uint8Array', nth] as const),
-    ])('is as it was, and is collapsed a little later: the %s that comes as number %i', (kind, nth) => {
-      const bound = 1000
-      withoutMemory(kind, bound / 4, nth)
-      const { bounded, mostNodes, after, before } = both({ ...WIDE, bound, steps: 9000 }, 1)
-      assert.ok(mostNodes > bound + 1 && mostNodes <= 1.25 * bound + 2, `${mostNodes}`)
-      assert.ok(bounded.collapsed!.contexts > 500, `${bounded.collapsed!.contexts}`)
-      addsUp(after.merged, kind)
-      assert.equal(sum(after.merged.metrics.calls!), sum(before.merged.metrics.calls!))
-      sameMethods(after.merged, before.merged, ['calls', 'self', 'total'], kind)
-    })
+    ])(
+      'a tree stays unchanged and is collapsed later if there is no memory for the %s allocated as number %i',
+      (kind, nth) => {
+        const bound = 1000
+        withoutMemory(kind, bound / 4, nth)
+        const { bounded, mostNodes, after, before } = both({ ...WIDE, bound, steps: 9000 }, 1)
+        assert.ok(mostNodes > bound + 1 && mostNodes <= 1.25 * bound + 2, `${mostNodes}`)
+        assert.ok(bounded.collapsed!.contexts > 500, `${bounded.collapsed!.contexts}`)
+        addsUp(after.merged, kind)
+        assert.equal(sum(after.merged.metrics.calls!), sum(before.merged.metrics.calls!))
+        sameMethods(after.merged, before.merged, ['calls', 'self', 'total'], kind)
+      },
+    )
   })
 
-  it('a collapsed row keeps waits in rows of their own', () => {
+  it('waits below a collapsed row keep separate rows', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { bounded, after, before } = both({ ...WIDE, waits: true }, seed)
       assert.ok(bounded.collapsed!.contexts > 1000)
@@ -247,7 +253,7 @@ describe('a tree above the limit of contexts', () => {
     }
   })
 
-  it('followed tasks are below a remaining context or below a collapsed row', () => {
+  it('a followed task is below a context that was not collapsed, or below a collapsed row', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { bounded, free, after, before } = both({ ...WIDE, handsOver: true }, seed)
       assert.ok(bounded.collapsed!.contexts > 1000)
@@ -278,7 +284,7 @@ describe('a tree above the limit of contexts', () => {
     assert.equal(builder.healed, 0)
   })
 
-  it('the number of collapsed contexts is reported, and absent before', () => {
+  it('the number of collapsed contexts is reported, and is absent before any context is collapsed', () => {
     const builder = new CctBuilder({ mostContexts: 1000 })
     play(builder, 'main> 0 work> 10 work< 20 main< 30')
     const { merged } = snapshotOf(builder, { calibration: PROBES, nsPerTick: 1 })

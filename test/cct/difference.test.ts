@@ -20,7 +20,7 @@ function show(difference: Difference, before: Tree, after: Tree, names: Methods)
   })
 }
 
-describe('two trees as one', () => {
+describe('the difference of two trees, matched by path', () => {
   it('a difference has every context of both trees, with the costs of each', () => {
     const methods = new Methods()
     const before = treeOf('main 2x 10ns ( work 4x 20ns ( leaf 1x 5ns ) old 1x 3ns )', methods)
@@ -37,7 +37,7 @@ describe('two trees as one', () => {
     assert.deepEqual([...difference.size], [5, 2, 1, 1, 1])
   })
 
-  it('contexts are matched by key if ids differ, and siblings with one key are summed', () => {
+  it('contexts of the two trees are matched by key if their ids differ, and siblings with the same key are summed', () => {
     const [ours, theirs] = [new Methods(), new Methods()]
     const before = treeOf('main 1x 1ns ( work 1x 2ns )', ours)
     const after = treeOf('main 1x 1ns ( other.work 1x 3ns work 1x 4ns )', theirs)
@@ -49,7 +49,7 @@ describe('two trees as one', () => {
     ])
   })
 
-  it('children and self sum to the parent on both sides, in preorder, for random trees', () => {
+  it('in the difference of random trees, self and children sum to the parent for both trees, and nodes are in preorder', () => {
     const seed = 20261123
     const random = seeded(seed)
     for (let round = 0; round < 30; round++) {
@@ -77,7 +77,7 @@ describe('two trees as one', () => {
     assert.equal(differenceOf(none, none).count, 0)
   })
 
-  it('accepts trees 100,000 levels deep, and very many children of one context', () => {
+  it('a difference can be made of trees 100,000 levels deep, and of very many children of one context', () => {
     const deep = chain(100_000)
     assert.equal(differenceOf(deep, chain(100_001)).count, 100_001)
     const count = FULL ? 1_000_001 : 200_001 // more than a call may have arguments

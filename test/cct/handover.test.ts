@@ -18,14 +18,14 @@ describe('followed tasks', () => {
     assert.equal(show(cctOf(handed)), 'main 1x 20ns ( send 1x 10ns ( run 1x 2ns ( work 1x 4ns ) ) )')
   })
 
-  it('a task is in the tree of its executing thread, below a path without calls or time', () => {
+  it('in the tree of its executing thread, a task is below the path of its submission, which has no calls or time there', () => {
     assert.deepEqual(threadsOf(handed), [
       '1: main 1x 20ns ( send 1x 10ns )',
       '2: main 0x 0ns ( send 0x 0ns ( run 1x 2ns ( work 1x 4ns ) ) )',
     ])
   })
 
-  it('totals with tasks are sums over threads: self time plus children', () => {
+  it('the total of a node with tasks is the sum over all threads of its self time and its children', () => {
     // send: 10 of its own and 6 of the other thread; main: 20 and those 16
     assert.equal(
       show(cctOf(handed), 'totalNs'),
@@ -33,7 +33,7 @@ describe('followed tasks', () => {
     )
   })
 
-  it('a task costs its submitter no t_O, since another thread makes the call', () => {
+  it('no t_O is subtracted from the submitter of a task, since another thread makes the call', () => {
     const calibration = { innerTicks: 1, outerTicks: 2 }
     // main: 20 - 1 - 2 for send; send: 10 - 1, and no 2 for run; run: 2 - 1 - 2; work: 4 - 1
     assert.equal(
@@ -42,7 +42,7 @@ describe('followed tasks', () => {
     )
   })
 
-  it("nodes of a task merge with the submitter's own calls", () => {
+  it('nodes of a task are merged with nodes of the same calls made by the submitter', () => {
     const text =
       '@1 main> 0 run> 1 run< 3 submit 5 main< 4  @2 begin 5 run> 10 run< 13  @1 root main> 20 run> 21 run< 22 main< 23'
     assert.equal(show(cctOf(text)), 'main 2x 4ns ( run 3x 6ns )')
@@ -85,12 +85,12 @@ describe('followed tasks', () => {
     assert.equal(show(treeOf(built(text))), 'main 1x 9ns ( ping 1x 1ns ( pong 20x 20ns ( ping 19x 19ns ) ) )')
   })
 
-  it('a submission by a task outside all methods has the origin of that task', () => {
+  it('a task submitted by another task outside all methods has the origin of that other task', () => {
     const text = '@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 run< 11 submit 2 begin 2 run> 20 run< 21'
     assert.equal(show(cctOf(text)), 'main 1x 9ns ( run 2x 2ns )')
   })
 
-  it('time between calls of a task is charged to no node, also while the task is running', () => {
+  it('time between calls of a task is charged to no node, even while the task is running', () => {
     const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 100 run< 101 run> 200 run< 202')
     assert.equal(show(treeOf(builder, FREE, 1000)), 'main 1x 9ns ( run 2x 3ns )')
   })
@@ -108,13 +108,13 @@ describe('followed tasks', () => {
     assert.deepEqual([builder.knows(1), builder.knows(2)], [false, true])
   })
 
-  it('a task ends when its thread leaves it, including calls without an exit', () => {
+  it('a task ends when its thread leaves the task; calls without an exit end, too', () => {
     const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 begin 0')
     assert.equal(show(treeOf(builder, FREE, 1000)), 'main 1x 9ns ( run 1x 0ns )')
     assert.equal(builder.healed, 0)
   })
 
-  it('missing exits in a task are repaired as in a root', () => {
+  it('frames without an exit in a task are closed as in a root', () => {
     const builder = built('@1 main> 0 submit 1 submit 2 main< 9  @2 begin 1 run> 10 begin 2 run> 20 run< 21')
     assert.equal(show(treeOf(builder)), 'main 1x 9ns ( run 2x 1ns )')
     assert.equal(builder.healed, 1)
@@ -134,7 +134,7 @@ describe('followed tasks', () => {
     assert.equal(show(tree, 'warmupSelfNs', 'warmupCalls'), 'main 1x 9ns ( run 1x 3ns )')
   })
 
-  it('nested submissions may exceed the depth of a stack', () => {
+  it('nested submissions may be deeper than a stack of calls', () => {
     const depth = 20_000
     let text = '@1'
     for (let k = 0; k < depth; k++) text += ` a> ${k}`
@@ -143,7 +143,7 @@ describe('followed tasks', () => {
     assert.equal(tree.metrics.totalNs[depth], 1)
   })
 
-  it("the walk to a task's origin ends for any input, also in a reduced tree of samples", () => {
+  it("the walk to a task's origin ends for any input, even in a tree of samples with merged contexts", () => {
     const small = new CctBuilder({ mostSampled: 8 })
     // The one that hands work over, the sixth context, goes with its thread's others: nobody has sampled them.
     play(small, '@1 a> 0 b> 0 c> 0 d> 0 e> 0 submit 7 unwind 5  @2 begin 7 run> 0 sample 1')

@@ -120,7 +120,7 @@ describe('a tree of one timed root', () => {
     expect(sumOf(tree.metrics.selfNs!)).toBe(6_000)
   })
 
-  it('a timed root without samples is unchanged, and its states are unknown', () => {
+  it('a timed root without samples is unchanged, and its thread states are unknown', () => {
     const { of } = picture(timedTree(['R', -1, 500]), new InsideSamples(), ['R'])
     expect(of('selfNs')).toEqual({ R: 500 })
     expect(of(UNKNOWN_STATE)).toEqual({ R: 500 })
@@ -136,7 +136,7 @@ describe('a tree of one timed root', () => {
   })
 })
 
-describe('a timed callee', () => {
+describe('a timed callee below sampled frames', () => {
   it('a timed callee keeps its time, below the sampled frames that lead to it', () => {
     const { of, paths } = picture(
       timedTree(['R', -1, 6_000, 1_000], ['A', 0, 4_010, 5_000]),
@@ -149,7 +149,7 @@ describe('a timed callee', () => {
     expect(of('calls')).toMatchObject({ 'R f A': 5_000 })
   })
 
-  it("a timed callee's time is divided by its own samples", () => {
+  it('the time of a timed callee is divided in proportion to the samples of that callee', () => {
     const { of } = picture(
       timedTree(['R', -1, 100], ['A', 0, 900]),
       sampled({ R: 50, 'R A': 10, 'R A h': 30 }),
@@ -159,15 +159,18 @@ describe('a timed callee', () => {
   })
 
   it.each([
-    ['two ways', { 'R f': 5, 'R g': 5, 'R f A': 9, 'R g A': 10 }],
-    ['one way, and mostly without', { 'R f': 3, 'R A': 90, 'R f A': 10 }],
-  ])('that is reached by %s stays below its owner: no way has all of it', (_, seen) => {
-    const { paths, of } = picture(timedTree(['R', -1, 100], ['A', 0, 900]), sampled(seen), ['R', 'A'])
-    expect(paths).toContain('R A')
-    expect(of('totalNs')['R f']).toBeLessThanOrEqual(100)
-  })
+    ['two paths', { 'R f': 5, 'R g': 5, 'R f A': 9, 'R g A': 10 }],
+    ['one path, but mostly directly', { 'R f': 3, 'R A': 90, 'R f A': 10 }],
+  ])(
+    'a timed callee reached by %s stays directly below its timed caller, since no path has all of its time',
+    (_, seen) => {
+      const { paths, of } = picture(timedTree(['R', -1, 100], ['A', 0, 900]), sampled(seen), ['R', 'A'])
+      expect(paths).toContain('R A')
+      expect(of('totalNs')['R f']).toBeLessThanOrEqual(100)
+    },
+  )
 
-  it('a timed callee is below the overload or bridge that samples show as its caller', () => {
+  it('a timed callee is below the overload or bridge method that samples show as its caller', () => {
     const { of } = picture(
       timedTree(['R', -1, 100], ['A', 0, 900]),
       sampled({ 'R R A A': 60, 'R R A A h': 30 }),
@@ -176,18 +179,18 @@ describe('a timed callee', () => {
     expect(of('selfNs')).toEqual({ R: 100, 'R A': 600, 'R A h': 300 })
   })
 
-  it('a timed method without calls since then is a sampled row', () => {
+  it('a timed method that was not called since it became timed is a sampled row', () => {
     const { of } = picture(timedTree(['R', -1, 100]), sampled({ 'R A': 10 }), ['R', 'A'])
     expect(of('known')).toEqual({ R: TIMED, 'R A': SAMPLED })
   })
 
-  it('rows above a timed callee have no time if its owner was never sampled itself', () => {
+  it('rows between a timed callee and the timed method above it have no self time if that method was never sampled itself', () => {
     const { of } = picture(timedTree(['R', -1, 100], ['A', 0, 900]), sampled({ 'R f g A': 10 }), ['R', 'A'])
     expect(of('selfNs')).toEqual({ R: 100, 'R f': 0, 'R f g': 0, 'R f g A': 900 })
     expect(of('totalNs')).toMatchObject({ R: 1_000, 'R f': 900 })
   })
 
-  it('a path of few samples to a timed callee stays as rows', () => {
+  it('a path to a timed callee stays as rows even if it has few samples', () => {
     const { paths } = picture(timedTree(['R', -1, 100], ['A', 0, 900]), sampled({ R: 9, 'R f A': 1 }), [
       'R',
       'A',
@@ -205,14 +208,14 @@ describe('calls missed by probes', () => {
   }
   const tree = () => timedTree(['R', -1, 500], ['A', 0, 500])
 
-  it('a timed frame in a sample without a call in the tree is a missed call', () => {
+  it('a timed frame of a sample that has no call in the tree is a missed call', () => {
     expect(unseen(tree(), { R: 45, 'R A': 50, 'R g B': 3, 'R g B h': 2 })).toEqual({
       marked: { 'R g B': 5 },
       part: 0.05,
     })
   })
 
-  it('nested missed calls count once, with timed calls below them', () => {
+  it('nested missed calls count once, together with timed calls below', () => {
     const { marked, part } = unseen(timedTree(['R', -1, 500], ['A', 0, 500]), {
       R: 40,
       'R B A': 30,
@@ -222,20 +225,20 @@ describe('calls missed by probes', () => {
     expect(part).toBeCloseTo(0.6, 9)
   })
 
-  it('one or two samples report no missed call', () => {
+  it('one or two samples do not cause a report of missed calls', () => {
     expect(unseen(tree(), { R: 48, 'R A': 50, 'R g B': 2 })).toEqual({ marked: {}, part: 0 })
   })
 
   it.each([
     ['is not timed', { R: 45, 'R A': 50, 'R B': 5 }, { seen: ['R', 'A'] }],
     ['calls itself', { R: 50, 'R A A A': 50 }, undefined],
-    ['calls itself by others', { R: 50, 'R A': 40, 'R A A g': 10 }, undefined],
-    ['is below one that stands for an overload', { R: 50, 'R A B': 50 }, { seen: ['R', 'B'] }],
-  ])('are none where the method %s', (_, seen, probes) => {
+    ['calls itself through other methods', { R: 50, 'R A': 40, 'R A A g': 10 }, undefined],
+    ['is below a method that may be another overload', { R: 50, 'R A B': 50 }, { seen: ['R', 'B'] }],
+  ])('no missed call is reported if the method %s', (_, seen, probes) => {
     expect(unseen(tree(), seen, probes)).toEqual({ marked: {}, part: 0 })
   })
 
-  it('no missed call is reported below two overloads, since a frame may be of either', () => {
+  it('no missed call is reported below two overloads, since the sampled frame may be of either overload', () => {
     const both = timedTree(['R', -1, 100], ['A', 0, 600], ['B', 0, 300], ['f', 2, 100])
     const probes = { seen: ['R', 'A', 'f'], overloads: { A: ['A', 'B'] } }
     const { tree } = picture(both, sampled({ R: 10, 'R A': 80, 'R A f': 10 }), ['R', 'A', 'f'], probes)
@@ -254,7 +257,7 @@ describe('calls missed by probes', () => {
     expect(unseen(collapsed, { R: 45, 'R A': 50, 'R g B': 5 })).toEqual({ marked: {}, part: 0 })
   })
 
-  it('a row with clearly more of the samples than of the clock has missed calls', () => {
+  it('a row whose share of samples is clearly larger than its share of measured time has missed calls', () => {
     const rows = timedTree(['R', -1, 800], ['A', 0, 200])
     expect(unseen(rows, { R: 400, 'R A': 400, 'R A h': 200 })).toEqual({
       marked: { 'R A': 400 },
@@ -269,18 +272,18 @@ describe('calls missed by probes', () => {
     expect(unseen(rows, { R: 400, 'R A': 600 }, { seen: ['R'] }).marked).toEqual({})
   })
 
-  it('a row with less, or little more, of the samples than of the clock has no missed call', () => {
+  it('a row whose share of samples is smaller, or little larger, than its share of measured time has no missed call', () => {
     expect(unseen(timedTree(['R', -1, 500], ['A', 0, 500]), { R: 600, 'R A': 400 }).marked).toEqual({})
     expect(unseen(timedTree(['R', -1, 700], ['A', 0, 300]), { R: 600, 'R A': 400 }).marked).toEqual({})
   })
 
-  it('samples of few root calls report no missed call', () => {
+  it('samples of few root calls do not cause a report of missed calls', () => {
     const shares = { clock: 0.2, samples: 0.6 }
     for (const calls of [0, 1, 10]) expect(unseenByShare({ ...shares, calls })).toBe(0)
     expect(unseenByShare({ ...shares, calls: 1_000 })).toBeCloseTo(0.4, 9)
   })
 
-  it('random variation reports no missed call', () => {
+  it('random variation of samples does not cause a report of missed calls', () => {
     let random = 1
     const next = () => {
       random = (random * 48_271) % 2_147_483_647
@@ -297,8 +300,8 @@ describe('calls missed by probes', () => {
   })
 })
 
-describe('any picture', () => {
-  it('states sum to the row, and children and self to the parent', () => {
+describe('sums and precision of any picture of times and samples', () => {
+  it("the times of a row's thread states sum to the row, and self and children sum to the parent", () => {
     const { tree } = picture(
       timedTree(['R', -1, 700, 3], ['A', 0, 200], ['B', 1, 100], ['A', 0, 0]),
       sampled({ R: 4, 'R f:lock': 3, 'R f A g': 7, 'R f A': 2, 'R f A B h:lock': 9, 'R g h R': 5 }),
@@ -316,7 +319,7 @@ describe('any picture', () => {
     expect(totalNs![0]).toBeCloseTo(1_000, 9)
   })
 
-  it('a share is more precise if it was seen in more calls', () => {
+  it('a share is more precise if it was sampled in more calls', () => {
     const few = picture(timedTree(['R', -1, 1_000]), sampled({ R: 5, 'R g': 5 }), ['R'])
     const many = picture(timedTree(['R', -1, 1_000]), sampled({ R: 500, 'R g': 500 }), ['R'])
     expect(few.of('sdNs')['R g']).toBeGreaterThan(100)

@@ -46,13 +46,13 @@ describe('durations of root calls', () => {
     assert.deepEqual(times(), [88])
   })
 
-  it('a call with a lost exit ends at its latest event', () => {
+  it('a root call with a lost exit ends at its latest event', () => {
     const { builder, times } = timed()
     play(builder, 'root main> 0 a> 10 a< 40  root main> 100 main< 120')
     assert.deepEqual(times(), [20, 40])
   })
 
-  it('durations exclude a pause reported before or after the end of the call', () => {
+  it('durations exclude a pause that is reported before or after the end of the call', () => {
     const { builder, calls, course, times } = timed()
     course.tick(100, 0, 0)
     builder.pause(20_000, 90_000)
@@ -80,7 +80,7 @@ describe('durations of root calls', () => {
     assert.equal(calls.state().sum, 5)
   })
 
-  it('durations are recorded with call sites, too', () => {
+  it('durations are also recorded in a session with call sites', () => {
     const placed = new CctBuilder({ callSites: true })
     const { builder, times } = timed(COSTS, placed)
     play(builder, 'root main> 0 main< 10 root main> 20 a> 21 a< 25 main< 35')
@@ -149,7 +149,7 @@ describe('durations of root calls', () => {
 })
 
 describe('timeline of a recording', () => {
-  it('the timeline has one value per second: finished calls, their times, events, waits', () => {
+  it('the timeline has one value per second of: finished calls, times of finished calls, events, waits', () => {
     const { builder, course } = timed()
     play(builder, 'root main> 0 main< 10 root main> 20 main< 50')
     course.tick(999, 4, 1)
@@ -168,7 +168,7 @@ describe('timeline of a recording', () => {
     assert.deepEqual([...times.waitNs], [6, 0, 0, 0])
   })
 
-  it('the timeline keeps the latest hour', () => {
+  it('the timeline contains the latest hour', () => {
     const { builder, course } = timed()
     for (let second = 0; second < 4000; second++) {
       course.tick(second * 1000, second, 0)

@@ -26,7 +26,7 @@ function apart() {
   return { roots, all, sink, read }
 }
 
-it('calls of a carrier inside a root are in its own tree, and only its virtual thread is recorded by events', () => {
+it("calls of a carrier inside a root are in the carrier's own tree, and only the calls of its virtual thread are recorded by events", () => {
   const { roots, all, sink, read } = apart()
   read(
     ...[ROOT, enterWord(MAIN, 0)],
@@ -40,7 +40,7 @@ it('calls of a carrier inside a root are in its own tree, and only its virtual t
   expect([sink.openCalls, sink.healed, all.healed]).toEqual([0, 0, 0])
 })
 
-it("a piece of words that ends within a virtual thread's segment continues there", () => {
+it("if a read ends within a virtual thread's segment, the next read continues in that segment", () => {
   const { roots, all, read } = apart()
   read(threadWord(VIRTUAL, 0), ROOT, enterWord(WORK, 10))
   read(exitWord(WORK, 12))
@@ -48,7 +48,7 @@ it("a piece of words that ends within a virtual thread's segment continues there
   expect(show(treeOf(roots))).toBe('')
 })
 
-it("activity comes from the thread's tree, and whether it is inside from its events", () => {
+it("a thread's activity is read from the thread's tree, and its events show whether the thread is inside a root", () => {
   const { roots, all, sink, read } = apart()
   for (const builder of [roots, all]) builder.nowMs = 0
   read(ROOT, enterWord(MAIN, 0))
@@ -60,7 +60,7 @@ it("activity comes from the thread's tree, and whether it is inside from its eve
   expect(sink.activityOf(CARRIER).inside).toBe(1) // it is where it was
 })
 
-it('time of threads stalled by jfluid is reported once, in the common total', () => {
+it('time in which jfluid stalled threads is reported once, in the total of all threads', () => {
   const { roots, all, read } = apart()
   read(ROOT, enterWord(MAIN, 0), controlWord(CONTROL_ADJUST, 5), exitWord(MAIN, 20))
   expect([roots.waitTicks, all.waitTicks]).toEqual([0, 5])

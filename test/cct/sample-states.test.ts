@@ -17,18 +17,28 @@ const AQS = 'java.util.concurrent.locks.AbstractQueuedSynchronizer'
 
 describe('state of a sampled thread', () => {
   it.each([
-    ['it computes', 'cpu', 'RUNNABLE', ['a.B.compute', 'a.B.run']],
-    ['it copies in a native method', 'cpu', 'RUNNABLE', ['java.lang.System.arraycopy', 'a.B.run']],
-    ['a monitor is taken', 'lock', 'BLOCKED', ['a.B.locked', 'a.B.run']],
-    ['a socket, JDK 17', 'io', 'RUNNABLE', ['sun.nio.ch.SocketDispatcher.read0', 'a.B.run']],
-    ['a poll of one socket', 'io', 'RUNNABLE', ['sun.nio.ch.Net.poll', 'sun.nio.ch.NioSocketImpl.park']],
-    ['a file, JDK 25', 'io', 'RUNNABLE', ['sun.nio.ch.UnixFileDispatcherImpl.force0', 'a.B.run']],
-    ['a stream of a file', 'io', 'RUNNABLE', ['java.io.FileInputStream.readBytes', 'a.B.run']],
-    ['a selector', 'io', 'RUNNABLE', ['sun.nio.ch.EPoll.wait', 'sun.nio.ch.EPollSelectorImpl.doSelect']],
-    ['a name is looked up', 'io', 'RUNNABLE', ['java.net.Inet6AddressImpl.lookupAllHostAddr', 'a.B.run']],
-    ['sleep, JDK 17', 'sleep', 'TIMED_WAITING', ['java.lang.Thread.sleep', 'a.B.run']],
+    ['a thread that computes', 'cpu', 'RUNNABLE', ['a.B.compute', 'a.B.run']],
+    ['a thread that copies in a native method', 'cpu', 'RUNNABLE', ['java.lang.System.arraycopy', 'a.B.run']],
+    ['a thread that waits for a monitor', 'lock', 'BLOCKED', ['a.B.locked', 'a.B.run']],
+    ['reading a socket, JDK 17', 'io', 'RUNNABLE', ['sun.nio.ch.SocketDispatcher.read0', 'a.B.run']],
+    ['polling one socket', 'io', 'RUNNABLE', ['sun.nio.ch.Net.poll', 'sun.nio.ch.NioSocketImpl.park']],
     [
-      'sleep, JDK 25',
+      'writing a file to disk, JDK 25',
+      'io',
+      'RUNNABLE',
+      ['sun.nio.ch.UnixFileDispatcherImpl.force0', 'a.B.run'],
+    ],
+    ['reading a FileInputStream', 'io', 'RUNNABLE', ['java.io.FileInputStream.readBytes', 'a.B.run']],
+    [
+      'waiting for a selector',
+      'io',
+      'RUNNABLE',
+      ['sun.nio.ch.EPoll.wait', 'sun.nio.ch.EPollSelectorImpl.doSelect'],
+    ],
+    ['looking up a host name', 'io', 'RUNNABLE', ['java.net.Inet6AddressImpl.lookupAllHostAddr', 'a.B.run']],
+    ['Thread.sleep, JDK 17', 'sleep', 'TIMED_WAITING', ['java.lang.Thread.sleep', 'a.B.run']],
+    [
+      'Thread.sleep, JDK 25',
       'sleep',
       'TIMED_WAITING',
       ['java.lang.Thread.sleepNanos0', 'java.lang.Thread.sleepNanos', 'a.B.run'],
@@ -40,19 +50,29 @@ describe('state of a sampled thread', () => {
       ['java.lang.Object.wait0', 'java.lang.Object.wait', 'a.B.run'],
     ],
     [
-      'a lock',
+      'waiting for a ReentrantLock',
       'lock',
       'WAITING',
       [...PARK, `${AQS}.acquire`, 'java.util.concurrent.locks.ReentrantLock.lock', 'a.B.run'],
     ],
     [
-      'a condition',
+      'waiting for a condition',
       'wait',
       'WAITING',
       [...PARK, `${AQS}$ConditionObject.await`, 'java.util.concurrent.ArrayBlockingQueue.take'],
     ],
-    ['a latch', 'wait', 'WAITING', [...PARK, `${AQS}.acquire`, 'java.util.concurrent.CountDownLatch.await']],
-    ['a future', 'wait', 'WAITING', [...PARK, 'java.util.concurrent.CompletableFuture$Signaller.block']],
+    [
+      'waiting for a CountDownLatch',
+      'wait',
+      'WAITING',
+      [...PARK, `${AQS}.acquire`, 'java.util.concurrent.CountDownLatch.await'],
+    ],
+    [
+      'waiting for a CompletableFuture',
+      'wait',
+      'WAITING',
+      [...PARK, 'java.util.concurrent.CompletableFuture$Signaller.block'],
+    ],
     [
       'a virtual thread that waits for a socket',
       'io',
@@ -64,9 +84,9 @@ describe('state of a sampled thread', () => {
         'sun.nio.ch.NioSocketImpl.park',
       ],
     ],
-    ['it went on while it was looked at', 'cpu', 'WAITING', ['a.B.compute', 'a.B.run']],
-    ['nothing is known', 'cpu', 'NEW', []],
-  ])('%s: %s', (_, expected, state, frames) => {
+    ['a thread that continued while its state was read', 'cpu', 'WAITING', ['a.B.compute', 'a.B.run']],
+    ['a thread without a known stack', 'cpu', 'NEW', []],
+  ])('%s: the state is %s', (_, expected, state, frames) => {
     expect(doing(state, ...frames)).toBe(expected)
   })
 })

@@ -39,7 +39,7 @@ function arrayMiB(collect: () => void): number {
 }
 
 describe('slow calls', () => {
-  it('slow calls have a common tree, and each of the slowest has its own', () => {
+  it('slow calls have a common tree, and each of the slowest calls has its own tree', () => {
     const { builder, course, slow } = keeping(50)
     course.tick(1234, 0, 0)
     play(builder, 'root main> 0 fast> 5 fast< 10 main< 20') // 20
@@ -62,7 +62,7 @@ describe('slow calls', () => {
     assert.equal(slow().treeOf(4), null)
   })
 
-  it('without a threshold, calls above p99 are slow, from a hundred calls on', () => {
+  it('without a threshold, calls above p99 are slow after the first hundred calls', () => {
     const { builder, slow } = keeping('p99')
     let now = 0
     const call = (ticks: number) => {
@@ -87,7 +87,7 @@ describe('slow calls', () => {
     assert.equal(slow().slowest.length, SLOWEST)
   })
 
-  it('slow calls that began before the request are in no tree', () => {
+  it('slow calls that began before slow calls were requested are in no tree', () => {
     const builder = new CctBuilder()
     const calls = builder.timeRoots(COSTS, new Course())
     play(builder, 'root main> 0 a> 10')
@@ -125,7 +125,7 @@ describe('slow calls', () => {
     assert.equal(slow().latest?.ticks, 20_000)
   })
 
-  it('a slow call made fast by a late pause is removed from the sum', () => {
+  it('a slow call is removed from the common tree if a pause reported late makes the call fast', () => {
     const { builder, slow } = keeping(50_000)
     play(builder, 'root main> 0 a> 1 a< 60001 main< 60002') // slow
     play(builder, 'root main> 100000 b> 100001 a> 100002 a< 180002 b< 180003 main< 180004')
@@ -145,7 +145,7 @@ describe('slow calls', () => {
     assert.deepEqual([slow().count, slow().latest?.number], [1, 3])
   })
 
-  it('a slow call with too many events, made fast by a pause, is removed from the sum', () => {
+  it('a slow call with too many events is removed from the common tree if a pause makes the call fast', () => {
     const { builder, slow } = keeping(400_000)
     builder.thread(1, -1)
     enter(builder, idOf('main'), 0)
@@ -165,7 +165,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), '')
   })
 
-  it('slow calls exclude pauses reported before the request or a reset', () => {
+  it('slow calls exclude pauses reported before the request for slow calls, or before a reset', () => {
     const builder = new CctBuilder()
     const calls = builder.timeRoots(COSTS, new Course())
     builder.pause(20_000, 90_000)
@@ -178,7 +178,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 20000ns')
   })
 
-  it('a call made fast by a pause is replaced by the next slowest, slow or not', () => {
+  it('a call that a pause makes fast is replaced by the next slowest call, whether that call is slow or not', () => {
     for (const threshold of [50_000, 5_000_000]) {
       const { builder, slow } = keeping(threshold)
       let now = 0
@@ -201,7 +201,7 @@ describe('slow calls', () => {
     }
   })
 
-  it('a pause over two calls is subtracted from one of them, in the sum and in its tree', () => {
+  it('a pause during two calls is subtracted from only one call, in the common tree and in the tree of that call', () => {
     const { builder, slow } = keeping(100_000)
     play(builder, 'root main> 0 main< 110000 root main> 110001 main< 500000')
     builder.pause(60_000, 400_000)
@@ -221,7 +221,7 @@ describe('slow calls', () => {
     assert.equal(slow().slowest[0]?.ticks, 110_000)
   })
 
-  it('slow calls are chosen after subtracting early and late pauses, and their sum equals that of their trees', () => {
+  it('slow calls are chosen after pauses are subtracted, reported early or late, and the common tree equals the sum of the trees of the calls', () => {
     const seed = 20261126
     let state = seed
     const random = (below: number): number => {
@@ -346,7 +346,7 @@ describe('slow calls', () => {
     assert.equal(slow().count, calls)
   })
 
-  it('slow calls with more events than are kept have the same trees', () => {
+  it('slow calls with more events than jfluid keeps have the same trees', () => {
     const { builder, slow } = keeping(1)
     const children = ['a', 'b', 'c'].map(idOf)
     builder.thread(1, -1)
@@ -363,7 +363,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
   })
 
-  it('slow calls with more events than are kept exclude pauses reported before, during and after', () => {
+  it('slow calls with more events than jfluid keeps exclude pauses reported before, during and after the call', () => {
     const { builder, slow } = keeping(1)
     let now = 0
     const calls = () => {
@@ -388,7 +388,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
   })
 
-  it('slow calls with more gaps than are kept exclude pauses in each of them', () => {
+  it('slow calls with more gaps between events than jfluid keeps exclude the pauses in each gap', () => {
     // The first is told when it has ended; the second is read into a tree of its own meanwhile.
     for (const children of [40_000, 140_000]) {
       const { builder, slow } = keeping(1)
@@ -478,7 +478,7 @@ describe('slow calls', () => {
     assert.equal(slow().treeOf(first!.number)?.count, 5002, 'more than the bound is what one call has')
   })
 
-  it('a slow call whose contexts were collapsed is not removed from the sum again', () => {
+  it('a slow call whose contexts were collapsed is not removed from the common tree twice', () => {
     const contexts = 4000
     const bounded = new CctBuilder({ mostContexts: contexts })
     const { builder, slow } = keeping(50_000, bounded)
@@ -499,7 +499,7 @@ describe('slow calls', () => {
     assert.ok(Math.min(...merged.metrics.calls!) >= 0)
   })
 
-  it('unfinished slow calls share a memory limit, and calls above it are counted', () => {
+  it('unfinished slow calls share a memory limit, and calls above the limit are counted', () => {
     const { builder, slow } = keeping(1, new CctBuilder(), BOUNDS)
     const methods = Math.round(1000 * Math.sqrt(PART))
     const words: number[] = []
@@ -536,7 +536,7 @@ describe('slow calls', () => {
     assert.equal(slow().slowest.length, threads - slow().dropped)
   })
 
-  it('if all calls are slow, their tree equals the common tree, for random events', () => {
+  it('if all calls are slow, the tree of slow calls equals the tree of all calls, for random events', () => {
     const seed = 20261125
     let state = seed
     const random = (below: number): number => {

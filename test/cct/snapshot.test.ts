@@ -33,7 +33,7 @@ describe('overhead compensation (report, section 5.3)', () => {
     assert.equal(show(treeOf(built('main> 0  a> 10'), calibration, 30)), 'main 1x 5ns ( a 1x 17ns )')
   })
 
-  it('ticks are converted to nanoseconds last', () => {
+  it('ticks are converted to nanoseconds after all sums', () => {
     const builder = built('main> 0  a> 10  a< 20  main< 30')
     const { merged } = snapshotOf(builder, { calibration, nsPerTick: 0.5 })
     assert.equal(show(merged), 'main 1x 7.5ns ( a 1x 3.5ns )')
@@ -45,8 +45,8 @@ describe('overhead compensation (report, section 5.3)', () => {
   })
 })
 
-describe('a snapshot', () => {
-  it('a snapshot sums contexts over threads, and has each thread separately', () => {
+describe('a snapshot of the trees', () => {
+  it('a snapshot has a tree with the sums over all threads, and a tree of each thread', () => {
     const builder = built(
       '@5 main> 0 a> 1 a< 3 main< 4  @9 main> 10 b> 20 b< 21 a> 22 a< 25 main< 30  @5 run> 40 run< 41',
     )
@@ -160,7 +160,7 @@ describe('a snapshot', () => {
 })
 
 describe('hot methods', () => {
-  it('hot methods count recursion once in total time, by outermost activations', () => {
+  it('the total time of a recursive hot method counts only its outermost activations', () => {
     // fib: 1 + 2 + 3 self; its total is the 10 of the outermost, not 10 + 6 + …
     const tree = cctOf('main> 0  fib> 5  fib> 6  fib> 8  fib< 11  fib< 12  fib< 15  main< 20')
     const [first, second] = hotMethods(tree)
@@ -175,7 +175,7 @@ describe('hot methods', () => {
     assert.equal(total.get(idOf('odd')), 5)
   })
 
-  it('hot methods sum contexts, most self time first', () => {
+  it('hot methods are sums over all contexts, most self time first', () => {
     const builder = built('a> 0 c> 1 c< 9 a< 10  b> 10 c> 11 c< 14 b< 16')
     play(builder, '@2 c> 0 c< 2')
     assert.deepEqual(

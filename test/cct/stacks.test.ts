@@ -24,7 +24,7 @@ function built(play: (writer: StackWriter, builder: CctBuilder) => void): string
   return lines(snapshotOf(builder, { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 }).merged)
 }
 
-describe('stacks become a tree', () => {
+describe('building a tree from stacks', () => {
   it('a frame counts as a call only if the previous sample did not have it', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve/find'))
@@ -43,7 +43,7 @@ describe('stacks become a tree', () => {
     ])
   })
 
-  it('a stack that is not a sample ends missing calls and begins none', () => {
+  it('a stack that is not a sample ends the calls that it does not contain, and begins no call', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve/find'))
       writer.away(1, path('main/idle/wait'))
@@ -55,7 +55,7 @@ describe('stacks become a tree', () => {
     expect(tree).toEqual(['main 1x 0/3', '  serve 2x 0/3', '    find 2x 3/3'])
   })
 
-  it('the position of a thread does not depend on other threads', () => {
+  it('the position of a thread in the tree does not depend on other threads', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve'))
       writer.sample(2, path('main/idle'))
@@ -65,7 +65,7 @@ describe('stacks become a tree', () => {
     expect(tree).toEqual(['main 2x 0/4', '  serve 1x 2/2', '  idle 1x 2/2'])
   })
 
-  it('recursion keeps its depth', () => {
+  it('recursion in stacks keeps its depth in the tree', () => {
     const tree = built((writer) => {
       writer.sample(1, path('a/a/a'))
       writer.sample(1, path('a/a'))
@@ -74,7 +74,7 @@ describe('stacks become a tree', () => {
     expect(tree).toEqual(['a 1x 0/3', '  a 1x 1/3', '    a 2x 2/2'])
   })
 
-  it('a reused thread number starts without a stack', () => {
+  it('a new thread with a reused thread number starts without a stack', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve'))
       writer.leave(1)

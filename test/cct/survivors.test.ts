@@ -23,8 +23,8 @@ function living(survivors: Survivors): [node: number, bytes: number, age: number
   return found
 }
 
-describe('survivors', () => {
-  it('an object counts once ring and status have both reported it, in either order', () => {
+describe('objects that are still alive', () => {
+  it('an object counts when both the ring and the status have reported the object, in either order', () => {
     const survivors = new Survivors()
     survivors.place(token(3, 0), 7)
     assert.deepEqual(living(survivors), [])
@@ -39,7 +39,7 @@ describe('survivors', () => {
     assert.deepEqual(living(survivors), [[9, 40, 3]])
   })
 
-  it('a reused slot counts once ring and status report the same object', () => {
+  it('an object in a reused slot counts when the ring and the status report the same object', () => {
     const survivors = new Survivors()
     survivors.place(token(3, 0), 7)
     survivors.hear(news(0, [token(3, 0), 0, 24]))
@@ -53,7 +53,7 @@ describe('survivors', () => {
     assert.deepEqual(living(survivors), [[9, 48, 0]])
   })
 
-  it('a reset forgets objects allocated before', () => {
+  it('a reset removes objects allocated before the reset', () => {
     const survivors = new Survivors()
     survivors.place(token(1, 0), 7)
     survivors.hear(news(0, [token(1, 0), 0, 24]))

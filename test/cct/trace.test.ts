@@ -62,7 +62,7 @@ describe('traced calls', () => {
     ])
   })
 
-  it('the first calls over all threads are traced, completely', () => {
+  it('the first calls of all threads are traced, and each is traced completely', () => {
     const events =
       '@1 root main> 0 @2 root main> 5 @1 a> 7 @3 root main> 8 @2 main< 9 @1 a< 10 main< 11 root main> 20 main< 21'
     assert.deepEqual(trace(events, { asked: 2 }), [
@@ -72,14 +72,14 @@ describe('traced calls', () => {
     assert.equal(trace(events, { asked: 9 }).length, 4)
   })
 
-  it('traced calls are ordered by their begin, for any reading order', () => {
+  it('traced calls are ordered by their begin, in whatever order threads are read', () => {
     assert.deepEqual(trace('@1 root main> 50 main< 60 @2 root main> 10 main< 20', { asked: 2 }), [
       'whole 10: @2 main> 0 main< 10',
       'whole 50: @1 main> 0 main< 10',
     ])
   })
 
-  it('calls already running are not traced', () => {
+  it('calls that began before the trace was requested are not traced', () => {
     assert.deepEqual(trace('a> 1 a< 2 main< 3 root main> 10 main< 12'), ['whole 10: @1 main> 0 main< 2'])
   })
 
@@ -93,7 +93,7 @@ describe('traced calls', () => {
     assert.equal(show(treeOf(builder)), show(treeOf(plain)))
   })
 
-  it('an unfinished traced call is open up to its latest event', () => {
+  it('an unfinished traced call is marked as open and ends at its latest event', () => {
     assert.deepEqual(trace('root main> 0 a> 4'), ['open 0: @1 main> 0 a> 4 a< 4 main< 4'])
   })
 
@@ -111,14 +111,14 @@ describe('traced calls', () => {
     ])
   })
 
-  it('a trace is truncated at the limit of events, and reports it', () => {
+  it('a trace is truncated at the limit of events, and reports the truncation', () => {
     const tracer = traced('root main> 0 a> 1 a< 2 b> 3 b< 4 main< 5 root main> 9 main< 10', 2, 4)
     const found = traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })
     assert.deepEqual(text(found), ['cut 0: @1 main> 0 a> 1 a< 2 b> 3 b< 3 main< 3'])
     assert.equal(found.cutAfter, 6) // four that came, and two ends
   })
 
-  it('a trace closes every frame if the limit is reached while several are closed', () => {
+  it('all frames of a trace are closed if the limit of events is reached while several frames are being closed', () => {
     for (const room of [4, 5]) {
       const tracer = traced('root main> 0 a> 1 b> 2 main< 9', 1, room)
       const found = traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })
@@ -143,7 +143,7 @@ describe('times in a trace', () => {
     ])
   })
 
-  it('trace time excludes redefinitions reported before or after', () => {
+  it('trace time excludes redefinitions, whether reported before or after the events', () => {
     const tracer = traced('root main> 0 a> 100 a< 200100 main< 200200')
     tracer.pause(50_000, 150_000)
     assert.deepEqual(text(traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })), [
@@ -151,7 +151,7 @@ describe('times in a trace', () => {
     ])
   })
 
-  it('trace time ignores a redefinition that began after the end', () => {
+  it('trace time ignores a redefinition that began after the end of the call', () => {
     const tracer = traced('root main> 0 a> 100 a< 200100 main< 200200')
     tracer.pause(300_000, 400_000)
     assert.deepEqual(tracer.pauses, [])
@@ -191,7 +191,7 @@ describe('times in a trace', () => {
     assert.ok(at > 30_002)
   })
 
-  it('trace time excludes probes: t_I of the call, t_O of its caller', () => {
+  it('trace time excludes probe costs: t_I in the call, t_O in its caller', () => {
     // main: 10 - 1 - 2, a: 20 - 1, main: 30
     assert.deepEqual(
       trace('root main> 0 a> 10 a< 30 main< 60', { calibration: { innerTicks: 1, outerTicks: 2 } }),
@@ -199,7 +199,7 @@ describe('times in a trace', () => {
     )
   })
 
-  it('trace time never decreases: a negative interval is carried to the next', () => {
+  it('trace time never decreases: a negative interval is subtracted from the next interval', () => {
     // main: 3 - 1 - 2 = 0; a: 2 - 5, which leaves 3 to main: 10 - 3
     assert.deepEqual(
       trace('root main> 0 a> 3 a< 5 main< 15', { calibration: { innerTicks: 1, outerTicks: 2 } }),
@@ -211,7 +211,7 @@ describe('times in a trace', () => {
     )
   })
 
-  it('totals of a trace equal those of the tree', () => {
+  it('the totals of a trace equal the totals of the tree', () => {
     const events =
       'root main> 0 a> 100 b> 120 b< 180 b> 200 b< 260 a< 300 adjust 7 c> 350 b> 351 b< 400 c< 460 main< 600'
     const calibration = { innerTicks: 3, outerTicks: 4 }
@@ -257,14 +257,14 @@ describe('tasks submitted by a traced call', () => {
     ])
   })
 
-  it('a task stays with its call after the call has ended and others have begun', () => {
+  it('a task stays in its traced call after that call has ended and other calls have begun', () => {
     assert.deepEqual(
       trace('@1 root main> 0 submit 7 main< 10 root main> 20 main< 30 @2 begin 7 run> 50 run< 60'),
       ['whole 0: @1 main> 0 hand 1 10 main< 10 @2 run> 50 run< 60'],
     )
   })
 
-  it('a task may submit tasks; a thread that starts another task leaves it', () => {
+  it('a traced task may submit tasks, and a thread leaves its task when it starts another task', () => {
     assert.deepEqual(
       trace(
         '@1 root main> 0 submit 1 main< 10 @2 begin 1 outer> 20 submit 2 outer< 22 @3 begin 2 inner> 30 inner< 33 begin 9 x> 40 x< 50',
@@ -273,26 +273,26 @@ describe('tasks submitted by a traced call', () => {
     )
   })
 
-  it('a task that never starts is not shown', () => {
+  it('a traced call does not show a task that never starts', () => {
     assert.deepEqual(trace('root main> 0 submit 1 submit 2 main< 10 drop 1 drop 2'), [
       'whole 0: @1 main> 0 main< 10',
     ])
   })
 
-  it('a task that has not begun leaves the call open', () => {
+  it('a traced call stays open while one of its tasks has not begun', () => {
     assert.deepEqual(trace('root main> 0 submit 1 submit 2 main< 10 drop 1'), ['open 0: @1 main> 0 main< 10'])
     assert.deepEqual(trace('@1 root main> 0 submit 1 main< 10 @2 begin 1 run> 15 submit 2 run< 20 begin 0'), [
       'open 0: @1 main> 0 hand 1 10 main< 10 @2 run> 15 run< 20',
     ])
   })
 
-  it('a task dropped by a thread that is read first is not shown', () => {
+  it('a dropped task is not shown, even if the thread that dropped it is read first', () => {
     assert.deepEqual(trace('@1 root main> 0 @2 drop 7 @1 submit 7 main< 10'), [
       'whole 0: @1 main> 0 main< 10',
     ])
   })
 
-  it('a task that only submits tasks that are not shown is not shown', () => {
+  it('a task is not shown if it only submits tasks that are not shown', () => {
     for (const further of ['', '@3 begin 8 submit 9 @2']) {
       assert.deepEqual(
         trace(`@1 root main> 0 submit 7 a> 5 a< 6 @2 begin 7 submit 8 ${further} @1 main< 10`),
@@ -301,7 +301,7 @@ describe('tasks submitted by a traced call', () => {
     }
   })
 
-  it('a task begins at its first method or submission, by the clock of the call', () => {
+  it('a task begins at its first method or submission, in the time of the traced call', () => {
     const main = '@1 root main> 1000000 submit 7'
     assert.deepEqual(
       trace(
@@ -314,7 +314,7 @@ describe('tasks submitted by a traced call', () => {
     ])
   })
 
-  it('a task is placed by its own clock after its thread was stopped', () => {
+  it('if jfluid stopped the submitting thread, the task is placed earlier by the time of the stop', () => {
     // main waited 100 ticks for us before it handed over: all that follows is 100 earlier.
     assert.deepEqual(
       trace(

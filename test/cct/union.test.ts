@@ -31,8 +31,8 @@ function random(seed: number, trees: number): { parts: Part[]; ids: UnionIds } {
   return { parts, ids: new UnionIds() }
 }
 
-describe('a union', () => {
-  it('a union has every context of all trees, with sums of their columns', () => {
+describe('a union of several trees', () => {
+  it('a union has every context of all trees, and its columns are sums over the trees', () => {
     const [one, two] = [new Methods(), new Methods()]
     const before = treeOf('main 2x 10ns ( work 4x 20ns ( leaf 1x 5ns ) old 1x 3ns )', one)
     const after = treeOf('main 3x 12ns ( fresh 1x 7ns work 6x 40ns ( leaf 2x 6ns ) )', two)
@@ -92,7 +92,7 @@ describe('a union', () => {
     }
   })
 
-  it('class loaders numbered by their JVMs match across JVMs', () => {
+  it('class loaders that several JVMs number differently are matched', () => {
     const methods = new Methods()
     const tree = treeOf('main 1x 1ns', methods)
     const by = (loader: string): Part => ({

@@ -70,8 +70,8 @@ function worked(): CctBuilder {
   return made
 }
 
-describe('waiting', () => {
-  it('waiting is not self time, and is summed in its context and above', () => {
+describe('rows and columns of waiting time', () => {
+  it('waiting time is not self time, and is summed in the waiting method and its callers', () => {
     const columns = ['calls', 'selfNs', 'totalNs', 'blockedNs', 'waitedNs', 'totalBlockedNs', 'totalWaitedNs']
     assert.deepEqual(rows(snapshot(worked()), ...columns), {
       main: [1, 30, 100, 0, 20, 20, 21],
@@ -130,7 +130,7 @@ describe('waiting', () => {
     })
   })
 
-  it('a wait is neither a called method nor a repaired frame', () => {
+  it('a wait counts neither as a called method nor as a frame without an exit', () => {
     const made = worked()
     assert.equal(made.methods, 2)
     enter(made, MAIN, 200)

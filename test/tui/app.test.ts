@@ -45,7 +45,7 @@ function nameIn(line: string): string {
 beforeEach(() => open())
 
 describe('the live view', () => {
-  it('the live view fits 80x24', () => {
+  it('the live view fits a terminal of 80x24', () => {
     assert.equal(
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
@@ -75,7 +75,7 @@ describe('the live view', () => {
     )
   })
 
-  it('the live view with all rows open fits 120x40', async () => {
+  it('the live view with all rows open fits a terminal of 120x40', async () => {
     await open(120, 40)
     source.facts = { warnings: ['The first redefinition throws away compiled code.'] }
     screen.press('* end')
@@ -124,7 +124,7 @@ describe('the live view', () => {
     )
   })
 
-  it('m shows hot methods', () => {
+  it('the key m shows hot methods', () => {
     screen.press('m')
     assert.equal(
       screen.text.split('\n').slice(2, 13).join('\n'),
@@ -161,7 +161,7 @@ describe('the live view', () => {
     }
   })
 
-  it('without UTF-8 the live view uses ASCII only', async () => {
+  it('the live view uses only ASCII if the terminal has no UTF-8', async () => {
     await open(80, 24, ORDERS, false)
     for (const key of ['*', '?', 'escape', 'm', '/']) {
       screen.press(key)
@@ -169,7 +169,7 @@ describe('the live view', () => {
     }
   })
 
-  it('an escape sequence in a name is not written to the terminal', async () => {
+  it('an escape sequence in a method name is not written to the terminal', async () => {
     await open(80, 24, 'a 1x 1ns')
     const evil = '\x1b[2J\x07\u202e\n\x9b2J\u2066\u200f'
     methods.names[1] = { class: evil, method: evil, descriptor: evil, loader: evil }
@@ -189,7 +189,7 @@ describe('the live view', () => {
   })
 })
 
-describe('the rows', () => {
+describe('rows of the live view', () => {
   it('rows open along the hottest path until the user opens or closes one', async () => {
     assert.deepEqual(rows(), ['[process]', 'priceOf', 'get', 'save', 'validate', 'debug'])
     screen.press('down left')
@@ -198,7 +198,7 @@ describe('the rows', () => {
     assert.deepEqual(rows(), ['process', '[priceOf]', 'save', 'validate', 'debug'])
   })
 
-  it('arrows, Enter and space open and close rows, and arrows move the selection', () => {
+  it('Enter, space and the left and right arrows open and close rows; the up and down arrows move the selection', () => {
     screen.press('down left enter')
     assert.deepEqual(rows()[2], 'get')
     screen.press('space')
@@ -211,7 +211,7 @@ describe('the rows', () => {
     assert.deepEqual(rows()[0], '[process]')
   })
 
-  it('the selection stays on its node when the order changes', async () => {
+  it('the selected node stays selected when the order of rows changes', async () => {
     screen.press('down down down')
     assert.equal(rows()[3], '[save]')
     source.tree = treeOf(ORDERS.replace('save 120x', 'save 999x').replace('81000000', '981000000'), methods)
@@ -223,7 +223,7 @@ describe('the rows', () => {
     assert.deepEqual(rows(), ['[other]'])
   })
 
-  it('keys and the wheel scroll, with the selection visible', async () => {
+  it('keys and the mouse wheel scroll, and the selected row stays visible', async () => {
     const calls = Array.from({ length: 100 }, (_, i) => `m${i} 1x ${1000 - i}ns`).join(' ')
     await open(80, 24, `main 1x 1ns ( ${calls} )`)
     screen.press('pagedown')
@@ -238,7 +238,7 @@ describe('the rows', () => {
     assert.equal(rows()[0], '[m2]')
   })
 
-  it('a click selects a row, a second click or one on the marker opens it; a click on a column head sorts', () => {
+  it('a click selects a row; a second click, or a click on the marker, opens the row; a click on a column head sorts', () => {
     screen.mouse('click', 60, 7) // the fifth row: validate
     assert.equal(rows()[4], '[validate]')
     screen.mouse('click', 60, 7)
@@ -254,7 +254,7 @@ describe('the rows', () => {
     screen.mouse('click', 5, 22) // below the rows
   })
 
-  it('keys sort by the next column, by column number, and in reverse', () => {
+  it("keys sort by the next column, by a column's number, and in reverse order", () => {
     screen.press('o')
     assert.equal(screen.styled('sorted'), '▾self')
     screen.press('O')
@@ -276,8 +276,8 @@ describe('the rows', () => {
   })
 })
 
-describe('search', () => {
-  it('a search finds and shows closed rows, and n and N continue it', () => {
+describe('search in the live view', () => {
+  it('a search also finds rows below closed rows, and the keys n and N go to the next and previous match', () => {
     screen.press('/ a p p l')
     assert.match(screen.text, /\n \/appl▏ {3}Enter: find/)
     screen.press('enter')
@@ -294,7 +294,7 @@ describe('search', () => {
     assert.doesNotMatch(screen.styled('match'), /CreditLimitRule/)
   })
 
-  it('a search text can be edited and cancelled, and no match is reported', () => {
+  it('a search text can be edited and cancelled; a search without a match shows a message', () => {
     screen.press('/ x y backspace backspace backspace')
     assert.doesNotMatch(screen.text, /Enter: find/)
     screen.press('/ q escape')
@@ -305,13 +305,13 @@ describe('search', () => {
     assert.match(screen.text, /no method here matches "zzz"/)
   })
 
-  it('a long search text shows its end', () => {
+  it('the end of a long search text is visible', () => {
     screen.press(`/ ${'VeryLongNameOfAClassThatIsPasted'.repeat(3).split('').join(' ')} . e n d`)
     assert.match(screen.text, /\n \/…\S+Pasted\.end▏ {3}Enter: find/)
     assert.ok(screen.widest <= 80)
   })
 
-  it('a search works among hot methods, and Enter goes to the tree', () => {
+  it('a search also finds hot methods, and Enter shows the found method in the tree', () => {
     screen.press('m / S t o c k enter')
     assert.match(screen.styled('selected'), /StockRule\.applies/)
     screen.press('enter')
@@ -321,7 +321,7 @@ describe('search', () => {
 })
 
 describe('a session that has ended', () => {
-  it('after the end of the session, keys that change the recording show a hint', async () => {
+  it('after the end of the session, a key that would change the recording shows a hint', async () => {
     source.more = TIMED
     Object.assign(source, { steering: undefined })
     await view.refresh()
@@ -338,8 +338,8 @@ describe('a session that has ended', () => {
   })
 })
 
-describe('the page of keys', () => {
-  it('the page of keys has two columns if both fit, otherwise one', async () => {
+describe('the help page that lists the keys', () => {
+  it('the help page has two columns if the terminal is wide enough, otherwise one column', async () => {
     await open(200, 50)
     screen.press('?')
     const starts = screen.text
@@ -354,8 +354,8 @@ describe('the page of keys', () => {
   })
 })
 
-describe('views without hidden rows or method names', () => {
-  it('keys for hidden rows show a hint, and all rows stay visible', () => {
+describe('views without a row filter', () => {
+  it('a key that hides rows shows a hint, and all rows stay visible', () => {
     for (const key of ['T', 'L']) {
       screen.press(`${key} %`)
       assert.match(screen.text, /\n this view has no row filter; % works in trees/)
@@ -366,7 +366,7 @@ describe('views without hidden rows or method names', () => {
   })
 })
 
-describe('threads', () => {
+describe('threads in the live view', () => {
   beforeEach(async () => {
     source.threads = [
       { id: 31, name: 'http-1', tree: treeOf('OrderService.process 1x 5ns', methods) },
@@ -379,7 +379,7 @@ describe('threads', () => {
     await view.refresh()
   })
 
-  it('threads are requested when listed, when one is shown, and for a frozen view', async () => {
+  it('the trees of threads are requested while threads are listed, while one thread is shown, and when the view is frozen', async () => {
     const asked = async (keys: string): Promise<number> => {
       if (keys !== '') screen.press(keys)
       await view.refresh()
@@ -448,7 +448,7 @@ describe('threads', () => {
   })
 })
 
-describe('pages', () => {
+describe('pages of help and warnings', () => {
   it('the help page lists every key, and scrolls', () => {
     screen.press('?')
     assert.match(screen.text, / {2}q {8}detach and quit\n/)
@@ -459,7 +459,7 @@ describe('pages', () => {
     assert.match(screen.text, /% root/)
   })
 
-  it('the warnings page shows complete warnings', () => {
+  it('the warnings page shows the complete text of each warning', () => {
     source.facts = { warnings: ['one '.repeat(30).trim(), 'two'] }
     screen.press('w')
     assert.match(screen.text, /2 warnings: w/)
@@ -467,8 +467,8 @@ describe('pages', () => {
   })
 })
 
-describe('before the first picture', () => {
-  it('the view shows what it waits for, and the hint of the session', async () => {
+describe('the live view before the first snapshot', () => {
+  it('the view shows what the session waits for, and the hint of the session', async () => {
     await open(80, 24, '')
     source.facts = {
       phase: 'waiting for root',
@@ -488,7 +488,7 @@ describe('before the first picture', () => {
   })
 })
 
-describe('a session', () => {
+describe('the session in the live view', () => {
   it('the last tree stays visible after the end of a session, with the reason', async () => {
     source.tree = treeOf('OrderService.process 9x 1ns', methods)
     source.end('the target has exited')
@@ -505,14 +505,14 @@ describe('a session', () => {
     assert.deepEqual(rows(), ['[process]'])
   })
 
-  it('without a new snapshot the previous one is shown', async () => {
+  it('the previous snapshot is shown until a new snapshot arrives', async () => {
     source.failure = new Error('the link is closed')
     await view.refresh()
     assert.match(screen.text, /the link is closed/)
     assert.equal(rows().length, 6)
   })
 
-  it('a session is paused, reset and stopped by job control', async () => {
+  it('keys pause and reset the session, and Ctrl-Z stops the program', async () => {
     screen.press('p')
     await turnOfTheLoop()
     const asked = source.snapshots
@@ -540,7 +540,7 @@ describe('a terminal smaller than 80x24', () => {
   })
 })
 
-describe('update rate', () => {
+describe('update rate of the live view', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
@@ -562,7 +562,7 @@ describe('update rate', () => {
     return taken
   }
 
-  it.each([0, 10, 60])('updates eight times a second when a snapshot takes %i ms', async (ms) => {
+  it.each([0, 10, 60])('the live view updates eight times a second if a snapshot takes %i ms', async (ms) => {
     const begins = (await turns(ms)).map(({ begin }) => Math.round(begin))
     assert.deepEqual(
       begins.slice(0, 15),
@@ -570,17 +570,20 @@ describe('update rate', () => {
     )
   })
 
-  it.each([90, 400])('uses half of the time when a snapshot takes %i ms, never two at once', async (ms) => {
-    const taken = await turns(ms)
-    assert.ok(taken.length >= 2)
-    for (const [i, { begin, end }] of taken.entries()) {
-      assert.equal(Math.round(end - begin), ms)
-      assert.equal(Math.round(begin), i * 2 * ms)
-    }
-  })
+  it.each([90, 400])(
+    'the live view takes snapshots half of the time if a snapshot takes %i ms, and never two at once',
+    async (ms) => {
+      const taken = await turns(ms)
+      assert.ok(taken.length >= 2)
+      for (const [i, { begin, end }] of taken.entries()) {
+        assert.equal(Math.round(end - begin), ms)
+        assert.equal(Math.round(begin), i * 2 * ms)
+      }
+    },
+  )
 })
 
-describe('leaving', () => {
+describe('leaving the live view', () => {
   it('q, Ctrl-C or a signal ends the view; nothing is drawn or requested afterwards', async () => {
     for (const [leave, how] of [
       [() => screen.press('q'), 'quit'],

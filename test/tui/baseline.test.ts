@@ -47,8 +47,8 @@ async function settled(): Promise<void> {
 
 beforeEach(() => open())
 
-describe('the change since b', () => {
-  it('changes since the baseline fit 80x24', async () => {
+describe('changes since the baseline, which the key b sets', () => {
+  it('changes since the baseline fit a terminal of 80x24', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('escape')
@@ -70,7 +70,7 @@ describe('the change since b', () => {
     `)
   })
 
-  it('changes are per root call, largest first, and self and children sum to the parent', async () => {
+  it("changes are per root call, largest first; the changes of a row's self time and children sum to the row's change", async () => {
     screen.press('b')
     assert.match(screen.text, /changes from now on, per root call; b again ends the comparison/)
     await show(AFTER)
@@ -85,7 +85,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /main: 10 root calls now, 10 before; b ends it$/m)
   })
 
-  it('hot methods show changes per method', async () => {
+  it('the view of hot methods shows the change of each method', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('m')
@@ -101,7 +101,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /▾ com\.acme\.App\.main/)
   })
 
-  it('a change is copied with its sign and with the earlier value', async () => {
+  it('a copied row contains the signed change and the earlier value', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('m G y')
@@ -131,7 +131,7 @@ describe('the change since b', () => {
     )
   })
 
-  it('callers show the change of a method per caller', async () => {
+  it('the view of callers shows how much each caller contributes to the change of a method', async () => {
     await show('main 10x 5000000ns ( work 20x 10000000ns  other 10x 0ns ( work 10x 1000000ns ) )')
     screen.press('b')
     // 10 more root calls: of work 40 calls from main that take 26 ms in place of 10, and 10 from other, as before.
@@ -149,7 +149,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /No root call has started since the baseline/)
   })
 
-  it('callers of another method show changes immediately', async () => {
+  it("the view of another method's callers shows changes without delay", async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('/ w o r k enter escape c')
@@ -158,7 +158,7 @@ describe('the change since b', () => {
     assert.deepEqual(rows(), ['+2.000ms -100.0µs +100 0 2.000ms main'])
   })
 
-  it('changes of callers use the same number of levels on both sides, and report it', async () => {
+  it('changes of callers compare the same number of levels before and after the baseline, and show that number', async () => {
     source.tree = chain(100_000)
     await view.refresh()
     screen.press('c b z')
@@ -174,7 +174,7 @@ describe('the change since b', () => {
     )
   })
 
-  it("the baseline's side is computed once", async () => {
+  it('the callers before the baseline are computed once', async () => {
     const [before, now, later] = [BEFORE, AFTER, BEFORE].map((it) => treeOf(it, methods)) as [
       Tree,
       Tree,
@@ -195,7 +195,7 @@ describe('the change since b', () => {
     assert.equal(seen[0], seen[1], 'packages of it')
   })
 
-  it('a change that is hidden everywhere is reported', async () => {
+  it('a message is shown if all rows with a change are hidden', async () => {
     screen.press('/ w o r k enter escape c b')
     await show('main 20x 10000000ns ( work 40x 20000000ns  old 20x 10000000ns )')
     screen.press('% 5 enter')
@@ -209,7 +209,7 @@ describe('the change since b', () => {
     }
   })
 
-  it('flame graph boxes have the current time per root call, and colours show changes', async () => {
+  it('the width of a flame graph box is the current time per root call, and the colour shows the change', async () => {
     screen.press('f b')
     assert.match(screen.text, /No root call has started since the baseline \(10 before it\)\./)
     await show('main 20x 10000000ns ( work 60x 36000000ns  old 20x 6000000ns )')
@@ -233,7 +233,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /zoomed|flame graph of time/)
   })
 
-  it('changes of samples below one per call are shown', async () => {
+  it('changes of less than one sample per root call are shown', async () => {
     source.facts = { mode: 'sample' }
     const sampled = (notation: string) => {
       const { metrics, ...tree } = treeOf(notation, methods)
@@ -249,7 +249,7 @@ describe('the change since b', () => {
     assert.deepEqual(rows(), ['+1.20 0 +240 0 0.50 ▾ main', '+1.20 +1.20 +240 0 0.30 work'])
   })
 
-  it('b removes the baseline, and numbers cover the whole recording', async () => {
+  it('a second b removes the baseline, and the numbers again cover the whole recording', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('b')
@@ -257,7 +257,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /^ +60\.0\d*ms .*main$/m)
   })
 
-  it('after a reset, changes compare later values with the baseline', async () => {
+  it('after a reset, the values since the reset are compared with the baseline', async () => {
     screen.press('b z')
     // 5 calls of 4 ms
     await show('main 5x 2000000ns ( work 20x 18000000ns )')
@@ -268,7 +268,7 @@ describe('the change since b', () => {
     ])
   })
 
-  it('without calls since, or without data before, a message is shown', async () => {
+  it('a message is shown if the root was not called since the baseline, or if there were no data before the baseline', async () => {
     screen.press('b escape')
     await view.refresh()
     assert.match(screen.text, /No root call has started since the baseline \(10 before it\)\./)
@@ -278,7 +278,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /no call is recorded yet, so there is no baseline/)
   })
 
-  it('the baseline ends when another thread is shown', async () => {
+  it('the baseline is removed when another thread is shown', async () => {
     source.threads = [{ id: 21, name: 'worker-1', tree: source.tree }]
     screen.press('b T')
     await settled()
@@ -287,7 +287,7 @@ describe('the change since b', () => {
     assert.doesNotMatch(screen.text, /Δ/)
   })
 
-  it('for slow calls, the change is their excess over all calls', async () => {
+  it('for slow calls, the change is the difference between slow calls and all calls', async () => {
     const slow = treeOf('main 1x 500000ns ( work 2x 21000000ns )', methods)
     source.more = { ...TIMED, slow: slowCallsOf(slow) }
     await view.refresh()
@@ -303,7 +303,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /slow calls minus all calls, per root call/)
   })
 
-  it('changes without UTF-8 use ASCII signs', async () => {
+  it('changes use ASCII signs if the terminal has no UTF-8', async () => {
     await open(80, false)
     screen.press('b')
     await show(AFTER)

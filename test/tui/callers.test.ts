@@ -36,7 +36,7 @@ function search(text: string): void {
 beforeEach(() => open())
 
 describe('callers of a method', () => {
-  it('callers are below the method, hottest first, with their part of its cost', () => {
+  it("callers are listed below the method, hottest first, each with its part of the method's cost", () => {
     search('cache')
     screen.press('c')
     assert.equal(
@@ -51,7 +51,7 @@ describe('callers of a method', () => {
     assert.match(body(), /500\.0µs {2}500\.0µs {4}12\.5 {7}60 {2}8\.333µs {6}▸ com\.acme\.Retry\.run/)
   })
 
-  it('callers cover calls from all lines, and Enter goes to the most expensive line', async () => {
+  it("a caller's row covers calls from all lines of the caller, and Enter goes to the most expensive line", async () => {
     await open('Orders.process 10x 1000000ns ( seven 10x 2000000ns nine 20x 4000000ns )')
     for (const [name, line] of [
       ['seven', 7],
@@ -71,7 +71,7 @@ describe('callers of a method', () => {
     assert.match(screen.styled('selected'), /com\.acme\.App\.work:9$/)
   })
 
-  it('callers can be shown from hot methods and from a caller', () => {
+  it('callers can be shown for a hot method, and for a row of the view of callers', () => {
     screen.press('m down down c')
     assert.match(body(), /\n .* {2}▾ com\.acme\.Cache\.get\n/)
     screen.press('down c')
@@ -81,7 +81,7 @@ describe('callers of a method', () => {
     )
   })
 
-  it('callers of a method stay shown while recording continues, with open rows', async () => {
+  it('the view of callers and its open rows stay while the recording continues', async () => {
     search('cache')
     screen.press('c end')
     const before = screen.styled('selected')
@@ -93,7 +93,7 @@ describe('callers of a method', () => {
     assert.match(body(), /Cache\.get/, 'the same method again')
   })
 
-  it('callers of an uncalled method show a message', async () => {
+  it('the view of callers shows a message if the method was not called', async () => {
     search('cache')
     screen.press('c')
     source.tree = treeOf('Orders.process 10x 9000000ns', methods)
@@ -104,7 +104,7 @@ describe('callers of a method', () => {
     assert.match(body(), /Waiting for|No call has been recorded|No root/)
   })
 
-  it('callers of a deep recursion are truncated, with a message', async () => {
+  it('the list of callers of a deep recursion is truncated, with a message', async () => {
     await open()
     source.tree = chain(100_000)
     await view.refresh()
@@ -112,7 +112,7 @@ describe('callers of a method', () => {
     assert.match(screen.text, /method, with callers, 2\d levels\n/)
   })
 
-  it('callers can be sorted by any column and searched', () => {
+  it('callers can be searched, and sorted by any column', () => {
     search('cache')
     screen.press('c 6')
     assert.match(body(), /priceOf\n.*process\n.*Repository\.save/)

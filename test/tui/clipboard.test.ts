@@ -7,12 +7,12 @@ import { clipboardSequence, linesForClipboard } from '../../src/tui/clipboard.ts
 import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-describe('the sequence of the clipboard', () => {
+describe('the escape sequence that sets the clipboard', () => {
   it('the clipboard sequence is OSC 52 with the text in base64', () => {
     assert.equal(clipboardSequence('Größe', false), '\x1b]52;c;R3LDtsOfZQ==\x07')
   })
 
-  it('inside tmux the clipboard sequence goes to tmux and, with doubled escapes, to the outer terminal', () => {
+  it('inside tmux the clipboard sequence is sent to tmux and, with doubled escape characters, to the outer terminal', () => {
     assert.equal(
       clipboardSequence('a', true),
       '\x1b]52;c;YQ==\x07' + '\x1bPtmux;\x1b\x1b]52;c;YQ==\x07\x1b\\',
@@ -20,8 +20,8 @@ describe('the sequence of the clipboard', () => {
   })
 })
 
-describe('many lines', () => {
-  it('many lines are sent unchanged if they fit, otherwise without the middle', () => {
+describe('copied text of many lines', () => {
+  it('copied lines are sent unchanged if they fit, otherwise without the lines in the middle', () => {
     assert.equal(linesForClipboard(['a', 'b', 'c']), 'a\nb\nc')
     const many = Array.from({ length: 100_000 }, (_, i) => `frame ${i}`)
     const text = linesForClipboard(many)
@@ -36,13 +36,13 @@ describe('many lines', () => {
     )
   })
 
-  it('a line that is too long is truncated', () => {
+  it('a copied line that is too long is truncated', () => {
     assert.ok(clipboardSequence(linesForClipboard(['x'.repeat(100_000)]), false).length < 75_000)
     assert.ok(clipboardSequence(linesForClipboard(['語'.repeat(100_000)]), false).length < 75_000)
   })
 })
 
-describe('copying', () => {
+describe('copying from the live view', () => {
   const methods = new Methods()
   let source: FakeSource
   let screen: FakeScreen
@@ -58,14 +58,14 @@ describe('copying', () => {
 
   const said = () => screen.text.split('\n').at(-2)
 
-  it('copying takes the complete selected row, and reports it', () => {
+  it('the complete selected row is copied, and a message reports the copy', () => {
     screen.press('down y')
     const row = 'com.acme.Cart.sum(int)  total 5.000ms, self 3.000ms, 50.0 % of total, calls 20'
     assert.deepEqual(screen.copied, [row])
     assert.match(said()!, /^ sent to the terminal's clipboard: "com\.acme\.Cart\.sum\(int\) {2}total 5/)
   })
 
-  it('copying takes the path to the row, root first, in any view', () => {
+  it('the path to the selected row can be copied in any view, root first', () => {
     const way = 'com.acme.Orders.process\ncom.acme.Cart.sum\ncom.acme.Cache.get'
     screen.press('end Y')
     assert.match(said()!, /the terminal's clipboard: path, 3 lines, from com\.acme\.Orders\.process$/)
@@ -75,7 +75,7 @@ describe('copying', () => {
     assert.deepEqual(screen.copied, [way, way, way, 'com.acme.Cache.get'])
   })
 
-  it('copying without a row shows a message', async () => {
+  it('a message is shown if there is no row to copy', async () => {
     source.tree = treeOf('', methods)
     await view.refresh()
     screen.press('y')
@@ -84,7 +84,7 @@ describe('copying', () => {
     assert.deepEqual(screen.copied, [])
   })
 
-  it('copying a recursion 100,000 deep keeps both ends', async () => {
+  it('a copied path of a recursion 100,000 deep contains both ends of the path', async () => {
     source.tree = chain(100_000)
     await view.refresh()
     screen.press('* end Y')

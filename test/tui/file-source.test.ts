@@ -23,7 +23,7 @@ async function open(
 }
 
 describe('the live view of a file', () => {
-  it('the view of a file shows file, program, date and mode at 80x24', async () => {
+  it('the view of a file shows the file, program, date and mode on a terminal of 80x24', async () => {
     const { screen } = await open()
     assert.equal(
       screen.text,
@@ -54,7 +54,7 @@ describe('the live view of a file', () => {
     )
   })
 
-  it("the view of a file has the profile's hot methods, threads and warnings", async () => {
+  it('the view of a file shows the hot methods, threads and warnings of the profile', async () => {
     const { screen } = await open()
     screen.press('m')
     assert.match(screen.text, /50\.00ms .* com\.acme\.App\.work\n/)
@@ -64,7 +64,7 @@ describe('the live view of a file', () => {
     assert.match(screen.text, /truncated: the target ended/)
   })
 
-  it('keys that need a session show a hint and are not in the help', async () => {
+  it('in the view of a file, keys that need a session show a hint and are not in the help', async () => {
     const { screen } = await open()
     for (const key of ['p', 'z']) {
       screen.press(key)
@@ -78,7 +78,7 @@ describe('the live view of a file', () => {
     assert.doesNotMatch(screen.text, /zero|freeze/)
   })
 
-  it('the view of a file requests the picture once, and redraws only changes', async () => {
+  it('the view of a file reads the profile once, and redraws only what has changed', async () => {
     const screen = new FakeScreen(80, 24)
     const source = fileSource(PROFILE, 'p.jfluid')
     let asked = 0
@@ -104,7 +104,7 @@ describe('the live view of a file', () => {
     assert.match(screen.text, /No root method was called\./)
   })
 
-  it('the view of a file moves to the bottom of a chain 100,000 deep', async () => {
+  it('the selection in the view of a file can move to the bottom of a call chain 100,000 deep', async () => {
     const names = PROFILE.methodNames.slice(0, 2)
     const { screen } = await open(profileOfTree(chain(100_000), names))
     screen.press('* end')
@@ -113,7 +113,7 @@ describe('the live view of a file', () => {
 })
 
 describe('the live view of a file of regions', () => {
-  it('the view of a file of regions has the rate over the whole recording', async () => {
+  it('the view of a file of regions shows the rate of executions over the whole recording', async () => {
     const screen = new FakeScreen(80, 24)
     const profile = { ...profileOf('main 1x 1ns', { events: { count: 4, waitMs: 0 } }), regions: [REGION] }
     const view = new RegionView(fileRegionSource(profile, 'r.jfluid'), screen)

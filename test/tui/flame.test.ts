@@ -22,7 +22,7 @@ function show(flame: Flame, level: number): string {
 }
 
 describe('boxes of a flame graph', () => {
-  it("boxes are as wide as their cost, widest first, and leave space for the caller's self time", () => {
+  it("the width of a box is the cost of its method; the widest box is first, and the caller's self time stays free", () => {
     const flame = new Flame(treeOf(SMALL, methods), -1, 100)
     assert.equal(show(flame, 0), 'main 0-100')
     assert.equal(show(flame, 1), 'a 0-60  b 60-80  c 80-90')
@@ -31,7 +31,7 @@ describe('boxes of a flame graph', () => {
     assert.equal(flame.depth(10), 3)
   })
 
-  it('boxes below a zoomed box are fractions of it', () => {
+  it('the widths of boxes below a zoomed box are fractions of the zoomed box', () => {
     const tree = treeOf(SMALL, methods)
     const flame = new Flame(tree, [...tree.method].indexOf(methods.id('a')), 60)
     assert.equal(show(flame, 0), 'a 0-60')
@@ -53,7 +53,7 @@ describe('boxes of a flame graph', () => {
     )
   })
 
-  it("boxes share the caller's width if its self cost is negative, and have no width without a cost", () => {
+  it('boxes share the width of a caller with negative self cost, and boxes without a cost have no width', () => {
     const tree = treeOf('main 1x -20ns ( a 1x 80ns b 1x 40ns c 1x -5ns )', methods)
     assert.equal(show(new Flame(tree, -1, 120), 1), 'a 0-80  b 80-120')
     assert.equal(show(new Flame(treeOf('main 1x -20ns', methods), -1, 120), 0), '')
@@ -63,7 +63,7 @@ describe('boxes of a flame graph', () => {
     assert.equal(show(new Flame(treeOf('a 1x 10ns b 1x 30ns', methods), -1, 80), 0), 'b 0-60  a 60-80')
   })
 
-  it("boxes lie within their caller's box, side by side, as wide as their cost", () => {
+  it("boxes lie side by side within their caller's box, and the width of each box is its cost", () => {
     for (let seed = 1; seed <= 20; seed++) {
       const tree = randomTree(2000, 12, seeded(seed))
       const flame = new Flame(tree, -1, 150)
@@ -94,7 +94,7 @@ describe('boxes of a flame graph', () => {
     }
   })
 
-  it('boxes of 100,000 levels are laid out only for visible levels', () => {
+  it('of 100,000 levels, boxes are laid out only for the visible levels', () => {
     const flame = new Flame(chain(100_000), -1, 80)
     assert.equal(flame.depth(50), 50)
     // A chain of ones: at level n there is (100,000 - n) / 100,000 of the width, and half a cell is drawn.
@@ -127,7 +127,7 @@ const selected = () => methods.names[view.model.view.method!]!.method
 describe('flame graph', () => {
   beforeEach(() => open())
 
-  it('the flame graph fits 80x24', () => {
+  it('the flame graph fits a terminal of 80x24', () => {
     assert.equal(
       body(),
       ` flame graph of time; Enter: zoom in, Esc: zoom out
@@ -148,7 +148,7 @@ describe('flame graph', () => {
     assert.equal(detail(), ' com.acme.OrderService.process  100.0 %  total 291.8ms  self 9.000ms  calls 120')
   })
 
-  it('arrows select the widest callee, siblings and the caller', () => {
+  it('arrow keys select the widest callee, the box to the left or right, and the caller', () => {
     screen.press('down')
     assert.match(selected(), /priceOf/)
     screen.press('right')
@@ -167,7 +167,7 @@ describe('flame graph', () => {
     assert.match(selected(), /process/)
   })
 
-  it('Enter zooms into a box and out of it', () => {
+  it('Enter zooms into the selected box, and Esc zooms out', () => {
     screen.press('down right enter')
     assert.match(
       body(),
@@ -181,7 +181,7 @@ describe('flame graph', () => {
     assert.match(body(), /^ flame graph/)
   })
 
-  it('zoom and selection are kept between pictures, by path', async () => {
+  it('the boxes with the same paths stay zoomed and selected in the next snapshot', async () => {
     screen.press('down right enter down')
     assert.match(selected(), /borrow/)
     source.tree = treeOf(SHOP.replace('Cache.get', 'Other.first 1x 5ns Cache.get'), methods)
@@ -190,7 +190,7 @@ describe('flame graph', () => {
     assert.match(body(), /^ zoomed: com\.acme\.db\.JdbcOrderRepository\.save/)
   })
 
-  it('a search highlights matches and shows their share', () => {
+  it('a search in the flame graph highlights the matching boxes and shows their share of the time', () => {
     screen.press('/')
     for (const letter of 'acme.db') screen.press(letter)
     assert.match(screen.styled('flame-match'), /save\|▏borr/, 'while it is typed')
@@ -203,7 +203,7 @@ describe('flame graph', () => {
     assert.equal(screen.styled('flame-match'), '')
   })
 
-  it('a search zooms if a match is too narrow for a box', () => {
+  it('a search zooms if the box of a match is too narrow to be drawn', () => {
     screen.press('/')
     for (const letter of 'log') screen.press(letter)
     screen.press('enter')
@@ -211,7 +211,7 @@ describe('flame graph', () => {
     assert.match(body(), /^ zoomed: com\.acme\.Log\.debug, 1\.0 % of total/)
   })
 
-  it('a click selects a box, and a second click zooms', () => {
+  it('a click selects a box, and a second click zooms into the box', () => {
     screen.mouse('click', 60, 4)
     assert.match(selected(), /save/)
     screen.mouse('click', 79, 4)
@@ -220,7 +220,7 @@ describe('flame graph', () => {
     assert.match(body(), /^ zoomed: .*save/)
   })
 
-  it('a deep flame graph scrolls and stays within the tree', async () => {
+  it('a deep flame graph scrolls, but not beyond the top and bottom of the tree', async () => {
     await open(80, 24)
     source.tree = chain(1000)
     await view.refresh()
@@ -252,7 +252,7 @@ describe('flame graph', () => {
     screen.press('enter down right end escape')
   })
 
-  it('c shows the callers of a box', () => {
+  it("the key c shows the callers of the selected box's method", () => {
     screen.press('down right c')
     assert.match(body(), /▾ c\.a\.d\.JdbcOrderRepository\.save|▾ com\.acme\.db\.JdbcOrderRepository\.save/)
   })

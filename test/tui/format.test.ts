@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { tail, width } from '../../src/tui/format.ts'
 
-describe('the end of a text', () => {
-  it('the end of a text is the whole text if it fits; wide characters count as two', () => {
+describe('the end of a text that is too long', () => {
+  it('a text that fits is not truncated; wide characters count as two cells', () => {
     assert.equal(tail('abc', 3, '…'), 'abc')
     assert.equal(tail('abcdef', 4, '…'), '…def')
     assert.equal(tail('abcdef', 4, '..'), '..ef')

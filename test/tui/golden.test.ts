@@ -53,7 +53,7 @@ async function screenAfter(keys: string, columns: number, rows: number, unicode:
   return screen
 }
 
-describe('screens', () => {
+describe('whole screens of each view', () => {
   const names: string[] = []
   for (const [name, keys] of Object.entries(SCREENS)) {
     for (const [columns, rows] of SIZES) {
@@ -72,7 +72,7 @@ describe('screens', () => {
     }
   }
 
-  it('golden/ contains exactly the tested screens', () => {
+  it('the folder golden/ contains exactly the tested screens', () => {
     assert.deepEqual(readdirSync(FOLDER).sort(), names.sort())
   })
 })

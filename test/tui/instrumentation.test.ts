@@ -53,8 +53,8 @@ const body = (): string[] =>
 
 beforeEach(() => open())
 
-describe('page of instrumentation', () => {
-  it('the page shows redefinitions, methods with probes, and skipped methods with reasons at 80x24', () => {
+describe('the page of instrumentation', () => {
+  it('the page of instrumentation shows redefinitions, methods with probes, and skipped methods with reasons on a terminal of 80x24', () => {
     assert.deepEqual(body(), [
       '      ▾number     when  code change',
       '            3           ▾ redefinitions: 25.500 ms, longest stop 9.250 ms',
@@ -70,7 +70,7 @@ describe('page of instrumentation', () => {
     ])
   })
 
-  it('groups open and close by Enter and arrows', () => {
+  it('groups of methods are opened and closed by Enter and arrow keys', () => {
     screen.press('enter')
     assert.equal(body()[1], '            3           ▸ redefinitions: 25.500 ms, longest stop 9.250 ms')
     assert.equal(body().length, 8)
@@ -87,7 +87,7 @@ describe('page of instrumentation', () => {
     assert.match(screen.styled('selected'), /skipped methods, 2 reasons/)
   })
 
-  it('methods sort by calls, first call or name, in either direction', () => {
+  it('methods can be sorted by calls, first call or name, in ascending or descending order', () => {
     screen.press('down down down down enter')
     const called = () =>
       body()
@@ -119,7 +119,7 @@ describe('page of instrumentation', () => {
     assert.equal(below(), ' com.acme.Orders.process(int), first called before counting began')
   })
 
-  it('the page shows that no method was skipped', async () => {
+  it('the page of instrumentation shows that no method was skipped', async () => {
     facts = { ...facts, skipped: new Map() }
     await view.refresh()
     assert.equal(body().at(-1), '            0             skipped methods')
@@ -127,7 +127,7 @@ describe('page of instrumentation', () => {
     assert.match(screen.styled('selected'), /0 +skipped methods/)
   })
 
-  it('a search covers open groups, and the selection is kept while the session continues', async () => {
+  it('a search finds methods of open groups, and the selection is kept while the session continues', async () => {
     screen.press('/ , space s t o p enter')
     assert.match(screen.styled('selected'), /stop 0\.500 ms/)
     assert.match(screen.text, /2 found/)
@@ -136,7 +136,7 @@ describe('page of instrumentation', () => {
     assert.match(screen.styled('selected'), /stop 0\.500 ms/)
   })
 
-  it('the page at 120x40 in ASCII stays inside the screen', async () => {
+  it('the page of instrumentation in ASCII fits a terminal of 120x40', async () => {
     for (const [columns, rows] of [
       [80, 24],
       [120, 40],
@@ -157,7 +157,7 @@ describe('page of instrumentation', () => {
     }
   })
 
-  it('the page is empty if no code was changed', async () => {
+  it('the page of instrumentation is empty if no code was changed', async () => {
     Object.assign(source, { instrumentation: undefined })
     await view.refresh()
     assert.match(screen.text, /no method has probes/)

@@ -19,8 +19,8 @@ beforeEach(() => {
 })
 const pids = (): number[] => list.fitting.map((it) => it.pid)
 
-describe('a list of JVMs', () => {
-  it('the selection begins at the first JVM and stays within the list', () => {
+describe('the list of JVMs', () => {
+  it('the first JVM is selected at the start, and the selection does not leave the list', () => {
     expect(list.selected?.pid).toBe(101)
     list.move(1)
     expect(list.selected?.pid).toBe(202)
@@ -36,14 +36,14 @@ describe('a list of JVMs', () => {
     ['tomcat', [202]],
     ['osrv', [101]],
     ['zzz', []],
-  ])('%s leaves those that it fits', (typed, expected) => {
+  ])('the typed text %s selects the JVMs that it matches', (typed, expected) => {
     for (const letter of typed) list.type(letter)
     expect(pids()).toEqual(expected)
     for (const _ of typed) list.erase()
     expect(pids()).toEqual([101, 202, 303])
   })
 
-  it('several keys in one read are handled in order', () => {
+  it('several keys that arrive in one read are handled in order', () => {
     expect(list.typeAll('xx\x15shp\x7fop\r')).toBe('take')
     expect(list.typed).toBe('shop')
     expect(list.typeAll('b\b\x03no')).toBe('leave')
@@ -51,7 +51,7 @@ describe('a list of JVMs', () => {
     expect(list.typeAll('s')).toBe(undefined)
   })
 
-  it('the selection is kept while JVMs start and end, and moves to the first if its JVM ends', () => {
+  it('the selected JVM stays selected while other JVMs start and end; when it ends, the first JVM is selected', () => {
     list.move(1)
     list.rows = [row(7, 'New'), ...ROWS]
     expect(list.selected?.pid).toBe(202)
@@ -63,7 +63,7 @@ describe('a list of JVMs', () => {
     expect(list.selected).toBeUndefined()
   })
 
-  it('the list shows details of each JVM, and why a JVM cannot be attached to', () => {
+  it('the list of JVMs shows details of each JVM, and why jfluid cannot attach to a JVM', () => {
     const { head, rows } = jvmLines(list, 90, 10)
     expect([head, ...rows.map((it) => it.text)]).toEqual([
       'PID  CPU %  JAVA     USER    MAIN CLASS',
@@ -75,7 +75,7 @@ describe('a list of JVMs', () => {
     expect(rows.map((it) => it.isSelected)).toEqual([true, false, false])
   })
 
-  it('the list shows a window around the selection, no wider than the terminal', () => {
+  it('a long list of JVMs shows the rows around the selection, no wider than the terminal', () => {
     list.rows = Array.from({ length: 50 }, (_, i) => row(i + 1, 'x'.repeat(200)))
     list.move(30)
     const { rows } = jvmLines(list, 60, 5)

@@ -50,13 +50,13 @@ beforeEach(async () => {
   await open()
 })
 
-describe('s', () => {
-  it('s asks for a name and suggests one', () => {
+describe('the key s, which writes the profile to a file', () => {
+  it('the key s asks for a file name and suggests a name', () => {
     screen.press('s')
     assert.deepEqual(bottom(), [' write to jfluid-4711.jfluid▏', ' Enter write  Ctrl-U clear  Esc cancel'])
   })
 
-  it('s writes the typed file, and reports begin and end', async () => {
+  it('the key s writes the file with the typed name, and reports the start and the end', async () => {
     screen.press('s C-u a b backspace space c . j enter')
     assert.deepEqual(written, ['jfluid a c.j'])
     assert.equal(bottom()[0], ' writing a c.j ...')
@@ -64,7 +64,7 @@ describe('s', () => {
     assert.equal(bottom()[0], ' wrote a c.j')
   })
 
-  it('letters such as q are text in the name, and Esc writes nothing', () => {
+  it('keys such as q are letters while a file name is typed, and Esc writes nothing', () => {
     screen.press('s C-u q s t')
     assert.equal(bottom()[0], ' write to qst▏')
     screen.press('escape')
@@ -72,7 +72,7 @@ describe('s', () => {
     assert.match(screen.text, / q quit/)
   })
 
-  it('s asks before it replaces a file', () => {
+  it('the key s asks before it replaces a file', () => {
     taken = ['jfluid-4711.jfluid']
     screen.press('s enter')
     assert.deepEqual(bottom(), [' jfluid-4711.jfluid already exists', ' Enter replace  Esc cancel'])
@@ -94,20 +94,20 @@ describe('s', () => {
     assert.match(screen.text, /recording/)
   })
 
-  it('s requires a name', () => {
+  it('the key s writes nothing without a file name', () => {
     screen.press('s C-u enter')
     assert.deepEqual(written, [])
     screen.press('x enter')
     assert.deepEqual(written, ['jfluid x'])
   })
 
-  it('a name too long for the screen shows its end', () => {
+  it('the end of a file name that is too long for the screen is visible', () => {
     screen.press(`s C-u ${[...'a'.repeat(100)].join(' ')} z`)
     assert.match(bottom()[0]!, /^ write to …a+z▏$/)
     assert.ok(screen.widest <= 80)
   })
 
-  it('one file is written at a time; other keys still work', async () => {
+  it('only one file is written at a time, and other keys work meanwhile', async () => {
     screen.press('s enter s')
     assert.equal(written.length, 1)
     assert.match(bottom()[0]!, /wait: another file is still being written/)
@@ -119,8 +119,8 @@ describe('s', () => {
   })
 })
 
-describe('e', () => {
-  it('e lists the export formats at 80x24', () => {
+describe('the key e, which exports the profile', () => {
+  it('the key e lists the export formats on a terminal of 80x24', () => {
     screen.press('e down')
     assert.equal(
       screen.text,
@@ -152,7 +152,7 @@ describe('e', () => {
     assert.equal(screen.styled('selected'), 'csv           a table')
   })
 
-  it('e shows the complete description of the selected format', async () => {
+  it('the list of export formats shows the complete description of the selected format', async () => {
     const words = 'one row per context with its path and all its numbers, for spreadsheets and data frames'
     await open()
     source.keeper = { ...source.keeper!, formats: [FORMATS[0]!, { ...FORMATS[1]!, description: words }] }
@@ -164,22 +164,22 @@ describe('e', () => {
     assert.match(screen.text.replaceAll(/\n +/g, ' '), new RegExp(words))
   })
 
-  it("e then asks for a name with the format's extension", () => {
+  it('after the format is chosen, a file name with the extension of the format is suggested', () => {
     screen.press('e down enter')
     assert.equal(bottom()[0], ' write to jfluid-4711.csv▏')
     screen.press('enter')
     assert.deepEqual(written, ['csv jfluid-4711.csv'])
   })
 
-  it('e without UTF-8 uses ASCII', async () => {
+  it('the list of export formats uses ASCII if the terminal has no UTF-8', async () => {
     await open(80, 24, false)
     screen.press('e enter')
     assert.equal(bottom()[0], ' write to jfluid-4711.json_')
   })
 })
 
-describe('leaving', () => {
-  it('leaving waits for a running write, and a second request does not wait', async () => {
+describe('leaving while a profile is being written', () => {
+  it('the first request to leave waits until the file is written; a second request does not wait', async () => {
     const left = (await open()).run()
     screen.press('s enter q')
     assert.match(bottom()[0]!, /jfluid quits when the file is written/)
@@ -191,14 +191,14 @@ describe('leaving', () => {
     assert.equal(await again, 'quit')
   })
 
-  it('an open question does not delay leaving', async () => {
+  it('an unanswered question does not delay leaving', async () => {
     const left = (await open()).run()
     screen.press('s C-c')
     assert.equal(await left, 'quit')
   })
 })
 
-it('without a keeper, s and e show a hint', async () => {
+it('the keys s and e show a hint if the view cannot write files', async () => {
   await open()
   const bare = new FakeSource(source.methods, source.tree)
   const view = new LiveView(bare, screen)

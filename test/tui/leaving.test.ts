@@ -56,8 +56,8 @@ async function expectLeft(terminal: Terminal, code: number, signal = ''): Promis
   return text
 }
 
-describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
-  it('the terminal is restored at Ctrl-C, which is a key', async () => {
+describe('the terminal is restored when the program ends or stops', { timeout: 60_000 }, () => {
+  it('the terminal is restored at Ctrl-C, which arrives as a key and not as a signal', async () => {
     const { terminal } = await shown()
     terminal.send('\x03')
     await expectLeft(terminal, 3)
@@ -80,7 +80,7 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     await expectLeft(terminal, 4)
   })
 
-  it('the terminal is restored at a crash, and its message is visible', async () => {
+  it('the terminal is restored at a crash, and the error message is visible', async () => {
     const { terminal } = await shown()
     terminal.send('x')
     assert.match(await expectLeft(terminal, 1), /Error: thrown/)
@@ -92,7 +92,7 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     assert.match(await expectLeft(terminal, 1), /Error: rejected/)
   })
 
-  it('the terminal is restored at Ctrl-Z, and taken again by fg', async () => {
+  it('the terminal is restored at Ctrl-Z, and the view is shown again by fg', async () => {
     const { terminal } = await shownInShell()
     const before = terminal.screen()[0]
     terminal.send('\x1a')
@@ -111,7 +111,7 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     assert.deepEqual(terminal.modes(), LEFT)
   })
 
-  it('the terminal is restored at SIGSTOP from another process, and taken again only by fg', async () => {
+  it('the terminal is restored at SIGSTOP from another process, and the view is shown again only by fg', async () => {
     const { terminal } = await shownInShell()
     const before = terminal.screen()[0]
     const pid = Number(/\d+/.exec(before!)![0])
@@ -140,8 +140,8 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
   })
 })
 
-describe('a terminal that has gone', { timeout: 60_000 }, () => {
-  it('a closed terminal ends the view of a file like SIGHUP, without an abort of Node.js', async () => {
+describe('a terminal that has been closed', { timeout: 60_000 }, () => {
+  it('a closed terminal ends the view of a file as SIGHUP does, and Node.js does not abort', async () => {
     const profile = fileURLToPath(new URL('../profile/files/v1-exact.jfluid', import.meta.url))
     const told = join(temporaryDirectory(), 'code')
     // The shell hears the hang-up as well, and must live to tell.

@@ -33,7 +33,7 @@ function show(tree: Tree, names: Packages): string {
 }
 
 describe('a tree of packages', () => {
-  it('methods of one package that call each other share a node with the calls from outside', () => {
+  it('methods of one package that call each other share the node of the calls into the package', () => {
     const names = packages()
     const tree = treeOf(
       'a.A.f 1x 1ns ( a.B.g 2x 2ns ( b.C.h 4x 4ns ) b.C.h 8x 8ns ( b.C.k 1x 1ns ) )',
@@ -42,7 +42,7 @@ describe('a tree of packages', () => {
     assert.equal(show(names.fold(tree), names), 'a.* 1x 3/16 ( b.* 12x 13/13 )')
   })
 
-  it('packages called by other packages have separate nodes, also in recursion through another package', () => {
+  it('a package has a separate node below each calling package, also if the package calls itself through another package', () => {
     const names = packages()
     const tree = treeOf(
       'a.A.f 1x 1ns ( b.B.g 2x 2ns ( a.A.f 4x 4ns ) c.C.h 8x 8ns ( b.B.g 1x 16ns ) )',
@@ -54,7 +54,7 @@ describe('a tree of packages', () => {
     )
   })
 
-  it('packages are cut to a number of name parts, with a mark if names continue', () => {
+  it('package names are cut to a number of parts, with a mark if the name continues', () => {
     const names = packages(2)
     const tree = treeOf(
       'com.acme.A.f 1x 1ns ( com.acme.shop.B.g 1x 2ns ( com.other.C.h 1x 4ns ( top.D.k 1x 8ns ) ) )',
@@ -66,7 +66,7 @@ describe('a tree of packages', () => {
     )
   })
 
-  it('waits and class rows stay separate, and the default package has a name', () => {
+  it('rows of waits and of allocated classes stay separate, and the default package has a name', () => {
     const named = [
       { class: 'Main', method: 'main', descriptor: '()V', loader: 'app' },
       { class: 'com.acme.Lock', method: '(blocked on)', descriptor: '', loader: 'app' },
@@ -79,7 +79,7 @@ describe('a tree of packages', () => {
     )
   })
 
-  it('a tree of packages has the costs of the tree of methods: children and self sum to the parent', () => {
+  it("a tree of packages has the costs of the tree of methods: a row's self time and children sum to the row", () => {
     for (let seed = 1; seed <= 30; seed++) {
       const tree = randomTree(500, 9, seeded(seed))
       // Three packages of three methods each.
@@ -102,7 +102,7 @@ describe('a tree of packages', () => {
     }
   })
 
-  it('a tree of packages by calls counts all calls as self', () => {
+  it('in a tree of packages by calls, all calls of a package count as its self cost', () => {
     const { metrics, ...rest } = treeOf('a.A.f 1x 0ns ( a.B.g 2x 0ns ( b.C.h 4x 0ns ) )', methods)
     const names = packages()
     const folded = names.fold({
@@ -120,7 +120,7 @@ describe('a tree of packages', () => {
 })
 
 describe('rows below a percentage', () => {
-  it('rows below a percentage are hidden with their callees; other rows keep their numbers', () => {
+  it('rows below a percentage are hidden with the callees of those rows; other rows keep their numbers', () => {
     const tree = treeOf(
       'main 1x 10ns ( a 1x 80ns ( b 1x 4ns ) c 1x 5ns ( d 1x 1ns ) ) other 1x 2ns ( e 1x 1ns )',
       methods,
@@ -150,7 +150,7 @@ let view: LiveView
 const body = () => screen.text.split('\n').slice(2, -2).join('\n').trimEnd()
 const line = (of: number) => screen.text.split('\n').at(of)!
 
-describe('the live view by package', () => {
+describe('the live view of packages', () => {
   beforeEach(async () => {
     source = new FakeSource(methods, treeOf(SHOP, methods))
     screen = new FakeScreen(80, 24)
@@ -158,7 +158,7 @@ describe('the live view by package', () => {
     await view.refresh()
   })
 
-  it('P folds tree, hot methods, callers and flame graph by package, and back', () => {
+  it('the key P groups the tree, hot methods, callers and flame graph by package; a second P shows methods again', () => {
     screen.press('P')
     assert.match(line(-2), /rows are packages; calls inside a package are merged; totals are unchanged/)
     assert.equal(
@@ -184,14 +184,14 @@ describe('the live view by package', () => {
     assert.match(body(), / method\n.*com\.acme\.shop\.Orders\.process/)
   })
 
-  it('P keeps selection and open rows of the method view', () => {
+  it('the selection and the open rows of the method view are kept while packages are shown', () => {
     screen.press('down right')
     const before = screen.styled('selected')
     screen.press('P down P P')
     assert.equal(screen.styled('selected'), before)
   })
 
-  it('rows are hidden step by step, with a message', () => {
+  it('each press of the key % sets the next limit below which rows are hidden, and shows the limit', () => {
     screen.press('*')
     assert.match(body(), /log/i)
     screen.press('%')
@@ -221,7 +221,7 @@ describe('the live view by package', () => {
     assert.match(body(), /, 5 below 99 % hidden\n\n {2}All rows are hidden: each is below 99 %/)
   })
 
-  it('hidden rows are shown on request', async () => {
+  it('all rows are shown again when the tree is to show a hidden row', async () => {
     // Log.log spends most below write, 0.9 % of all.
     screen.press('m end % 5 enter t')
     assert.match(body(), / method, 2 below 5 % hidden\n/)

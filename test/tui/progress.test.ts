@@ -18,12 +18,12 @@ function told(isTTY: boolean, columns = 80): string {
   return text
 }
 
-describe('progress of headless work', () => {
+describe('progress of work without a live view', () => {
   it('progress in a log is one line per phase', () => {
     assert.equal(told(false), 'attaching to 4711\n--root com.acme.Foo.bar: 2 methods?[2J\ndetached\n')
   })
 
-  it('progress on a terminal is one changing line below other output, removed at the end', () => {
+  it('on a terminal, progress is one changing line below the other output; the line is removed at the end', () => {
     assert.equal(
       told(true).replaceAll('\r\x1b[K', '<'),
       '<attaching to 4711<--root com.acme.Foo.bar: 2 methods?[2J\n<attaching to 4711' +
@@ -31,7 +31,7 @@ describe('progress of headless work', () => {
     )
   })
 
-  it('a progress line never wraps', () => {
+  it('a progress line is never wider than the terminal', () => {
     const changing = told(true, 12)
       .split('\r\x1b[K')
       .filter((line) => !line.includes('\n'))

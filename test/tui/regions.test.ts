@@ -38,7 +38,7 @@ describe('the view of regions', () => {
   it.each([
     [80, 24],
     [200, 60],
-  ])('fits %i × %i, and fills it with what there is to say', async (columns, rows) => {
+  ])('the view of regions uses the whole space of a terminal of %i × %i', async (columns, rows) => {
     const { screen } = await shown(9, columns, rows)
     expect([screen.lines.length, screen.widest <= columns]).toEqual([rows, true])
     expect(screen.text).toContain('57 ns probe cost each')
@@ -74,7 +74,7 @@ describe('the view of regions', () => {
     expect(screen.text).toMatch(/^ +77 /m)
   })
 
-  it('the view of regions has help and warnings, resets, and shows hints for unavailable keys', async () => {
+  it('the view of regions has help and warnings, can reset the data, and shows hints for unavailable keys', async () => {
     const { screen, source } = await shown(1)
     screen.press('?')
     for (const { label, help } of REGION_BINDINGS) expect(screen.text).toContain(`${label.padEnd(9)}${help}`)
@@ -90,7 +90,7 @@ describe('the view of regions', () => {
     expect(screen.suspended).toBe(1)
   })
 
-  it('long warnings scroll by key and wheel', async () => {
+  it('long warnings can be scrolled by key and by mouse wheel', async () => {
     const { screen, source } = await shown(3)
     source.facts = { warnings: Array.from({ length: 30 }, (_, i) => `warning ${i + 1}.`) }
     screen.press('w')
@@ -104,7 +104,7 @@ describe('the view of regions', () => {
     expect(screen.styled('selected')).toContain('App.part1:3-4') // the wheel was the page's
   })
 
-  it('the view of regions shows why the session ended, and q or a signal leaves it', async () => {
+  it('the view of regions shows why the session ended; q or a signal leaves the view', async () => {
     const { screen, source, left } = await shown(1)
     source.end('the JVM ended')
     await expect.poll(() => screen.text).toContain('the JVM ended: press q to quit and see the report')

@@ -50,8 +50,8 @@ const detail = (): string => screen.text.split('\n').at(-2)!.trim()
 
 beforeEach(() => open())
 
-describe('choosing a root', () => {
-  it('the picker begins with candidates, best first, and marks those that may never return', () => {
+describe('the picker, which lets the user choose a root', () => {
+  it('the picker first lists candidates, best first, and marks candidates that may never return', () => {
     const lines = screen.text.split('\n')
     expect(lines.slice(0, 6)).toEqual([
       ' jfluid  pid 4711  shop.Main                                choose a root 3.0 s',
@@ -64,7 +64,7 @@ describe('choosing a root', () => {
     expect(detail()).toBe('threads: worker-1, worker-2')
   })
 
-  it('the picker shows the number of samples while sampling', async () => {
+  it('the picker shows the number of samples while samples are taken', async () => {
     await open(80, { samplesNow: () => 1234 })
     expect(screen.text.split('\n')[1]).toBe(
       ' whole JVM  101 samples, now 1,234            candidates  sampled tree  by name',
@@ -81,7 +81,7 @@ describe('choosing a root', () => {
     expect(chooser.chosen).toBe('shop.Journal.append')
   })
 
-  it.each([['q'], ['escape'], ['C-c']])('%s leaves without one', async (key) => {
+  it.each([['q'], ['escape'], ['C-c']])('the key %s leaves the picker without a root', async (key) => {
     const chosen = chooseRoot(choiceOf(), screen)
     screen.press(key)
     expect(await chosen).toEqual({ left: 'quit', root: null })
@@ -101,7 +101,7 @@ describe('choosing a root', () => {
     expect(await chosen).toEqual({ left: 'SIGTERM', root: null })
   })
 
-  it('the tree shows the selected candidate, and candidates have a star', () => {
+  it('the tree of the picker shows the selected candidate, and marks candidates with a star', () => {
     screen.press('tab')
     expect(screen.styled('selected')).toMatch(/shop\.Orders\.process \*$/)
     expect(screen.text).toMatch(/shop\.Worker\.loop$/m)
@@ -110,12 +110,12 @@ describe('choosing a root', () => {
     expect(detail()).toBe('Attach with root shop.Journal.append? Enter: yes, Esc: no')
   })
 
-  it('a row of the tree that cannot be a root is refused', () => {
+  it('a row of the tree whose method cannot be a root is refused', () => {
     screen.press('t home enter')
     expect(detail()).toBe('this row cannot be a root: choose a method that has bytecode')
   })
 
-  it('/ searches candidates, and also closed rows of the tree', () => {
+  it('the key / searches the candidates, and all rows of the tree, including closed rows', () => {
     screen.press('/ a p p e n d enter')
     expect(screen.styled('selected')).toContain('shop.Journal.append')
     screen.press('/ i d l e enter')
@@ -124,7 +124,7 @@ describe('choosing a root', () => {
     expect(screen.styled('selected')).toContain('shop.Worker.idle')
   })
 
-  it('a partly typed name is completed', () => {
+  it('a partly typed method name is completed', () => {
     screen.press('r j a p')
     expect(screen.styled('selected')).toBe('shop.Journal.append')
     screen.press('enter')
@@ -135,14 +135,14 @@ describe('choosing a root', () => {
     expect(detail()).toBe('it names no class')
   })
 
-  it('letters are text while a name is typed, so q does not leave', () => {
+  it('while a name is typed, the key q is a letter and does not leave the picker', () => {
     screen.press('r q j k ? /')
     expect(screen.text).toContain('root: qjk?/')
     screen.press('escape')
     expect(screen.text).toContain(' share %')
   })
 
-  it('without candidates the picker begins with the tree or the name field', async () => {
+  it('if there are no candidates, the picker begins with the tree or with the name field', async () => {
     await open(80, { rows: [] })
     expect(screen.text).toContain('java.lang.Thread.run')
     const methods = new Methods()
@@ -151,14 +151,14 @@ describe('choosing a root', () => {
     expect(screen.text).toContain('root: ')
   })
 
-  it('a page lists all keys, and the first Esc closes it', () => {
+  it('a help page lists all keys, and the first Esc closes the page', () => {
     screen.press('?')
     expect(screen.text).toContain('use the selected method as the root')
     screen.press('escape')
     expect(screen.text).toContain(' share %')
   })
 
-  it('the wheel scrolls only the open page, and a click closes it', async () => {
+  it('while the help page is open, the mouse wheel scrolls only that page, and a click closes the page', async () => {
     await open(80, { warnings: Array.from({ length: 30 }, (_, i) => `warning ${i}.`) })
     screen.press('w')
     expect(screen.text).toContain('warning 0.')
@@ -169,7 +169,7 @@ describe('choosing a root', () => {
     expect(screen.styled('selected')).toContain('shop.Orders.process')
   })
 
-  it('a click selects a root, a second click asks for confirmation; the wheel moves the selection', () => {
+  it('a click selects a root, and a second click asks for confirmation; the mouse wheel moves the selection', () => {
     screen.mouse('click', 40, 4)
     expect(screen.styled('selected')).toContain('shop.Journal.append')
     screen.mouse('click', 40, 4)
@@ -179,7 +179,7 @@ describe('choosing a root', () => {
     expect(screen.styled('selected')).toContain('shop.Orders.process')
   })
 
-  it('the picker fits any screen size without UTF-8', async () => {
+  it('the picker without UTF-8 fits a screen of any size', async () => {
     for (const columns of [60, 80, 120, 200]) {
       await open(columns, {}, false)
       for (const keys of ['tab', 'tab', '?']) {
@@ -192,7 +192,7 @@ describe('choosing a root', () => {
   })
 })
 
-describe('a name field', () => {
+describe('the name field of the picker', () => {
   const field = (): NameField => new NameField(METHODS, ['shop.Orders', 'shop.Journal'])
   const typed = (text: string): NameField => {
     const made = field()
@@ -200,7 +200,7 @@ describe('a name field', () => {
     return made
   }
 
-  it('the name field completes a class with a dot, and then its methods only', () => {
+  it('the name field completes a class name with a dot, and after the dot only methods of the class', () => {
     const made = typed('orders')
     made.move(made.fitting.indexOf('shop.Orders'))
     expect(made.enter()).toBeNull()
@@ -209,13 +209,13 @@ describe('a name field', () => {
     expect(made.enter()).toMatch(/^shop\.Orders\./)
   })
 
-  it('the name field accepts unknown names as typed: overloads, other methods', () => {
+  it('the name field accepts names that are not in the list: overloads, and other methods', () => {
     expect(typed('Basket.add(Item, int)').enter()).toBe('Basket.add(Item, int)')
     expect(typed('shop.Orders.zz').enter()).toBe('shop.Orders.zz')
     expect(field().type('f5')).toBe(false)
   })
 
-  it('an empty name field takes the selected name', () => {
+  it('an empty name field is filled with the selected name', () => {
     expect(METHODS.concat('shop.Journal', 'shop.Orders')).toContain(field().fitting[0])
   })
 })

@@ -40,11 +40,11 @@ function rowsOf(of: Tree, expansion: Expansion, sort = byTotal): TreeRows {
 }
 
 describe('rows of a tree', () => {
-  it('rows are the roots while no row is open', () => {
+  it('while no row is open, the rows are the roots', () => {
     assert.deepEqual(shown(rowsOf(tree, new Expansion())), ['> main'])
   })
 
-  it('rows below an open row are its children in order', () => {
+  it('the rows below an open row are the children of that row, in order', () => {
     const expansion = new Expansion()
     expansion.set(path('main'), true)
     expansion.set(path('main', 'load'), true)
@@ -54,7 +54,7 @@ describe('rows of a tree', () => {
     assert.equal(rows.count, 6)
   })
 
-  it('all rows are shown when everything is open, and hidden again when closed', () => {
+  it('all rows are shown when every row is open, and the rows below the roots are hidden when every row is closed', () => {
     const expansion = new Expansion()
     expansion.setBelow(path('main'), true)
     expansion.set(path('main', 'load', 'parse'), false)
@@ -66,7 +66,7 @@ describe('rows of a tree', () => {
     assert.deepEqual(shown(rowsOf(tree, expansion)), all)
   })
 
-  it('rows sort by any column in either direction', () => {
+  it('rows can be sorted by any column, in ascending or descending order', () => {
     const children = (sort: Sort): string[] => {
       const rows = rowsOf(tree, new Expansion(), sort)
       return rows.children(0).map((node) => nameText(tree.method[node]!))
@@ -79,7 +79,7 @@ describe('rows of a tree', () => {
     assert.deepEqual(children({ column: 'name', reversed: false }), ['load', 'log', 'save'])
   })
 
-  it('a window of rows equals the same range of all rows (random trees, folds and windows)', () => {
+  it('the visible part of the rows equals the same range of all rows (random trees, open rows and ranges)', () => {
     const seed = Number(process.env.JFLUID_SEED ?? 7)
     const random = seeded(seed)
     for (let round = 0; round < 60; round++) {
@@ -105,7 +105,7 @@ describe('rows of a tree', () => {
     }
   })
 
-  it('a row is found in a later snapshot by its path, or its nearest remaining caller', () => {
+  it('a row is found in a later snapshot by its path; if the row no longer exists, its nearest existing caller is found', () => {
     const later = treeOf('start 1x 1ns main 1x 1ns ( save 3x 500ns load 2x 10ns )', methods)
     const rows = rowsOf(later, new Expansion())
     assert.equal(nodeAt(rows.tree, path('main', 'load')), 3)
@@ -123,7 +123,7 @@ describe('rows of a tree', () => {
     assert.deepEqual(rowsOf(tree, expansion).find(lex), { index: 3, node: lex })
   })
 
-  it('rows of a recursion 100,000 deep need no recursion', () => {
+  it('the rows of a recursion 100,000 deep are found without recursion', () => {
     const deep = chain(100_000)
     const expansion = new Expansion()
     expansion.setBelow([1], true)
@@ -136,7 +136,7 @@ describe('rows of a tree', () => {
     assert.equal(rowsOf(deep, opened).count, 100_000)
   })
 
-  it('rows of 200,000 open nodes are found without a walk', () => {
+  it('the rows of 200,000 open nodes are found without a walk over all nodes', () => {
     const wide = randomTree(200_000, 300, seeded(3))
     const expansion = new Expansion()
     expansion.setBelow([1], true)
@@ -152,7 +152,7 @@ describe('rows of a tree', () => {
 })
 
 describe('the hottest path', () => {
-  it('the hottest path follows the largest child while it has a tenth of its parent', () => {
+  it("the hottest path follows the largest child while the cost of the child is at least a tenth of its parent's cost", () => {
     assert.deepEqual(hottestPath(tree, 10), path('main', 'load', 'parse', 'lex'))
     assert.deepEqual(hottestPath(tree, 2), path('main', 'load'))
     assert.deepEqual(hottestPath(treeOf('a 1x 100ns ( b 1x 5ns )', methods), 9), path('a'))
@@ -160,8 +160,8 @@ describe('the hottest path', () => {
   })
 })
 
-describe('hot rows', () => {
-  it('hot rows fold the tree by method and sort by the columns', () => {
+describe('rows of hot methods', () => {
+  it('rows of hot methods sum the tree per method, and can be sorted by any column', () => {
     const names = (sort: Sort): string[] =>
       hotRows(tree, sort, nameText).methods.map((hot) => nameText(hot.method))
     // self: parse 40 + 2, lex 30, save 20, load 10, check 5, main 1, log -3
@@ -180,12 +180,12 @@ describe('hot rows', () => {
   })
 })
 
-describe('search', () => {
+describe('search in the rows of a tree', () => {
   const rows = rowsOf(tree, new Expansion())
   const found = (text: string): NodeMatches => new NodeMatches(rows, matcher(text, nameText))
   const nameAt = (node: number): string => pathOf(rows.tree, node).map(nameText).join('/')
 
-  it('a search visits all matches in display order, closed rows included, and wraps', () => {
+  it('a search visits all matches in display order, including closed rows, and continues at the top after the last match', () => {
     const matches = found('PARSE')
     assert.equal(matches.count, 2)
     const first = matches.next(-1)
@@ -201,7 +201,7 @@ describe('search', () => {
     assert.equal(found('').previous(0), -1)
   })
 
-  it('forward and backward searches visit the same nodes (random trees)', () => {
+  it('a forward and a backward search visit the same nodes (random trees)', () => {
     const random = seeded(11)
     for (let round = 0; round < 20; round++) {
       const some = rowsOf(randomTree(300, 10, random), new Expansion())

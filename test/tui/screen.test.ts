@@ -42,10 +42,10 @@ async function onFakeTerminal(env: { [name: string]: string } = UTF8): Promise<{
 
 const plain = (text: string): Line => [{ text, style: 'plain' }]
 
-describe('unusable terminals', () => {
+describe('terminals that the screen cannot use', () => {
   const TTY = { isTTY: true }
 
-  it('output that is no terminal exits with 71 and a hint', () => {
+  it('the command exits with 71 and a hint if the output is no terminal', () => {
     const problem = terminalProblem(TTY, {}, UTF8)
     assert.equal(problem?.exitCode, 71)
     assert.match(problem?.message ?? '', /the standard output is not a terminal$/)
@@ -53,16 +53,16 @@ describe('unusable terminals', () => {
     assert.equal(terminalProblem({}, TTY, UTF8)?.exitCode, 71)
     assert.match(terminalProblem({}, TTY, UTF8)?.message ?? '', /the standard input is not a terminal$/)
   })
-  it('a dumb terminal exits with 81', () => {
+  it('the command exits with 81 if TERM is dumb', () => {
     assert.equal(terminalProblem(TTY, TTY, { TERM: 'dumb' })?.exitCode, 81)
   })
-  it('a terminal below 80 × 24 exits with 81 and reports its size', () => {
+  it("the command exits with 81 and reports the terminal's size if the terminal is smaller than 80 × 24", () => {
     const sized = (columns: number, rows: number) => terminalProblem(TTY, { ...TTY, columns, rows }, UTF8)
     assert.deepEqual([sized(79, 24)?.exitCode, sized(80, 23)?.exitCode, sized(80, 24)], [81, 81, null])
     assert.match(sized(60, 10)?.message ?? '', /80 columns and 24 rows; this terminal has 60 and 10$/)
     assert.match(sized(60, 10)?.hint ?? '', /^Enlarge the terminal, or .*jfluid record/)
   })
-  it('any other terminal is accepted, also one of unknown size', () => {
+  it('any other terminal is accepted, including a terminal of unknown size', () => {
     assert.equal(terminalProblem(TTY, TTY, { TERM: 'vt100' }), null)
     assert.equal(terminalProblem(TTY, TTY, {}), null)
     assert.equal(terminalProblem(TTY, { ...TTY, columns: 0, rows: 0 }, UTF8), null)
@@ -74,8 +74,8 @@ describe('unusable terminals', () => {
   })
 })
 
-describe('the screen', () => {
-  it('the screen takes the terminal, and restores it once', async () => {
+describe('the screen of a live view', () => {
+  it("the screen changes the terminal's state, and restores the state once", async () => {
     const listeners = (): number[] =>
       ['uncaughtException', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGCONT', 'exit'].map((event) =>
         process.listenerCount(event),
@@ -94,7 +94,7 @@ describe('the screen', () => {
     assert.deepEqual(listeners(), before)
   })
 
-  it('the screen writes changes only', async () => {
+  it('the screen writes only the cells that have changed', async () => {
     const { screen, written } = await onFakeTerminal()
     screen.draw([plain('total 100'), plain('same line')])
     written()
@@ -114,7 +114,7 @@ describe('the screen', () => {
     screen.destroy()
   })
 
-  it('the screen has no colour with NO_COLOR, and only ASCII without UTF-8', async () => {
+  it('the screen has no colour if NO_COLOR is set, and only ASCII if the terminal has no UTF-8', async () => {
     const { screen, written } = await onFakeTerminal({ NO_COLOR: '1', TERM: 'xterm', LANG: 'C' })
     screen.draw([[{ text: 'hot é', style: 'hot' }]])
     const text = written()
@@ -123,7 +123,7 @@ describe('the screen', () => {
     screen.destroy()
   })
 
-  it('the screen has no colour on monochrome terminals unless requested', async () => {
+  it('the screen has no colour on a monochrome terminal unless the user requests colour', async () => {
     for (const [env, isColoured] of [
       [{ TERM: 'vt100', LANG: 'C' }, false],
       [{ TERM: 'vt220', LANG: 'C' }, false],
@@ -137,7 +137,7 @@ describe('the screen', () => {
     }
   })
 
-  it('the screen passes on keys, mouse events and its size', async () => {
+  it('the screen reports keys, mouse events and its size to the view', async () => {
     const { screen, input, output } = await onFakeTerminal()
     const seen: string[] = []
     let wake = (): void => {}
@@ -162,7 +162,7 @@ describe('the screen', () => {
     screen.destroy()
   })
 
-  it('the screen has the requested number of colours', async () => {
+  it('the screen uses the number of colours that was requested', async () => {
     for (const [level, looks] of [
       ['0', /\x1b\[0?;?1m/],
       ['1', /\x1b\[[\d;]*33m/],
@@ -189,7 +189,7 @@ describe('the screen', () => {
     inside.screen.destroy()
   })
 
-  it('the terminal is released when it hangs up', async () => {
+  it('the screen releases the terminal when the terminal hangs up', async () => {
     const { screen, input, written } = await onFakeTerminal()
     const signal = new Promise((resolve) => screen.onSignal(resolve))
     input.end()

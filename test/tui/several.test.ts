@@ -34,7 +34,7 @@ const calls = ({ merged }: Snapshot, { methodName }: LiveSource): string[] =>
 
 const settled = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve))
 
-it('the view of several JVMs has the sums of all and a tree of each', async () => {
+it('the view of several JVMs has a tree with the sums of all JVMs, and a tree of each JVM', async () => {
   const { source } = pair()
   const picture = await source.snapshot(true)
   expect(calls(picture, source)).toEqual(['main 4', 'work 7', 'rest 4'])
@@ -79,7 +79,7 @@ it('an ended JVM keeps its tree until a reset', async () => {
   expect(over).toBe('all sessions have ended')
 })
 
-it('data missing in all JVMs is reported, in some JVMs as a warning', () => {
+it('data that no JVM has are reported as missing; data that only some JVMs lack are reported in a warning', () => {
   const { one, two, source } = pair()
   one.facts = { phase: 'waiting for root', message: 'not called' }
   expect(source.status()).toMatchObject({ phase: 'recording' })
@@ -88,7 +88,7 @@ it('data missing in all JVMs is reported, in some JVMs as a warning', () => {
   expect(source.status()).toMatchObject({ phase: 'waiting for root', message: 'JVM 11: not called' })
 })
 
-it('a JVM is chosen on the screen like a thread', async () => {
+it('in the view of several JVMs, a JVM is chosen in the same way as a thread', async () => {
   const { source } = pair()
   const screen = new FakeScreen(100, 24, true)
   const view = new LiveView(source, screen)

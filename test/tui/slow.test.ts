@@ -35,7 +35,7 @@ async function settled(): Promise<void> {
 }
 
 describe('slow calls in the live view', () => {
-  it('S lists slow calls, and Enter shows their tree in place of the common tree', async () => {
+  it('the key S lists slow calls, and Enter shows the tree of the selected slow call in place of the tree of all calls', async () => {
     const { screen, source } = await open()
     screen.press('S')
     await settled()
@@ -91,14 +91,14 @@ describe('slow calls in the live view', () => {
     assert.deepEqual(source.wanted, { call: 2 })
   })
 
-  it('slow calls keep the names of their roots while packages are shown', async () => {
+  it('slow calls are listed with the method names of their roots while packages are shown', async () => {
     const { screen } = await open()
     screen.press('P S')
     await settled()
     assert.match(screen.text, /45\.0 ms .*com\.acme\.App\.main$/m)
   })
 
-  it('slow calls show thread and threshold if they fit', async () => {
+  it('slow calls are listed with thread and threshold if the line has space', async () => {
     const { screen } = await open(120)
     screen.press('S down enter')
     await settled()
@@ -108,7 +108,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /slow call of 45\.0 ms, worker-1$/m)
   })
 
-  it('slow calls are shown in all views, and choosing a thread returns to all calls', async () => {
+  it('the tree of slow calls is shown in all views, and choosing a thread shows all calls again', async () => {
     const { screen, source, all } = await open()
     source.threads = [{ id: 21, name: 'worker-1', tree: all }]
     screen.press('S down enter')
@@ -123,7 +123,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /thread worker-1/)
   })
 
-  it('missing or removed slow calls show a message', async () => {
+  it('a message is shown if there are no slow calls, or if the shown slow call was removed', async () => {
     const { screen, source, times, view } = await open()
     const { tree: _, ...rest } = times
     const none: SlowTimes = { ...rest, thresholdNow: null, count: 0, slowest: [], latest: null }
@@ -142,7 +142,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /The tree of this call is no longer kept, or was too large/)
   })
 
-  it('slow calls are refused if root calls are not timed', async () => {
+  it('the key for slow calls is refused if root calls are not timed', async () => {
     const { screen, source, view } = await open()
     source.more = {}
     await view.refresh()
@@ -153,7 +153,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /durations of single calls are not recorded here/)
   })
 
-  it('slow calls of a file are shown, or reported as absent', async () => {
+  it('slow calls of a file are shown; if the file has none, a message says so', async () => {
     const { all, methods, slow } = await open()
     const screenOf = async (more: object) => {
       const screen = new FakeScreen(80, 24)
@@ -170,8 +170,8 @@ describe('slow calls in the live view', () => {
   })
 })
 
-describe('F', () => {
-  it('F freezes the view at the next slow call, and a second F continues', async () => {
+describe('the key F, which freezes the view at the next slow call', () => {
+  it('the key F freezes the view at the next slow call, and a second F continues', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     assert.match(screen.text, /will pause at the next slow call/)
@@ -202,7 +202,7 @@ describe('F', () => {
     assert.doesNotMatch(screen.text, /PAUSED/)
   })
 
-  it('F freezes also while slow calls are shown, and requests at once', async () => {
+  it('the key F also works while slow calls are shown, and requests a snapshot at once', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await settled()
@@ -218,7 +218,7 @@ describe('F', () => {
     assert.match(screen.text, /PAUSED/)
   })
 
-  it('F freezes at a finished slow call after a late pause made others fast', async () => {
+  it('the key F freezes the view at a finished slow call, although a pause reported late has made other calls fast', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await view.refresh()
@@ -236,7 +236,7 @@ describe('F', () => {
     assert.match(screen.text, /PAUSED/)
   })
 
-  it('p continues after F', async () => {
+  it('the key p continues after F', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await view.refresh()

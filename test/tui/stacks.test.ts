@@ -19,7 +19,7 @@ describe('stacks in the status line of the live view', () => {
     return screen
   }
 
-  it('the status line shows the number of stacks, the cost of stacks and probes, and the longest stall', async () => {
+  it('the status line shows the number of stacks taken, the cost of stacks and probes, and the longest stall', async () => {
     const screen = await shown({ samples: 12_345, costPercent: 1.26, longestStallMs: 48.4 }, 80)
     expect(screen.text).toMatch(
       /^ scheme ADAPTIVE {2}12\/9 methods {2}12\.3k samples {2}overhead 1\.3 % {2}stall 48 ms$/m,
@@ -34,7 +34,7 @@ describe('stacks in the status line of the live view', () => {
     expect(await stalls(150)).toContain('150 ms')
   })
 
-  it('rows with calls missed by probes are marked in tree and hot methods, and help explains the mark', async () => {
+  it('rows with calls missed by probes are marked in the tree and among hot methods, and the help explains the mark', async () => {
     const { tree } = source
     const one = new Float64Array(tree.count).fill(1)
     const zeros = new Float64Array(tree.count)
@@ -53,7 +53,7 @@ describe('stacks in the status line of the live view', () => {
     expect(screen.text).toContain('! samples show calls of this method')
   })
 
-  it('a wide screen shows more about stacks, and an unknown cost is omitted', async () => {
+  it('the status line of a wide screen shows more about stacks, and omits an unknown cost', async () => {
     const screen = await shown({ samples: 812, longestStallMs: 3 }, 120)
     expect(screen.text).toMatch(
       /^ scheme ADAPTIVE {2}12 instrumented, 9 called {2}812 samples {2}longest stall 3 ms /m,

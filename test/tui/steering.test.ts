@@ -83,8 +83,8 @@ const bottom = (): string => screen.text.split('\n').slice(-2).join('\n')
 
 beforeEach(() => open())
 
-describe('another root', () => {
-  it('another root is requested and changed in phases, and the view restarts', async () => {
+describe('changing the root', () => {
+  it('the root is changed in phases after a request, and the view restarts', async () => {
     screen.press('down r')
     assert.equal(
       bottom(),
@@ -113,7 +113,7 @@ describe('another root', () => {
     assert.match(bottom(), /done: root com\.acme/)
   })
 
-  it('an impossible root shows a message until a key is pressed, and nothing changes', async () => {
+  it('if a requested root is impossible, a message is shown until a key is pressed, and the recording does not change', async () => {
     screen.press('r enter')
     await steering.finish(new Error("root 'x' is never instrumented"))
     assert.match(bottom(), /root 'x' is never instrumented/)
@@ -122,7 +122,7 @@ describe('another root', () => {
     assert.doesNotMatch(bottom(), /never instrumented/)
   })
 
-  it('a change of root is applied while p is active, and a frozen view continues', async () => {
+  it('the view cannot be frozen while the root is being changed, and a frozen view continues after a change', async () => {
     screen.press('r enter p')
     await turnOfTheLoop()
     assert.match(bottom(), /the root is being changed; press p after that/)
@@ -149,13 +149,13 @@ describe('another root', () => {
   })
 })
 
-describe('exact times', () => {
+describe('exact times of sampled methods', () => {
   const isAdaptive = () => {
     const { status } = source
     source.status = () => ({ ...status.call(source), scheme: 'adaptive' })
   }
 
-  it('exact times are given after the user has seen their cost', async () => {
+  it('a method gets exact times after the user has seen their cost', async () => {
     isAdaptive()
     screen.press('down +')
     assert.match(
@@ -173,7 +173,7 @@ describe('exact times', () => {
     assert.match(bottom(), /done: time com\.acme/)
   })
 
-  it('exact times are not given to excluded methods, and a refusal has its reason', async () => {
+  it('an excluded method gets no exact times, and a refusal shows its reason', async () => {
     isAdaptive()
     screen.press('down + escape')
     await steering.finish(new Error('no room'))
@@ -187,14 +187,14 @@ describe('exact times', () => {
     )
   })
 
-  it('exact times of single rows need scheme adaptive', () => {
+  it('exact times of a single row need scheme adaptive', () => {
     screen.press('down +')
     assert.match(bottom(), /timing a single method needs --scheme adaptive/)
     assert.deepEqual(steering.told, [])
   })
 })
 
-describe('leaving out', () => {
+describe('excluding methods', () => {
   it('a method, its class or its package can be excluded', async () => {
     screen.press('down down x')
     assert.equal(
@@ -222,7 +222,7 @@ describe('leaving out', () => {
     assert.match(screen.text, /Pricing\.priceOf \(left out\)/)
   })
 
-  it('exclusions and inclusions are listed, reverted and typed at 80x24', async () => {
+  it('exclusions and inclusions are listed, can be reverted, and can be typed on a terminal of 80x24', async () => {
     screen.press('X')
     assert.match(screen.text, /No exclusions or additions yet/)
     screen.press('escape')
@@ -263,7 +263,7 @@ describe('leaving out', () => {
     assert.equal(steering.told.at(-1), 'in java.util.*')
   })
 
-  it('the list of exclusions stays inside the screen in ASCII', async () => {
+  it('the list of exclusions in ASCII stays inside the screen', async () => {
     for (const [columns, rows] of [
       [80, 24],
       [120, 40],

@@ -44,8 +44,8 @@ const rows = (screen: FakeScreen): string =>
     .filter((it) => it !== '')
     .join('\n')
 
-describe('threads that run', () => {
-  it('threads have a line of recent seconds and a mark while inside a root, at 80x24', async () => {
+describe('the list of running threads', () => {
+  it('the list of threads shows the recent seconds of each thread, and marks threads inside a root, on a terminal of 80x24', async () => {
     const { screen } = await open(80)
     expect(rows(screen)).toMatchInlineSnapshot(`
       "      ▾total   % all       calls  last 12 s          id   thread
@@ -57,7 +57,7 @@ describe('threads that run', () => {
     `)
   })
 
-  it('threads have bars of their shares at 120 columns', async () => {
+  it("the list of threads shows each thread's share as a bar on a terminal of 120 columns", async () => {
     const { screen } = await open(120)
     expect(rows(screen)).toMatchInlineSnapshot(`
       "      ▾total   % all       calls                last 40 s                                      id   thread
@@ -81,7 +81,7 @@ describe('threads that run', () => {
     assert.match(screen.text, / 40 events in the last second, not inside a root now$/m)
   })
 
-  it('the list of threads stays inside the screen in ASCII', async () => {
+  it('the list of threads in ASCII stays inside the screen', async () => {
     for (const columns of [80, 100, 120, 200]) {
       const { screen } = await open(columns, false)
       assert.ok(screen.widest <= columns, `${columns}: ${screen.widest}`)
@@ -90,7 +90,7 @@ describe('threads that run', () => {
     }
   })
 
-  it('no thread is inside a root after the end of the session', async () => {
+  it('no thread is marked as inside a root after the end of the session', async () => {
     const { screen, source, view } = await open(80)
     source.end('the JVM ended')
     await view.refresh()
@@ -98,7 +98,7 @@ describe('threads that run', () => {
     assert.match(screen.text, /▁▁▃▅▅/)
   })
 
-  it('many virtual threads do not shrink the bars of platform threads', async () => {
+  it('many virtual threads do not make the bars of platform threads shorter', async () => {
     const { screen, source, view } = await open(80)
     const virtual = { id: 0, name: 'virtual threads', tree: source.tree, activity: told([4000, 8000], 7) }
     source.threads = [...source.threads, virtual]
@@ -107,7 +107,7 @@ describe('threads that run', () => {
     assert.match(screen.text, / {6}▄█ {8}0 ● virtual threads/)
   })
 
-  it('sampled threads have samples and no mark', async () => {
+  it('in a sampled session the list of threads shows samples, and no mark for threads inside a root', async () => {
     const { screen } = await open(80, true, [
       { name: 'main', ms: 1, activity: told([3, 2]) },
       { name: 'other', ms: 1, activity: told([1, 1]) },

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { time } from '../../src/tui/format.ts'
 
 describe('a time on the screen', () => {
-  it('a time has a suitable unit and four significant digits', () => {
+  it('a time is shown with a suitable unit and four significant digits', () => {
     const texts = [1, 64, 999, 1000, 29_024, 107_348_000, 999_949_000, 1_968_401_000, 12_345_678e6, 9e15]
     assert.deepEqual(
       texts.map((ns) => time(ns)),
@@ -11,7 +11,7 @@ describe('a time on the screen', () => {
     )
   })
 
-  it('a time that rounds up to the next unit uses that unit', () => {
+  it('a time that rounds up to one of the next unit is shown in that unit', () => {
     assert.deepEqual(
       [999_949, 999_951, 9_999.4, 9_999.6, 99_996].map((ns) => time(ns)),
       ['999.9µs', '1.000ms', '9.999µs', '10.00µs', '100.0µs'],
@@ -25,7 +25,7 @@ describe('a time on the screen', () => {
     )
   })
 
-  it('a time uses at most nine cells, with the unit in the last two', () => {
+  it('a time uses at most nine cells, and the unit is in the last two cells', () => {
     for (let ns = 0.7; ns < 1e20; ns *= 1.07) {
       assert.match(time(ns), /^[\d.e]{1,7}(ns|µs|ms|s )$/)
       assert.match(time(ns, false), /^[\d.e]{1,7}(ns|us|ms|s )$/)

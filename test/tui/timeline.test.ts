@@ -40,7 +40,7 @@ async function open(columns: number, rows: number, unicode = true, of = course(6
 }
 
 describe('the timeline', () => {
-  it('keys change the seconds per character, and the chosen chart is named', async () => {
+  it('keys change the number of seconds per character and the chart, and the name of the chart is shown', async () => {
     const { screen } = await open(80, 24, true, course(3600))
     assert.match(screen.text, /^ calls\/s: root calls that ended, without nested root calls$/m)
     screen.press('left left down down')
@@ -56,7 +56,7 @@ describe('the timeline', () => {
     assert.match(screen.text, /^ stalled %: application threads stalled by jfluid/m)
   })
 
-  it('without timed root calls the timeline shows available charts, and reports empty ones', async () => {
+  it('if root calls are not timed, the timeline shows the other charts, and reports empty charts', async () => {
     const { rootCalls: _, ...rest } = course(30)
     const { screen, source, view } = await open(80, 24, true, rest)
     assert.doesNotMatch(screen.text, /p50|calls\/s/)
@@ -71,12 +71,12 @@ describe('the timeline', () => {
     assert.match(screen.text, /^ calls\/s +█ +100$/m)
   })
 
-  it('bars grow by eighths, and any non-zero value is visible', () => {
+  it('the height of bars changes by eighths of a cell, and any non-zero value is visible', () => {
     // 16 steps: 0.001 is one, 8 is a whole line, 12 a line and a half
     assert.deepEqual(barLines([0, 0.001, 8, 12, 16, Number.NaN], 16, 2, BARS), ['   ▄█ ', ' ▁███ '])
   })
 
-  it('the timeline fits 80x24', async () => {
+  it('the timeline fits a terminal of 80x24', async () => {
     const { screen } = await open(80, 24)
     expect(screen.text).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
@@ -106,7 +106,7 @@ describe('the timeline', () => {
     `)
   })
 
-  it('the timeline fits 120x40', async () => {
+  it('the timeline fits a terminal of 120x40', async () => {
     const { screen } = await open(120, 40)
     expect(screen.text).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer  JDK 17.0.15                                              recording 12.3 s
@@ -152,7 +152,7 @@ describe('the timeline', () => {
     `)
   })
 
-  it('the timeline without UTF-8 has one line per chart', async () => {
+  it('each chart of the timeline has one line if the terminal has no UTF-8', async () => {
     const { screen } = await open(80, 14, false)
     expect(screen.text).toMatchInlineSnapshot(`
       "

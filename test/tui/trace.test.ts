@@ -33,8 +33,8 @@ const body = (screen: FakeScreen): string[] =>
     .slice(2, -2)
     .filter((it) => it !== '')
 
-describe('traced calls', () => {
-  it('traced calls show critical path and order of time, with the slowest call open, at 80x24', async () => {
+describe('traced calls in the view of a file', () => {
+  it("the view of traced calls shows each call's critical path and its calls in order of time, with the slowest call open, on a terminal of 80x24", async () => {
     const { screen } = await open()
     expect(body(screen).join('\n')).toMatchInlineSnapshot(`
       "     start     total  % call    calls  traced calls; start: since the call began
@@ -58,7 +58,7 @@ describe('traced calls', () => {
     assert.match(screen.styled('selected'), /call 2, at 1\.000ms in t1/)
   })
 
-  it('traced calls fit 120x40', async () => {
+  it('the view of traced calls fits a terminal of 120x40', async () => {
     const { screen } = await open(120, 40)
     expect(body(screen).join('\n')).toMatchInlineSnapshot(`
       "     start     total  % call    calls  traced calls; start: since the call began
@@ -81,7 +81,7 @@ describe('traced calls', () => {
     `)
   })
 
-  it('an unfinished traced call is marked first if the line has space', async () => {
+  it('an unfinished traced call is marked before the thread name, which is truncated if the line is too short', async () => {
     const methods = new Methods()
     const call = callOf('main> 0 main< 5000', methods, 7e6, 'open')
     const tracks: TraceTrack[] = [
@@ -98,7 +98,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /call or one of its tasks was unfinished at the end/)
   })
 
-  it('traced calls open and close, and a loop is one row with its calls', async () => {
+  it('traced calls can be opened and closed, and a loop is one row with the number of its calls', async () => {
     const { screen } = await open()
     screen.press('g right')
     const shown = body(screen)
@@ -124,7 +124,7 @@ describe('traced calls', () => {
     assert.match(below(), /^ com\.acme\.App\.parse\(int\) +\d+ of \d+$/)
   })
 
-  it('a search in a trace covers closed rows, in time order', async () => {
+  it('a search in a trace also finds closed rows, in order of time', async () => {
     const { screen } = await open()
     screen.press('/ c o m p u t e enter')
     assert.match(screen.styled('selected'), /com\.acme\.App\.compute/)
@@ -140,7 +140,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /no method here matches "none"/)
   })
 
-  it('rows of a trace are copied with times, and with their path', async () => {
+  it('a row of a trace is copied with its time, or with its path', async () => {
     const { screen } = await open()
     screen.press('/ p a r s e enter y Y')
     assert.deepEqual(screen.copied, [
@@ -149,13 +149,13 @@ describe('traced calls', () => {
     ])
   })
 
-  it('a row of a trace leads to the callers of its method', async () => {
+  it('the callers of a method can be shown from a row of a trace', async () => {
     const { screen } = await open()
     screen.press('/ g e t enter escape c')
     assert.match(screen.text, /App\.get\n.*App\.main/)
   })
 
-  it('short calls in a trace are hidden', async () => {
+  it('a key hides short calls in a trace', async () => {
     const { screen } = await open()
     assert.match(screen.text, /App\.prepare/)
     screen.press('% 5 enter')
@@ -172,7 +172,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /no method here matches "none"$/m, 'none is hidden')
   })
 
-  it('a search visits matches among too many rows one after the other', async () => {
+  it('a search in a trace with too many rows to show visits the matches one after the other', async () => {
     const tiny = (name: string, at: number) => `${name}> ${at} ${name}< ${at + 10}`
     const many = Array.from({ length: 1002 }, (_, i) => `m${i}> ${1000 * (i + 1)} m${i}< ${1000 * (i + 2)}`)
     const { screen } = await open(80, 24, true, [
@@ -190,7 +190,7 @@ describe('traced calls', () => {
     assert.match(screen.styled('selected'), /… 2 smaller rows/)
   })
 
-  it('a trace shows methods while other views show packages', async () => {
+  it('a trace shows methods although other views show packages', async () => {
     const { screen } = await open()
     screen.press('g right left t P P C')
     assert.match(screen.styled('selected'), /▸ call 1/, 'what was closed stays closed')
@@ -203,7 +203,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /package, with callers below\n.* com\.acme\.\*\*$/m)
   })
 
-  it('P in a trace shows a hint and changes nothing', async () => {
+  it('the key P in a trace shows a hint and changes nothing', async () => {
     const { screen } = await open()
     const before = body(screen)
     screen.press('P')
@@ -217,7 +217,7 @@ describe('traced calls', () => {
     assert.match(screen.text, / method$/m)
   })
 
-  it('a traced recursion 100,000 deep has a row per call', async () => {
+  it('a traced recursion 100,000 deep has a row for each call', async () => {
     const deep = 100_000
     const enters = Array.from({ length: deep }, (_, i) => `main> ${i}`).join(' ')
     const { screen } = await open(80, 24, true, [
@@ -228,7 +228,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /App\.main/)
   })
 
-  it('a trace stays inside the screen in ASCII', async () => {
+  it('a trace in ASCII stays inside the screen', async () => {
     for (const [columns, rows] of [
       [80, 24],
       [200, 50],

@@ -21,7 +21,7 @@ const SAMPLES = 'Main.main 1x 10ns ( Shop.order 3x 20ns ) Pool.run 2x 70ns'
 const WHOLE_JVM = { isSampledByJvm: true, roots: [], events: 1234, eventsPerSecond: 98.7, calledMethods: 57 }
 
 describe('samples of the whole JVM', () => {
-  it('the view shows the number of samples, and shares are of all samples', async () => {
+  it('the view shows the number of samples, and each share is a part of all samples', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     const [, status, heads, ...rows] = screen.text.split('\n')
     assert.equal(status!.trimEnd(), ' whole JVM  1,234 samples  99 per second  57 methods')
@@ -31,39 +31,39 @@ describe('samples of the whole JVM', () => {
     assert.ok(screen.widest <= 80)
   })
 
-  it.each([80, 99, 100, 200])('samples fit %d columns', async (columns) => {
+  it.each([80, 99, 100, 200])('the view of samples fits a screen of %d columns', async (columns) => {
     assert.ok((await shown(columns, SAMPLES, WHOLE_JVM)).widest <= columns)
   })
 
-  it('samples inside a root show its share and the sampler', async () => {
+  it("the view of samples inside a root names the sampler, and shows each row's share of the root", async () => {
     const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
     assert.match(screen.text, /^ sampled by the JVM {2}1,234 samples/m)
     assert.match(screen.text, /% root/)
     assert.match(screen.text, /^ {7}70 {7}70 {3}100\.0 /m)
   })
 
-  it('sampled profiles have no timeline, and the key shows why', async () => {
+  it('a sampled profile has no timeline, and the key for the timeline shows the reason', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     screen.press('L')
     assert.match(screen.text, /No timeline: it shows root calls per second/)
     assert.match(screen.text, /samples\n {2}of the JVM contain neither/)
   })
 
-  it('sampled profiles have no baseline, which is per root call, and the key shows why', async () => {
+  it('a sampled profile has no baseline, since a baseline is per root call, and the key for the baseline shows the reason', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     screen.press('b')
     assert.match(screen.text, /\n no root, so no root calls to compare/)
     assert.match(screen.text, /▾samples self smp/)
   })
 
-  it('samples below a root have no baseline, since its calls are not counted', async () => {
+  it('samples below a root have no baseline, since calls of the root are not counted', async () => {
     const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
     screen.press('b')
     assert.match(screen.text, /\n samples do not count calls; jfluid compare compares two/)
     assert.match(screen.text, /▾samples self smp/)
   })
 
-  it('a view without samples shows a message', async () => {
+  it('the view shows a message if there are no samples', async () => {
     const screen = await shown(80, '', { ...WHOLE_JVM, events: 0 })
     assert.match(screen.text, /No sample shows a thread running Java code yet/)
     const inside = await shown(80, '', { ...WHOLE_JVM, roots: ['com.acme.Pool.run'], events: 0 })
