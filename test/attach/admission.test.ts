@@ -53,39 +53,59 @@ const verdict = (change: Change, client: Client = OWNER): string => {
 
 describe('an attach is refused', () => {
   it.each<[string, Change, string]>([
-    ['by a thread of a process', { process: { threadGroup: 4700 } }, 'NoSuchProcess 68'],
-    ['by a zombie', { process: { state: 'Z' } }, 'NoSuchProcess 68'],
-    ['by another program', { process: { vmLibrary: null }, perf: undefined }, 'NotJvm 69'],
-    ['by OpenJ9', { process: { vmLibrary: { kind: 'openj9', path: '/x' } } }, 'NotHotSpot 69'],
-    ['by JDK 8', { javaVersion: '1.8.0_392' }, 'JdkTooOld 69'],
-    ['by JDK 11', { javaVersion: '11.0.21' }, 'JdkTooOld 69'],
-    ['by the last before 17', { javaVersion: '16.0.2' }, 'JdkTooOld 69'],
-    ['to others than the owner', { process: { euid: 1001 } }, 'NotOwner 77'],
-    ['to another group, as HotSpot does', { process: { egid: 101 } }, 'NotOwner 77'],
-    ['when hsperfdata says so', { perf: { complete: true, attachSupported: false } }, 'AttachDisabled 78'],
-    ['when only the options say so', { perf: undefined, attachDisabledByOption: true }, 'AttachDisabled 78'],
-    ['when it is stopped', { process: { state: 'T' } }, 'TargetStopped 75'],
-    ['when it is traced', { process: { state: 't' }, hasSocket: true }, 'TargetStopped 75'],
-    ['when SIGQUIT would kill it', { process: { catchesSigquit: false } }, 'SigquitNotCaught 69'],
-    ['when its JDK was replaced', { process: { lostRuntime: true } }, 'RuntimeReplaced 69'],
-    ['when it has no /tmp', { tmp: 'missing' }, 'NoSocketPlace 78'],
-    ['when its /tmp is read-only', { tmp: 'read-only' }, 'NoSocketPlace 78'],
-    ['when we may not enter its root', { tmp: 'hidden', hasSocket: true }, 'RootHidden 77'],
-    ['when it gets no thread', { room: { threads: 7, descriptors: 1000 } }, 'NoThreadsLeft 75'],
-    ['when it gets no file', { room: { threads: 8, descriptors: 23 } }, 'NoDescriptorsLeft 75'],
-    ['when SIGQUIT is ignored', { process: { ignoresSigquit: true } }, 'SigquitNotCaught 69'],
-  ])('%s', (_, change, expected) => {
+    ['for the id of a thread', { process: { threadGroup: 4700 } }, 'NoSuchProcess 68'],
+    ['for a zombie process', { process: { state: 'Z' } }, 'NoSuchProcess 68'],
+    ['for a program that is not a JVM', { process: { vmLibrary: null }, perf: undefined }, 'NotJvm 69'],
+    ['for an OpenJ9 JVM', { process: { vmLibrary: { kind: 'openj9', path: '/x' } } }, 'NotHotSpot 69'],
+    ['for JDK 8', { javaVersion: '1.8.0_392' }, 'JdkTooOld 69'],
+    ['for JDK 11', { javaVersion: '11.0.21' }, 'JdkTooOld 69'],
+    ['for JDK 16', { javaVersion: '16.0.2' }, 'JdkTooOld 69'],
+    ['if jfluid and the JVM run as different users', { process: { euid: 1001 } }, 'NotOwner 77'],
+    ['if jfluid and the JVM run in different groups', { process: { egid: 101 } }, 'NotOwner 77'],
+    [
+      'if hsperfdata states that attach is disabled',
+      { perf: { complete: true, attachSupported: false } },
+      'AttachDisabled 78',
+    ],
+    [
+      'if only a JVM option states that attach is disabled',
+      { perf: undefined, attachDisabledByOption: true },
+      'AttachDisabled 78',
+    ],
+    ['if the JVM is stopped', { process: { state: 'T' } }, 'TargetStopped 75'],
+    ['if the JVM is stopped by a tracer', { process: { state: 't' }, hasSocket: true }, 'TargetStopped 75'],
+    ['if SIGQUIT would kill the JVM', { process: { catchesSigquit: false } }, 'SigquitNotCaught 69'],
+    ['if the JDK of the running JVM was replaced', { process: { lostRuntime: true } }, 'RuntimeReplaced 69'],
+    ['if the JVM has no /tmp', { tmp: 'missing' }, 'NoSocketPlace 78'],
+    ['if the /tmp of the JVM is read-only', { tmp: 'read-only' }, 'NoSocketPlace 78'],
+    [
+      'if jfluid may not enter the root directory of the JVM',
+      { tmp: 'hidden', hasSocket: true },
+      'RootHidden 77',
+    ],
+    [
+      'if the JVM cannot create the required threads',
+      { room: { threads: 7, descriptors: 1000 } },
+      'NoThreadsLeft 75',
+    ],
+    [
+      'if the JVM cannot open the required files',
+      { room: { threads: 8, descriptors: 23 } },
+      'NoDescriptorsLeft 75',
+    ],
+    ['if the JVM ignores SIGQUIT', { process: { ignoresSigquit: true } }, 'SigquitNotCaught 69'],
+  ])('an attach is refused %s', (_, change, expected) => {
     assert.equal(verdict(change), expected)
   })
 
-  it("a refused attach shows what to do: a container's user is unknown outside, root may attach", () => {
+  it('the hint of a refused attach is to run jfluid as the owner, or as root if the JVM has its own user namespace', () => {
     const hint = (ownUsers: boolean) =>
       attachProblem(facts({ process: { euid: 100_000, ownUsers } }), OWNER)?.hint
     assert.equal(hint(false), "Run jfluid as the owner: sudo -u '#100000' jfluid attach 4711")
     assert.match(hint(true) ?? '', /^Run jfluid as root: sudo jfluid attach 4711 /)
   })
 
-  it('a refused attach shows the reason to fix first', () => {
+  it('a refused attach with several reasons shows the one to fix first', () => {
     const everything: Change = {
       process: { euid: 1001, state: 'T', catchesSigquit: false },
       perf: { complete: true, attachSupported: false },
@@ -97,17 +117,23 @@ describe('an attach is refused', () => {
 
 describe('an attach is allowed', () => {
   it.each<[string, Change]>([
-    ['to the owner', {}],
-    ['to the oldest JDK that will do', { javaVersion: '17' }],
-    ['to a JDK to come', { javaVersion: '27-ea' }],
-    ['to a JVM that does not say what it is', { javaVersion: undefined }],
-    ['to one whose version says nothing', { javaVersion: 'internal' }],
-    ['to a JVM without hsperfdata', { perf: undefined, hasPerfFile: false }],
-    ['to a statically linked JVM, which has no libjvm', { process: { vmLibrary: null } }],
-    ['to one that has just what it takes', { room: { threads: 8, descriptors: 24 } }],
-    ['to one whose /tmp is read-only now, through its socket', { tmp: 'read-only', hasSocket: true }],
-    ['to an -Xrs JVM through its socket', { process: { catchesSigquit: false }, hasSocket: true }],
-  ])('%s', (_, change) => {
+    ['for the owner of the JVM', {}],
+    ['for JDK 17, the oldest supported JDK', { javaVersion: '17' }],
+    ['for a future JDK version', { javaVersion: '27-ea' }],
+    ['for a JVM of unknown version', { javaVersion: undefined }],
+    ['for a JVM whose version contains no number', { javaVersion: 'internal' }],
+    ['for a JVM without hsperfdata', { perf: undefined, hasPerfFile: false }],
+    ['for a statically linked JVM, which has no libjvm', { process: { vmLibrary: null } }],
+    [
+      'for a JVM that can create exactly the required threads and open exactly the required files',
+      { room: { threads: 8, descriptors: 24 } },
+    ],
+    ['for a JVM with a read-only /tmp whose attach socket exists', { tmp: 'read-only', hasSocket: true }],
+    [
+      'for a JVM with -Xrs whose attach socket exists',
+      { process: { catchesSigquit: false }, hasSocket: true },
+    ],
+  ])('an attach is allowed %s', (_, change) => {
     assert.equal(verdict(change), 'welcome')
   })
 
@@ -115,7 +141,7 @@ describe('an attach is allowed', () => {
     assert.equal(verdict({}, ROOT), 'welcome')
   })
 
-  it('hsperfdata takes precedence over the options', () => {
+  it('an attach is allowed if hsperfdata permits it, even if a JVM option disables it', () => {
     assert.equal(verdict({ attachDisabledByOption: true }), 'welcome')
   })
 })
@@ -123,7 +149,7 @@ describe('an attach is allowed', () => {
 describe('a process that may not be inspected', () => {
   const unseen: Partial<TargetProcess> = { vmLibrary: undefined, euid: 1001 }
 
-  it('a process that may not be inspected is refused because of its owner', () => {
+  it('a process that may not be inspected is refused because another user owns it', () => {
     assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: true }), 'NotOwner 77')
     assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: false }), 'NotOwner 77')
   })
@@ -137,14 +163,14 @@ describe('a program that cannot be identified, even by root', () => {
   }
   const unseen = { perf: undefined, hasPerfFile: false }
 
-  it('an unidentified program is not a JVM: it gets no signal, and no hint about -Xrs', () => {
+  it('an unidentified program with another name is refused as not a JVM', () => {
     const init: Change = { process: { ...hidden, commandLine: ['/sbin/init', '--x'] }, ...unseen }
     assert.equal(verdict(init, ROOT), 'NotJvm 69')
     assert.match(attachProblem(facts(init), ROOT)?.message ?? '', /: \/sbin\/init is not a JVM$/)
     assert.equal(verdict({ ...init, process: { ...init.process, catchesSigquit: true } }, ROOT), 'NotJvm 69')
   })
 
-  it('an unidentified program is a JVM by its name, hsperfdata or socket', () => {
+  it('an unidentified program counts as a JVM if its name, hsperfdata or attach socket indicates one', () => {
     assert.equal(verdict({ process: hidden, ...unseen }, ROOT), 'SigquitNotCaught 69')
     const other = { ...hidden, commandLine: ['/opt/server'] }
     assert.equal(verdict({ process: other, perf: undefined, hasPerfFile: true }, ROOT), 'SigquitNotCaught 69')
@@ -153,7 +179,7 @@ describe('a program that cannot be identified, even by root', () => {
 })
 
 describe('texts of refusals', () => {
-  it('a refusal names both users, and how to become the right one', () => {
+  it('a refusal names both users and the command that runs jfluid as the owner', () => {
     const problem = attachProblem(facts({ process: { euid: 1001 } }), OWNER)
     assert.equal(
       problem?.message,
@@ -163,7 +189,7 @@ describe('texts of refusals', () => {
     assert.equal(problem?.reason, 'belongs to uid 1001')
   })
 
-  it('a refusal names both groups if only these differ', () => {
+  it('a refusal names both groups if only the groups differ', () => {
     const problem = attachProblem(facts({ process: { egid: 101 } }), OWNER)
     assert.match(problem?.message ?? '', /belongs to group 101, and jfluid runs as group 100$/)
     assert.equal(problem?.hint, "Run jfluid as the owner: sudo -u '#1000' -g '#101' jfluid attach 4711")

@@ -19,7 +19,7 @@ function watching(...users: string[]): string {
   return tmp
 }
 
-it('a new hsperfdata file of a known or new user ends the pause', async () => {
+it('a new hsperfdata file of a known or new user ends the pause between two searches for JVMs', async () => {
   const tmp = watching('shop')
   await starts.next(NEVER_MS) // what was there before it was watched is to be looked at
   for (const pid of ['1', '2']) {
@@ -36,7 +36,7 @@ it('a new hsperfdata file of a known or new user ends the pause', async () => {
   expect(starts.watched).toBe(3)
 })
 
-it('a change between two pauses ends the second one', async () => {
+it('a file change between two pauses ends the second pause', async () => {
   const tmp = watching('shop')
   await starts.next(NEVER_MS)
   const seen = starts.next(NEVER_MS)
@@ -47,7 +47,7 @@ it('a change between two pauses ends the second one', async () => {
   await starts.next(NEVER_MS)
 })
 
-it('other files do not end a pause, which ends by timeout and on request', async () => {
+it('files other than hsperfdata do not end a pause, and a timeout or an abort does', async () => {
   const tmp = watching()
   writeFileSync(join(tmp, 'other'), '')
   const begun = performance.now()

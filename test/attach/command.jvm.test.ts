@@ -71,7 +71,7 @@ forEachJdk((jdk) => {
     assert.equal(properties.get('sun.java.command'), 'Waiter')
   })
 
-  it('a jar that is missing, no jar, or no agent is refused', async () => {
+  it('a missing agent jar and a file that is not a jar are refused', async () => {
     const { connection } = await attach()
     const text = join(dir, 'text.jar')
     writeFileSync(text, 'no jar')
@@ -85,13 +85,13 @@ forEachJdk((jdk) => {
     await vi.waitFor(() => assert.match(java.stderr(), /as asked/))
   })
 
-  it('a path or options that the protocol cannot carry are never sent', async () => {
+  it('an agent path that the attach protocol cannot transfer is refused before it is sent', async () => {
     const { connection } = await attach()
     assert.equal(await loadFailure(connection, `/${'x'.repeat(1024)}.jar`), 'ArgumentRefused 64')
     assert.equal(await loadFailure(connection, '/a=b.jar'), 'ArgumentRefused 64')
   })
 
-  it('a JVM without dynamic agent loading is reported', async () => {
+  it('a JVM that forbids dynamic agent loading is reported', async () => {
     const { java, connection } = await attach(['-XX:-EnableDynamicAgentLoading'])
     assert.equal(await loadFailure(connection, jar), 'DynamicLoadingDisabled 78')
     assert.doesNotMatch(java.stdout(), /agentmain/)
@@ -106,7 +106,7 @@ forEachJdk((jdk) => {
     }
   })
 
-  it('a runtime image without java.instrument is distinguished from a bad agent', async () => {
+  it('a runtime image without java.instrument is reported as such and not as a bad agent', async () => {
     const image = join(temporaryDirectory(), 'image')
     const jlink = join(jdk.home, 'bin', 'jlink')
     await promisify(execFile)(jlink, ['--add-modules', 'java.base', '--output', image])
@@ -116,19 +116,19 @@ forEachJdk((jdk) => {
     assert.equal(await loadFailure(connection, jar), 'InstrumentModuleMissing 69')
   })
 
-  it('an ended JVM is distinguished from a failing one', async () => {
+  it('a JVM that has ended is reported as missing and not as a failed attach', async () => {
     const { java, connection } = await attach()
     await java.kill()
     assert.equal(await loadFailure(connection, jar), 'NoSuchProcess 68')
   })
 
-  it("more clients than the listener's backlog wait", async () => {
+  it('40 clients at once are served, although the attach listener queues fewer connections', async () => {
     const { connection } = await attach()
     const all = await Promise.all(Array.from({ length: 40 }, () => agentProperties(connection)))
     assert.equal(all.filter((it) => it.get('sun.java.command') === 'Waiter').length, 40)
   })
 
-  it('an operation that HotSpot does not know fails', async () => {
+  it('an attach operation that HotSpot does not know fails with its message', async () => {
     const { connection } = await attach()
     const { code, text } = await attachCommand(connection.socketPath, 'nonsense')
     assert.notEqual(code, 0)

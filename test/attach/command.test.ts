@@ -19,15 +19,15 @@ import {
 import { readTargetProcess } from '../../src/attach/target-process.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 
-describe('a request', () => {
+describe('an attach request', () => {
   const written = (operation: string, ...args: string[]) => encodeRequest(operation, args).toString()
 
-  it('a request has three arguments, each ended by NUL', () => {
+  it('an attach request has three arguments, each ended by NUL', () => {
     assert.equal(written('agentProperties'), '1\0agentProperties\0\0\0\0')
     assert.equal(written('load', 'instrument', 'false', 'a.jar='), '1\0load\0instrument\0false\0a.jar=\0')
   })
 
-  it('an argument is limited to 1,024 bytes, not characters', () => {
+  it('an argument of an attach request is limited to 1,024 bytes, not characters', () => {
     // version 2 bytes, name 5, argument 1,025, two empty ones 2
     assert.equal(written('jcmd', 'x'.repeat(1024)).length, 2 + 5 + 1025 + 2)
     assert.throws(() => written('jcmd', 'x'.repeat(1025)), {
@@ -37,17 +37,17 @@ describe('a request', () => {
     assert.throws(() => written('jcmd', 'ü'.repeat(513)), ArgumentRefused)
   })
 
-  it('a request with more arguments, a longer name or a NUL is refused', () => {
+  it('an attach request with four arguments, a long operation name or a NUL is refused', () => {
     assert.throws(() => written('a', '1', '2', '3', '4'), ArgumentRefused)
     assert.throws(() => written('abcdefghijklmnopq'), /has 17 bytes, the limit is 16/)
     assert.throws(() => written('a', 'b\0c'), ArgumentRefused)
   })
 })
 
-describe('a reply', () => {
+describe('the reply to an attach request', () => {
   const read = (text: string) => decodeReply('x', Buffer.from(text))
 
-  it('a reply is a code, a line feed, and text', () => {
+  it('a reply consists of a code, a line feed and text', () => {
     assert.deepEqual(
       { ...read('0\na\nb\n'), bytes: undefined },
       { code: 0, text: 'a\nb\n', bytes: undefined },
@@ -57,16 +57,19 @@ describe('a reply', () => {
     assert.equal(read('101').code, 101)
   })
 
-  it.each(['', '\n', 'HTTP/1.1 400 Bad Request\r\n', '1.5\n', '99999999999\n'])('%j is none', (text) => {
-    assert.throws(() => read(text), AttachProtocolError)
-  })
+  it.each(['', '\n', 'HTTP/1.1 400 Bad Request\r\n', '1.5\n', '99999999999\n'])(
+    'the reply %j is refused',
+    (text) => {
+      assert.throws(() => read(text), AttachProtocolError)
+    },
+  )
 })
 
-describe('the answer to load', () => {
+describe('the reply to the request that loads an agent', () => {
   it.each<[string, number, string, string]>([
-    ['JDK 9 and newer', 0, 'return code: 0\n', 'loaded'],
-    ['JDK 8', 0, '0\n', 'loaded'],
-    ['no such jar', 0, 'return code: 100\n', 'AgentJarRefused 69'],
+    ['success on JDK 9 and newer', 0, 'return code: 0\n', 'loaded'],
+    ['success on JDK 8', 0, '0\n', 'loaded'],
+    ['missing jar', 0, 'return code: 100\n', 'AgentJarRefused 69'],
     [
       'a class loader without appendToClassPathForInstrumentation',
       0,
@@ -74,36 +77,36 @@ describe('the answer to load', () => {
       'AgentNotOnClassPath 69',
     ],
     ['an exception in agentmain', 0, 'return code: 102\n', 'AgentStartFailed 70'],
-    ['no memory', 0, 'return code: -4\n', 'AgentNotLoaded 69'],
+    ['lack of memory', 0, 'return code: -4\n', 'AgentNotLoaded 69'],
     [
-      'no dynamic loading, 17',
+      'dynamic agent loading disabled, on JDK 17',
       -1,
       'Dynamic agent loading is not enabled. Use …',
       'DynamicLoadingDisabled 78',
     ],
     [
-      'no dynamic loading, 25',
+      'dynamic agent loading disabled, on JDK 25',
       0,
       'Dynamic agent loading is not enabled. Use …\n',
       'DynamicLoadingDisabled 78',
     ],
     [
-      'no java.instrument',
+      'missing module java.instrument',
       -1,
       'java.lang.module.FindException: Module java.instrument not found',
       'InstrumentModuleMissing 69',
     ],
-    ['no libinstrument', 0, 'instrument was not loaded.\n', 'InstrumentModuleMissing 69'],
-    ['silence', 0, '', 'AgentNotLoaded 69'],
-    ['a number in a failure', -1, '0', 'AgentNotLoaded 69'],
-  ])('%s', (_, code, text, expected) => {
+    ['missing library libinstrument', 0, 'instrument was not loaded.\n', 'InstrumentModuleMissing 69'],
+    ['empty reply', 0, '', 'AgentNotLoaded 69'],
+    ['failure with a number as text', -1, '0', 'AgentNotLoaded 69'],
+  ])('the reply to the load request is interpreted: %s', (_, code, text, expected) => {
     const problem = agentLoadProblem(1, '/a.jar', { code, text })
     assert.equal(problem === undefined ? 'loaded' : `${problem.name} ${problem.exitCode}`, expected)
   })
 })
 
-describe('properties, as java.util.Properties stores them', () => {
-  it('properties have comments, separators, escapes and continued lines', () => {
+describe('a properties file of java.util.Properties', () => {
+  it('comments, separators, escapes and continued lines of a properties file are read', () => {
     const text = [
       '#Sat Nov 21 07:26:56 UTC 2026',
       '  ! also a comment',
@@ -137,7 +140,7 @@ describe('properties, as java.util.Properties stores them', () => {
   })
 })
 
-describe('a server that is no JVM', () => {
+describe('a server that is not a JVM', () => {
   /** Path of a socket whose connections are handled by `serve`. */
   async function serverOf(serve: (socket: Socket) => void): Promise<string> {
     const path = join(temporaryDirectory(), 'socket')
@@ -155,7 +158,7 @@ describe('a server that is no JVM', () => {
     await loadAgent(connection, '/a.jar', '', limits)
   }
 
-  it('a server that closes its sockets shortly before it exits counts as ended', async () => {
+  it('a process that closes its socket shortly before it exits is reported as ended', async () => {
     const ending = startProcess('cat', [])
     const path = await serverOf((socket) => {
       socket.destroy()
@@ -166,7 +169,7 @@ describe('a server that is no JVM', () => {
     })
   })
 
-  it('a silent server is a timeout', async () => {
+  it('a server that does not reply is reported as a timeout', async () => {
     const path = await serverOf((socket) => setTimeout(() => socket.destroy(), 500))
     await assert.rejects(attachCommand(path, 'load', [], { timeoutMs: 50 }), (problem) => {
       assert.ok(problem instanceof CommandTimeout)
@@ -180,7 +183,7 @@ describe('a server that is no JVM', () => {
     await assert.rejects(attachCommand(path, 'load'), AttachProtocolError)
   })
 
-  it('an answer may arrive in pieces', async () => {
+  it('a reply that arrives in pieces is read completely', async () => {
     const path = await serverOf((socket) =>
       socket.once('data', () => {
         socket.write('0')
@@ -191,9 +194,12 @@ describe('a server that is no JVM', () => {
   })
 
   it.each([
-    ['without a module layer', '-1\njava.lang.NullPointerException: Cannot invoke "ModuleLayer.…"\n'],
-    ['before the live phase', '0\nDynamic agent loading is only permitted in the live phase\n'],
-  ])('a JVM %s is asked again until it loads', async (_, young) => {
+    ['that has no module layer yet', '-1\njava.lang.NullPointerException: Cannot invoke "ModuleLayer.…"\n'],
+    [
+      'that has not reached its live phase yet',
+      '0\nDynamic agent loading is only permitted in the live phase\n',
+    ],
+  ])('a JVM %s gets the load request again until it loads the agent', async (_, young) => {
     const answers = [young, young, '0\nreturn code: 0\n']
     const socketPath = await serverOf((socket) =>
       socket.once('data', () => socket.end(answers.shift() ?? '')),
@@ -202,13 +208,13 @@ describe('a server that is no JVM', () => {
     assert.deepEqual(answers, [])
   })
 
-  it('a JVM whose age does not increase is given up', async () => {
+  it('a JVM that never reaches its live phase is given up after a timeout', async () => {
     const young = '0\nDynamic agent loading is only permitted in the live phase\n'
     const socketPath = await serverOf((socket) => socket.once('data', () => socket.end(young)))
     await assert.rejects(loadThrough(socketPath, { timeoutMs: 1000 }), AgentNotLoaded)
   })
 
-  it('a missing server is reported', async () => {
+  it('a missing attach socket is reported', async () => {
     await assert.rejects(attachCommand('/nonexistent/socket', 'x'), /connection failed \(ENOENT\)/)
   })
 })

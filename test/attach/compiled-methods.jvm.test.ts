@@ -18,7 +18,7 @@ const HOT = `
   }`
 
 forEachJdk((jdk) => {
-  it('a JVM lists its compiled methods, and only these', async () => {
+  it('the list of compiled methods of a JVM contains no other methods', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Hot': HOT }), 'fix.Hot'])
     await java.line(/^ready$/)
     const methods = await compiledMethods(await openAttachSocket(java.pid))

@@ -8,7 +8,11 @@ const POD = 'kubepods-burstable-podd9c1b2a3_0000_1111_2222_333344445555.slice'
 describe('the container is derived from the control group of a process', () => {
   it.each([
     ['Docker with systemd', `0::/system.slice/docker-${ID}.scope`, 'docker:3f2a91c0bd1e'],
-    ['Docker without', `12:cpu,cpuacct:/docker/${ID}\n1:name=systemd:/docker/${ID}`, 'docker:3f2a91c0bd1e'],
+    [
+      'Docker without systemd',
+      `12:cpu,cpuacct:/docker/${ID}\n1:name=systemd:/docker/${ID}`,
+      'docker:3f2a91c0bd1e',
+    ],
     ['Podman', `0::/machine.slice/libpod-${ID}.scope/container`, 'podman:3f2a91c0bd1e'],
     [
       'Podman without root',
@@ -27,28 +31,28 @@ describe('the container is derived from the control group of a process', () => {
       `0::/kubepods/burstable/podd9c1b2a3-0000/${ID}`,
       'kubernetes:3f2a91c0bd1e',
     ],
-    ['an engine that we do not know', `0::/system.slice/box-${ID}.scope`, 'container:3f2a91c0bd1e'],
+    ['an unknown container engine', `0::/system.slice/box-${ID}.scope`, 'container:3f2a91c0bd1e'],
     [
       'a node of Kubernetes in Docker',
       `0::/system.slice/docker-${OTHER}.scope/kubelet.slice/cri-containerd-${ID}.scope`,
       'containerd:3f2a91c0bd1e',
     ],
     ['LXC', '0::/lxc.payload.shop/system.slice/app.service', 'lxc:shop'],
-    ['LXC, older', '4:memory:/lxc/shop\n0::/', 'lxc:shop'],
+    ['LXC with an older control group path', '4:memory:/lxc/shop\n0::/', 'lxc:shop'],
     ['systemd-nspawn', String.raw`0::/machine.slice/machine-shop\x2d2.scope/payload`, 'nspawn:shop-2'],
-  ])('%s', (_, cgroup, label) => {
+  ])('the container of a process is derived from its control group: %s', (_, cgroup, label) => {
     const found = parseContainerOf(`${cgroup}\n`)
     expect(found && containerLabel(found)).toBe(label)
   })
 
   it.each([
-    ['a service', '0::/system.slice/shop.service'],
-    ['a session', '0::/user.slice/user-1000.slice/session-3.scope'],
-    ['the root, as seen from inside', '0::/'],
-    ['other numbers', '0::/builds/e218a7ba2014365ad43526b19115342c/a'],
-    ['more digits', `0::/docker/${ID}0`],
-    ['nothing', ''],
-  ])('or that it is in none: %s', (_, cgroup) => {
+    ['a systemd service', '0::/system.slice/shop.service'],
+    ['a login session', '0::/user.slice/user-1000.slice/session-3.scope'],
+    ['the root control group', '0::/'],
+    ['a path with a shorter number', '0::/builds/e218a7ba2014365ad43526b19115342c/a'],
+    ['a path with a longer number', `0::/docker/${ID}0`],
+    ['no control group', ''],
+  ])('a process with this control group is in no container: %s', (_, cgroup) => {
     expect(parseContainerOf(cgroup)).toBeUndefined()
   })
 

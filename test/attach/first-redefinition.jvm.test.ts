@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 forEachJdk((jdk) => {
-  it("a JVM's counters show its release, and compiled methods are requested only where they would be discarded", async () => {
+  it('counters of a JVM show its release, and compiled methods are counted only on JDKs that would discard them', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, WAITER), 'Waiter'])
     await java.line(/^ready/)
     const connection = await openAttachSocket(java.pid)

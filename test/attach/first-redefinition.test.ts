@@ -8,9 +8,12 @@ it.each([
   [25, 11_768, false],
   [null, 11_768, false],
   [17, null, false],
-])('JDK %s with %s compiled methods: %s', (feature, compiled, expected) => {
-  expect(discardsMuch(feature, compiled)).toBe(expected)
-})
+])(
+  'JDK %s with %s compiled methods discards much compiled code at the first redefinition: %s',
+  (feature, compiled, expected) => {
+    expect(discardsMuch(feature, compiled)).toBe(expected)
+  },
+)
 
 it.each([
   [{ used: 0.24, most: 2, idle: 1.7, ours: 0 }, false], // Kafka with 400 requests a second: the longest took 0.24 s
@@ -18,11 +21,11 @@ it.each([
   [{ used: 0.24, most: 2, idle: 0.9, ours: 0 }, true], // others use one processor
   [{ used: 0.24, most: 2, idle: 0.7, ours: 1 }, false], // we do, for a moment
   [{ used: 0.24, most: 1, idle: 60, ours: 0 }, true], // a container with one of many
-])('%j leaves too few processors to run without compiled code: %s', (processors, expected) => {
+])('processor use %j leaves too few processors to run without compiled code: %s', (processors, expected) => {
   expect(shortfall(processors) > 0).toBe(expected)
 })
 
-it('processor use is measured until the result is clear, with a limit', () => {
+it('processor use is measured until the result is clear, at most ten times', () => {
   expect(isShort([-0.9, -0.9])).toBeNull() // two may be chance
   expect(isShort([-0.9, -0.9, -0.9])).toBe(false)
   expect(isShort([2, 1.5, 2])).toBe(true)
@@ -49,7 +52,7 @@ describe('measurements of processor use', () => {
     expect([await found, left]).toEqual([null, [2, 2]])
   })
 
-  it('measurements end with the tenth, and give the mean of all', async () => {
+  it('measurements end after the tenth, and their mean is the result', async () => {
     const unclear = [0, 0.6, 0, 0.6, 0, 0.6, 0, 0.6, 0, 0.6, 9]
     const { left, found } = looks(...unclear)
     const short = await found
@@ -58,7 +61,7 @@ describe('measurements of processor use', () => {
     expect(short!.idle).toBeCloseTo(1.7)
   })
 
-  it('measurements end with the process', async () => {
+  it('measurements end when the process ends', async () => {
     const { left, found } = looks(2, undefined, 2)
     expect([await found, left]).toEqual([null, [2]])
   })

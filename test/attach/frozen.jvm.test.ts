@@ -19,7 +19,7 @@ const describeFrozen = describeOnlyIf(places.length > 0, 'needs control groups t
 const NONE: Freezer = { version: 2, parent: '' }
 
 describeFrozen.each(places.length > 0 ? places : [NONE])(
-  'in a control group of version $version that is frozen',
+  'a frozen control group of version $version',
   (place) => {
     it('a frozen process is recognised by its control group and, in version 2, by its wait channel', async () => {
       const target = startProcess('cat', [])
@@ -35,7 +35,7 @@ describeFrozen.each(places.length > 0 ? places : [NONE])(
     // A JVM takes the same way whatever tells.
     if (!FULL && place !== places[0]) return
     forNewestJdk((jdk) => {
-      it('a frozen JVM is refused before any signal, and prints no threads when it continues', async () => {
+      it('an attach to a frozen JVM is refused without a signal, so no thread dump is printed when the JVM continues', async () => {
         const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1'])
         await java.line(/^ready/)
         const frozen = await freeze(place, java.pid)

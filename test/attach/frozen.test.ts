@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { frozenFiles, isFrozen, waitsFrozen } from '../../src/attach/control-groups.ts'
 
-it('freezing is checked in control groups of both versions', () => {
+it('the files that show whether a process is frozen are found for both versions of control groups', () => {
   expect(frozenFiles('0::/system.slice/docker-3f.scope\n')).toEqual([
     '/sys/fs/cgroup/system.slice/docker-3f.scope/cgroup.events',
     '/sys/fs/cgroup/unified/system.slice/docker-3f.scope/cgroup.events',

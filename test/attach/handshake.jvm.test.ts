@@ -108,7 +108,7 @@ async function asUser<T>(uid: number, gid: number, body: () => Promise<T>): Prom
 }
 
 forEachJdk((jdk) => {
-  it('the first attach takes one signal and leaves nothing but the socket', async () => {
+  it('the first attach sends one signal and leaves only the attach socket behind', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(jdk, [], { cwd })
     const connection = await openAttachSocket(java.pid)
@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
     console.info(`JDK ${jdk.version}: first contact after ${connection.firstContactMs.toFixed(1)} ms`)
   })
 
-  it('the second attach uses the socket and signals nothing', async () => {
+  it('the second attach uses the existing socket and sends no signal', async () => {
     const java = await startWaiter(jdk)
     await openAttachSocket(java.pid)
     const second = await openAttachSocket(java.pid)
@@ -137,14 +137,14 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a JVM with -Xrs is attached to through its socket', async () => {
+  it('an attach to a JVM with -Xrs uses its socket and sends no signal', async () => {
     const java = await startWaiter(jdk, ['-Xrs'])
     const connection = await openAttachSocket(java.pid)
     assert.equal(connection.signalled, false)
     assert.ok((await agentProperties(connection)).size > 0)
   })
 
-  it('a JVM with -Xrs whose socket was cleaned away is not killed', async () => {
+  it('an attach to a JVM with -Xrs whose socket was deleted is refused without a signal', async () => {
     const java = await startWaiter(jdk, ['-Xrs'])
     unlinkSync(socketOf(java.pid))
     const problem = await refusal(java.pid, 1000)
@@ -152,7 +152,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a JVM whose socket was cleaned away opens a new one', async () => {
+  it('a JVM whose attach socket was deleted opens a new socket', async () => {
     const java = await startWaiter(jdk)
     await openAttachSocket(java.pid)
     unlinkSync(socketOf(java.pid))
@@ -160,7 +160,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a JVM without hsperfdata is attached to', async () => {
+  it('an attach to a JVM without hsperfdata works', async () => {
     const java = await startWaiter(jdk, ['-XX:-UsePerfData'])
     assert.equal((await openAttachSocket(java.pid)).signalled, true)
     await assertUndisturbed(java)
@@ -180,14 +180,14 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a dead socket does not prevent an attach', async () => {
+  it('a leftover attach socket does not prevent the first attach', async () => {
     const java = await startWaiter(jdk)
     await leaveDeadSocket(socketOf(java.pid))
     assert.equal((await openAttachSocket(java.pid)).signalled, true)
     await assertUndisturbed(java)
   })
 
-  it('a dead socket in place of a live one does not prevent an attach', async () => {
+  it('a leftover socket that replaced the socket of the JVM does not prevent an attach', async () => {
     const java = await startWaiter(jdk)
     await openAttachSocket(java.pid)
     await leaveDeadSocket(socketOf(java.pid))
@@ -195,7 +195,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a trigger file that a dead client left is replaced', async () => {
+  it('a trigger file left by a client that has ended is replaced', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(jdk, [], { cwd })
     const left = join(cwd, `.attach_pid${java.pid}`)
@@ -206,7 +206,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('the client waits for another client that uses the working directory', async () => {
+  it('the client waits while the trigger file of another client exists in the working directory', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(jdk, [], { cwd })
     const theirs = join(cwd, `.attach_pid${java.pid}`)
@@ -234,7 +234,7 @@ forEachJdk((jdk) => {
           return [['@args'], { cwd }]
         },
       ],
-    ])('%s', async (_, start) => {
+    ])('-XX:+DisableAttachMechanism %s is detected before a signal', async (_, start) => {
       const java = await startWaiter(jdk, ...start())
       const problem = await refusal(java.pid)
       assert.equal(`${problem.name} ${problem.exitCode}`, 'AttachDisabled 78')
@@ -242,7 +242,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('a stopped JVM is distinguished from a hanging one, and works after it continues', async () => {
+  it('a stopped JVM is refused as stopped, and an attach works after it continues', async () => {
     const java = await startWaiter(jdk)
     await stop(java)
     const problem = await refusal(java.pid)
@@ -262,7 +262,7 @@ forEachJdk((jdk) => {
       return { java, cwd }
     }
 
-    it('a JVM that cannot bind its socket is given up after one signal, and the trigger file is removed', async () => {
+    it('an attach to a JVM that cannot bind its socket fails after one signal, and the trigger file is removed', async () => {
       const { java, cwd } = await startMute()
       const problem = await refusal(java.pid, 300)
       assert.equal(`${problem.name} ${problem.exitCode}`, 'NotAnswering 75')
@@ -335,7 +335,7 @@ describe('a cancelled attach', () => {
   })
 })
 
-describe('processes that are no HotSpot JVM', () => {
+describe('processes that are not HotSpot JVMs', () => {
   it('a thread id is not accepted as a process', async () => {
     const java = await startWaiter(newest)
     const thread = readdirSync(`/proc/${java.pid}/task`)
@@ -345,7 +345,7 @@ describe('processes that are no HotSpot JVM', () => {
     await assertUndisturbed(java)
   })
 
-  it('OpenJ9 is recognised by its library', async () => {
+  it('an OpenJ9 JVM is recognised by its library', async () => {
     const library = join(temporaryDirectory(), 'libj9vm29.so')
     writeFileSync(library, 'x')
     const java = startJava(newest, ['-cp', classes, 'LooksLikeJ9', library])
@@ -362,7 +362,7 @@ const canContain = spawnSync('unshare', [...CONTAINER, 'mount -t tmpfs none /tmp
 
 const describeContained = describeOnlyIf(canContain, 'needs mount and pid namespaces')
 
-describeContained('a JVM that has pid 1 and a /tmp of its own', () => {
+describeContained('a JVM with pid 1 and its own /tmp', () => {
   /** The program that we started and talk to, and the JVM's pid as seen from here. */
   async function startContained(flags = ''): Promise<{ outer: JavaProcess; pid: number }> {
     const setUp = `mount --bind '${classes}' /mnt && mount -t tmpfs none /tmp`
@@ -372,7 +372,7 @@ describeContained('a JVM that has pid 1 and a /tmp of its own', () => {
     return { outer, pid: Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8')) }
   }
 
-  it('a JVM in a container is listed and attached to from outside', async () => {
+  it('a JVM in a container is listed outside, and an attach from outside works', async () => {
     const { outer, pid } = await startContained()
     const jvm = listJvms().find((found) => found.pid === pid)
     assert.deepEqual([jvm?.version, jvm?.mainClass, jvm?.attachable], [newest.full, 'Waiter', true])
@@ -394,7 +394,7 @@ describeContained('a JVM that has pid 1 and a /tmp of its own', () => {
 })
 
 // Only root can start processes of another user; the decision itself is tested in admission.test.ts.
-describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
+describeOnlyIf(process.geteuid?.() === 0, 'needs root')('an attach by different users', () => {
   const NOBODY = 65534
   const asNobody = { uid: NOBODY, gid: NOBODY }
 
@@ -404,7 +404,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     }
   })
 
-  it('another user is refused, and the JVM is not touched', async () => {
+  it('an attach by another user is refused, and the JVM is unaffected', async () => {
     const java = await startWaiter(newest)
     const problem = await asUser(NOBODY, NOBODY, () => refusal(java.pid))
     assert.equal(`${problem.name} ${problem.exitCode}`, 'NotOwner 77')
@@ -412,7 +412,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     await assertUndisturbed(java)
   })
 
-  it('another user sees in the list that the JVM cannot be attached to', async () => {
+  it('the list of JVMs shows another user that an attach is refused', async () => {
     const java = await startWaiter(newest)
     const listed = await asUser(NOBODY, NOBODY, async () => listJvms())
     const { user, mainClass, attachable } = listed.find(({ pid }) => pid === java.pid) ?? {}
@@ -426,7 +426,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     )
   })
 
-  it('the owner of the JVM needs no root', async () => {
+  it('the owner of the JVM can attach without root', async () => {
     const java = await startWaiter(newest, [], { ...asNobody, cwd: '/' })
     await asUser(NOBODY, NOBODY, async () => {
       const connection = await openAttachSocket(java.pid)
@@ -437,10 +437,10 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
   })
 
   it.each([
-    ['old', 1e9, 0],
-    ['a stranger’s, who would keep us waiting', Date.now() / 1000 + 60, 12345],
+    ['an old file of root', 1e9, 0],
+    ['a new file of another user', Date.now() / 1000 + 60, 12345],
   ])(
-    'a trigger file in /tmp that is not ours to remove (%s): the working directory will do',
+    'the working directory is used if the trigger file in /tmp cannot be removed: %s',
     async (_, time, owner) => {
       const cwd = temporaryDirectory()
       chownSync(cwd, NOBODY, NOBODY)
@@ -457,7 +457,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     },
   )
 
-  it("another user's trigger file in the working directory is reported, since HotSpot would print its threads", async () => {
+  it('a trigger file of another user in the working directory is reported, and no signal is sent', async () => {
     const cwd = temporaryDirectory()
     chmodSync(cwd, 0o755)
     const java = await startWaiter(newest, [], { ...asNobody, cwd })
@@ -471,7 +471,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     await assertUndisturbed(java)
   })
 
-  it('the owner in another group is refused, since HotSpot would close the connection', async () => {
+  it('an attach by the owner in another group is refused, since HotSpot would close the connection', async () => {
     const java = await startWaiter(newest, [], { ...asNobody, cwd: '/' })
     const problem = await asUser(NOBODY, 100, () => refusal(java.pid))
     assert.match(problem.message, /the process belongs to group 65534, and jfluid runs as group 100$/)
@@ -487,7 +487,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     await assertUndisturbed(java)
   })
 
-  it('a dead socket that cannot be removed is reported, and no signal is sent', async () => {
+  it('a leftover attach socket of another user is reported, and no signal is sent', async () => {
     const cwd = temporaryDirectory()
     chownSync(cwd, NOBODY, NOBODY)
     const java = await startWaiter(newest, [], { ...asNobody, cwd })

@@ -14,8 +14,8 @@ async function refusal(pid: number, timeoutMs = 5000): Promise<AttachError> {
   throw new Error(`process ${pid} was attached to`)
 }
 
-describe('processes that are no JVM', () => {
-  it('another program is not signalled', async () => {
+describe('processes that are not JVMs', () => {
+  it('a program that is not a JVM gets no signal', async () => {
     const sleeper = startProcess('sleep', ['60'])
     const problem = await refusal(sleeper.pid)
     assert.equal(`${problem.name} ${problem.exitCode}`, 'NotJvm 69')
@@ -23,7 +23,7 @@ describe('processes that are no JVM', () => {
     assert.equal(sleeper.child.exitCode, null)
   })
 
-  it.each([0, -1, 1.5, Number.NaN, 2 ** 22 + 1])('there is no process %d', async (pid) => {
+  it.each([0, -1, 1.5, Number.NaN, 2 ** 22 + 1])('process id %d is reported as missing', async (pid) => {
     const problem = await refusal(pid)
     assert.equal(`${problem.name} ${problem.exitCode}`, 'NoSuchProcess 68')
     assert.equal(problem.message, `cannot attach to ${pid}: no such process`)

@@ -19,7 +19,7 @@ it.each<[string, string, number]>([
     21504 << 10,
   ],
   [
-    'G1 of 25',
+    'G1 on JDK 25',
     ' garbage-first heap   total reserved 24576K, committed 24576K, used 3512K [0x1, 0x2)',
     3512 << 10,
   ],
@@ -29,8 +29,10 @@ it.each<[string, string, number]>([
     'Shenandoah Heap\n 64M max, 64M soft max, 64M committed, 3M used\n 256 x 256K regions',
     3 << 20,
   ],
-  ['one that is not known', ' heap of 64 MB', 0],
-])('what is used of the heap, as %s tells it', (_, info, bytes) => assert.equal(heapUsed(info), bytes))
+  ['an unknown collector', ' heap of 64 MB', 0],
+])('the used heap size is read from the output of %s', (_, info, bytes) =>
+  assert.equal(heapUsed(info), bytes),
+)
 
 it.each<[string, string, number | undefined]>([
   ['SerialGC', ' def new generation   total 7424K, used 6604K [0x1, 0x2, 0x3)', undefined],
@@ -40,11 +42,13 @@ it.each<[string, string, number | undefined]>([
     80 << 20,
   ],
   [
-    'G1 of 25',
+    'G1 on JDK 25',
     'garbage-first heap   total reserved 81920K, committed 24576K, used 2764K [0x00000000fb000000, 0x0000000100000000)',
     80 << 20,
   ],
   ['ZGC', ' ZHeap           used 6M, capacity 32M, max capacity 64M', 64 << 20],
   ['Shenandoah', 'Shenandoah Heap\n 81920K max, 64M soft max, 64M committed, 3M used', 80 << 20],
-  ['one that is not known', ' heap of 64 MB', undefined],
-])('what the heap may have, as %s tells it', (_, info, bytes) => assert.equal(heapMost(info), bytes))
+  ['an unknown collector', ' heap of 64 MB', undefined],
+])('the maximum heap size is read from the output of %s', (_, info, bytes) =>
+  assert.equal(heapMost(info), bytes),
+)

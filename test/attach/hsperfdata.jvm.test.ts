@@ -13,7 +13,7 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, WAITER)
   })
 
-  it('hsperfdata of a running JVM has version, command and attach capability', async () => {
+  it('hsperfdata of a running JVM contains its version, command and attach capability', async () => {
     const java = startJava(jdk, ['-Xint', '-cp', classes, 'Waiter', 'some', 'arguments'])
     await java.line(/ready/)
     const target = readTargetProcess(java.pid)
@@ -32,16 +32,19 @@ forEachJdk((jdk) => {
     assert.ok(Math.abs((facts.createdAt ?? 0) - target.startedAt) < 5000)
   })
 
-  it.each(['-XX:-UsePerfData', '-XX:+PerfDisableSharedMem'])('a JVM with %s has none', async (option) => {
-    const java = startJava(jdk, [option, '-cp', classes, 'Waiter'])
-    await java.line(/ready/)
-    const target = readTargetProcess(java.pid)
-    assert.ok(target !== undefined)
-    assert.equal(findPerfData(target), undefined)
-  })
+  it.each(['-XX:-UsePerfData', '-XX:+PerfDisableSharedMem'])(
+    'no hsperfdata is found for a JVM with %s',
+    async (option) => {
+      const java = startJava(jdk, [option, '-cp', classes, 'Waiter'])
+      await java.line(/ready/)
+      const target = readTargetProcess(java.pid)
+      assert.ok(target !== undefined)
+      assert.equal(findPerfData(target), undefined)
+    },
+  )
 })
 
-it('a file left by an earlier process with the same pid is ignored', async () => {
+it('an hsperfdata file of an earlier process with the same process id is ignored', async () => {
   const classes = await compileJava(newest, WAITER)
   const earlier = startJava(newest, ['-cp', classes, 'Waiter'])
   const later = startJava(newest, ['-XX:-UsePerfData', '-cp', classes, 'Waiter'])

@@ -33,13 +33,13 @@ function perfFile(counters: Record<string, bigint | string>, little = true): Buf
   return Buffer.concat([prologue, ...entries])
 }
 
-describe('a jvmstat file', () => {
+describe('an hsperfdata file', () => {
   const counters = { 'java.cls.loadedClasses': 480n, 'sun.rt.javaCommand': 'Main ü', 'x.negative': -7n }
 
   it.each([
     ['little', true],
     ['big', false],
-  ])('in %s-endian byte order gives its longs and strings', (_, little) => {
+  ])('longs and strings are read in %s-endian byte order', (_, little) => {
     const data = parsePerfData(perfFile(counters, little))
     assert.deepEqual(Object.fromEntries(data.values), counters)
     assert.equal(data.accessible, true)
@@ -53,7 +53,7 @@ describe('a jvmstat file', () => {
     assert.deepEqual([...parsePerfData(file).values.keys()], ['java.cls.loadedClasses'])
   })
 
-  it('facts are typed, and absent when the file has none', () => {
+  it('values have types, and missing values are undefined', () => {
     const facts = perfFacts(
       parsePerfData(
         perfFile({
@@ -79,42 +79,42 @@ describe('a jvmstat file', () => {
     ['ParNew:CMS', true],
     ['GarbageFirst', false],
     [undefined, false],
-  ])('of collector %s, loops have no safepoint: %s', (name, expected) => {
+  ])('loops compiled for collector %s have no safepoint: %s', (name, expected) => {
     const file = perfFile(name === undefined ? {} : { 'sun.gc.policy.name': name })
     assert.equal(loopsHaveNoSafepoints(file), expected)
   })
 
   it.each<[string, Record<string, bigint | string>, number | undefined]>([
-    ['all collectors together', { '0.time': 3_000n, '2.time': 500n, '2.lastEntryTime': 9n }, 7_000],
+    ['the sum of all collectors', { '0.time': 3_000n, '2.time': 500n, '2.lastEntryTime': 9n }, 7_000],
     [
-      'none that counts what it does while threads run',
+      'unknown if a collector also counts concurrent work',
       { '0.name': 'Shenandoah partial', '0.time': 3n },
       undefined,
     ],
-    ['none', {}, undefined],
-  ])('has the time in collections of %s', (_, counters, ns) => {
+    ['unknown without collectors', {}, undefined],
+  ])('the time in garbage collections is %s', (_, counters, ns) => {
     const named = Object.entries(counters).map(([name, value]) => [`sun.gc.collector.${name}`, value])
     const file = perfFile({ 'sun.os.hrt.frequency': 500_000_000n, ...Object.fromEntries(named) })
     assert.equal(perfFacts(parsePerfData(file)).collectionNs, ns)
   })
 
   it.each<[string, (file: Buffer) => Buffer]>([
-    ['an empty file', () => Buffer.alloc(0)],
-    ['a cut prologue', (file) => file.subarray(0, 31)],
-    ['another magic', (file) => file.fill(0x7f, 0, 4)],
-    ['version 1', (file) => file.fill(1, 5, 6)],
-    ['a first entry in the prologue', (file) => file.fill(0, 24, 28)],
-    ['a first entry that is not aligned', (file) => file.fill(33, 24, 25)],
-    ['a first entry behind the end', (file) => file.fill(0xf0, 24, 28)],
-    ['a name behind its data', (file) => file.fill(0xff, 36, 37)],
-    ['data behind the entry', (file) => file.fill(0xff, 48, 49)],
-    ['an entry of one byte', (file) => file.fill(0, 32, 36).fill(1, 32, 33)],
-    ['an entry cut off', (file) => file.subarray(0, -12)],
-  ])('%s is refused by name', (_, damage) => {
+    ['empty', () => Buffer.alloc(0)],
+    ['with a truncated prologue', (file) => file.subarray(0, 31)],
+    ['with another magic number', (file) => file.fill(0x7f, 0, 4)],
+    ['of version 1', (file) => file.fill(1, 5, 6)],
+    ['whose first entry is inside the prologue', (file) => file.fill(0, 24, 28)],
+    ['whose first entry is not aligned', (file) => file.fill(33, 24, 25)],
+    ['whose first entry is behind the end of the file', (file) => file.fill(0xf0, 24, 28)],
+    ['with an entry whose name is behind its data', (file) => file.fill(0xff, 36, 37)],
+    ['with data behind the end of their entry', (file) => file.fill(0xff, 48, 49)],
+    ['with an entry of one byte', (file) => file.fill(0, 32, 36).fill(1, 32, 33)],
+    ['with a truncated entry', (file) => file.subarray(0, -12)],
+  ])('a file %s is refused as a damaged file', (_, damage) => {
     assert.throws(() => parsePerfData(damage(perfFile(counters))), BadPerfData)
   })
 
-  it('a damaged file has fewer facts, and no other effect', () => {
+  it('a damaged file yields fewer values or is refused, and causes no other error', () => {
     const seed = Math.trunc(Math.random() * 2 ** 31)
     let state = seed
     const random = (n: number) => {

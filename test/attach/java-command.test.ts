@@ -11,8 +11,8 @@ import {
 /** `java` and the words of `line`. */
 const words = (line: string) => ['/usr/bin/java', ...line.split(' ')]
 
-describe('the java command line', () => {
-  it('a class after the options', () => {
+describe('the command line of a JVM', () => {
+  it('options, main class and arguments are separated', () => {
     assert.deepEqual(parseJavaCommand(words('-Xmx1g -cp a.jar:b com.acme.Main -v x')), {
       options: ['-Xmx1g', '-cp', 'a.jar:b'],
       main: 'com.acme.Main',
@@ -20,7 +20,7 @@ describe('the java command line', () => {
     })
   })
 
-  it('a jar, a module, a lone option', () => {
+  it('the main program may be a jar or a module, or be missing', () => {
     assert.equal(parseJavaCommand(words('-ea -jar /opt/app.jar run')).main, '/opt/app.jar')
     assert.equal(parseJavaCommand(words('-p mods -m acme/com.acme.Main')).main, 'acme/com.acme.Main')
     assert.equal(parseJavaCommand(words('--module=acme/com.acme.Main')).main, 'acme/com.acme.Main')
@@ -28,45 +28,45 @@ describe('the java command line', () => {
     assert.equal(parseJavaCommand([]).main, undefined)
   })
 
-  it('an option after the main class belongs to the program', () => {
+  it('an option after the main class is an argument of the program', () => {
     const { options } = parseJavaCommand(words('Main -XX:+DisableAttachMechanism'))
     assert.equal(booleanFlag(options, 'DisableAttachMechanism'), undefined)
   })
 
-  it('the last occurrence of a flag applies', () => {
+  it('the last occurrence of a JVM flag applies', () => {
     const flag = (line: string) => booleanFlag(line.split(' '), 'UsePerfData')
     assert.equal(flag('-XX:+UsePerfData -XX:-UsePerfData'), false)
     assert.equal(flag('-XX:-UsePerfData -XX:+UsePerfData'), true)
     assert.equal(flag('-Xint'), undefined)
   })
 
-  it('argument files have quotes, escapes and comments', () => {
+  it('quotes, escapes and comments in argument files are interpreted', () => {
     const text = '-Xint # slow\n"-Da=b c" \'-Dd="e"\'\n-Df="C:\\\\g" -cp a:\\\n  b'
     assert.deepEqual(splitArguments(text), ['-Xint', '-Da=b c', '-Dd="e"', '-Df=C:\\g', '-cp', 'a:b'])
   })
 })
 
 describe('the short name of a program', () => {
-  it('the short name is the class, or the jar without its directory', () => {
+  it('the short name of a program is its main class, or its jar without the directory', () => {
     assert.equal(mainClassOf('com.acme.Main -v', words('com.acme.Main -v')), 'com.acme.Main')
     assert.equal(mainClassOf('/opt/app.jar run', words('-jar /opt/app.jar run')), 'app.jar')
     assert.equal(mainClassOf('acme/com.acme.Main', words('-m acme/com.acme.Main')), 'com.acme.Main')
   })
 
-  it('a path with blanks is found by the command line', () => {
+  it('a jar path with blanks is separated from its arguments with the help of the command line', () => {
     assert.equal(
       mainClassOf('/my apps/a b.jar run x', ['java', '-jar', '/my apps/a b.jar', 'run', 'x']),
       'a b.jar',
     )
   })
 
-  it('without hsperfdata the name comes from the command line, otherwise it is unknown', () => {
+  it('the short name of a program comes from hsperfdata or the command line, and is unknown without both', () => {
     assert.equal(mainClassOf(undefined, words('-cp x com.acme.Main -v')), 'com.acme.Main')
     assert.equal(mainClassOf('com.acme.Main -v', []), 'com.acme.Main')
     assert.equal(mainClassOf(undefined, []), undefined)
   })
 
-  it('a launcher is recognised by its file', () => {
+  it('a Java launcher is recognised by its file name', () => {
     assert.equal(isJavaLauncher('/usr/lib/jvm/x/bin/java', []), true)
     assert.equal(isJavaLauncher('/usr/lib/jvm/x/bin/java (deleted)', []), true)
     assert.equal(isJavaLauncher(undefined, ['java', '-version']), true)

@@ -35,7 +35,7 @@ forEachJdk((jdk) => {
     assert.equal(container, ours && containerLabel(ours))
   })
 
-  it('without hsperfdata a JVM is found by its libjvm, and its release in the release file', async () => {
+  it('a JVM without hsperfdata is found by its libjvm, and its version is read from the release file', async () => {
     const java = startJava(jdk, ['-XX:-UsePerfData', '-cp', classes, 'Waiter', 'x'])
     await java.line(/ready/)
     const { version, mainClass, command, attachable } = listed(java.pid) ?? {}
@@ -50,7 +50,7 @@ forEachJdk((jdk) => {
     )
   })
 
-  it('a jar is shown without its directory, for any directory name', async () => {
+  it('a JVM is listed with its jar without the directory, even if the directory name contains a blank', async () => {
     const jar = join(temporaryDirectory('jfluid test '), 'my app.jar')
     const tool = join(jdk.home, 'bin', 'jar')
     await promisify(execFile)(tool, ['--create', '--file', jar, '--main-class', 'Waiter', '-C', classes, '.'])
@@ -60,7 +60,7 @@ forEachJdk((jdk) => {
     assert.equal(listed(java.pid)?.command, `${jar} run`)
   })
 
-  it('a JVM that cannot be attached to is listed with the reason, and not signalled', async () => {
+  it('a JVM that refuses an attach is listed with the reason and gets no signal', async () => {
     const disabled = startJava(jdk, ['-XX:+DisableAttachMechanism', '-cp', classes, 'Waiter'])
     const stopped = startJava(jdk, ['-cp', classes, 'Waiter'])
     await Promise.all([disabled.line(/ready/), stopped.line(/ready/)])
@@ -73,14 +73,14 @@ forEachJdk((jdk) => {
   })
 })
 
-it('other programs are not listed, nor those that only look alike', async () => {
+it('other programs are not listed as JVMs, even if their name is java', async () => {
   const sleeper = startProcess('sleep', ['60'])
   const named = startProcess('bash', ['-c', 'exec -a java sleep 60'])
   assert.equal(listed(sleeper.pid), undefined)
   assert.equal(listed(named.pid), undefined)
 })
 
-it('the list is sorted by process id', () => {
+it('the list of JVMs is sorted by process id', () => {
   const pids = listJvms().map(({ pid }) => pid)
   assert.deepEqual(
     pids,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { parseClassHierarchy } from '../../src/attach/loaded-code.ts'
 
-it('class names precede their loaders', () => {
+it('loaded classes are listed by name, without loaders, arrays and hidden classes', () => {
   const text = [
     'java.lang.Object/null',
     '|--shop.Order/0x00007f12a4001d60',
@@ -17,6 +17,6 @@ it('class names precede their loaders', () => {
   ])
 })
 
-it('another answer gives no names', () => {
+it('the list of loaded classes is empty if the JVM replies with an error', () => {
   expect(parseClassHierarchy('java.lang.IllegalArgumentException: Unknown diagnostic command\n')).toEqual([])
 })

@@ -28,26 +28,26 @@ describe('the limit of metaspace', () => {
     ['-XX:MaxMetaspaceSize=33554432', 32 * 2 ** 20],
     ['-Dtext=-XX:MaxMetaspaceSize=1m', Number.POSITIVE_INFINITY],
     ['', Number.POSITIVE_INFINITY],
-  ])('of a JVM with %j', (options, bytes) => {
+  ])('the metaspace limit is read from the JVM options %j', (options, bytes) => {
     assert.equal(metaspaceLimit(options), bytes)
   })
 })
 
-describe('metaspace that may still be committed', () => {
+describe('available metaspace', () => {
   it('available metaspace is the limit minus the committed size of all parts', () => {
     assert.equal(metaspaceLeft(report('24576.00 KB', '20000.00 KB')), 4576 * 1024)
   })
 
-  it('available metaspace is unbounded without a limit', () => {
+  it('available metaspace is unlimited without a metaspace limit', () => {
     assert.equal(metaspaceLeft(report('unlimited', '20000.00 KB')), Number.POSITIVE_INFINITY)
   })
 
-  it('available metaspace is the class space if that is nearly full', () => {
+  it('available metaspace is the free class space if the class space is nearly full', () => {
     const full = report('unlimited', '1100.00 KB', '1024.00 KB reserved,     1000.00 KB')
     assert.equal(metaspaceLeft(full), 24 * 1024)
   })
 
-  it('available metaspace is unknown for another output format', () => {
+  it('available metaspace is unlimited if the JVM replies with an error', () => {
     assert.equal(
       metaspaceLeft('java.lang.IllegalArgumentException: Unknown diagnostic command'),
       Number.POSITIVE_INFINITY,

@@ -18,18 +18,18 @@ cpu10 10 0 10 700 10 0 1 0 0 0
 intr 12345`
 
 it.each([
-  ['those that a container may use', STAT, [1, 10], 12_200],
-  ['all of them where these are told of under other numbers', STAT, [5], 17_300],
-  ['all of them where it may use any', STAT, [], 17_300],
-])('idle are %s', (_, stat, numbers, ms) => {
+  ['the processors that a container may use', STAT, [1, 10], 12_200],
+  ['all processors if the permitted processors have no numbers in /proc/stat', STAT, [5], 17_300],
+  ['all processors if a container may use all', STAT, [], 17_300],
+])('idle time is summed over %s', (_, stat, numbers, ms) => {
   expect(idleMs(stat, new Set(numbers))).toBe(ms)
 })
 
-it('use of unlisted processors is unknown', () => {
+it('idle time is unknown if /proc/stat lists no processors', () => {
   expect(idleMs('', new Set([0]))).toBeNaN()
 })
 
-it('a process that computes uses a processor', async () => {
+it('processor use of a computing process is measured', async () => {
   const looked = readProcessors(process.pid, 200)
   const until = performance.now() + 150
   while (performance.now() < until); // the time is the point
@@ -43,10 +43,10 @@ it.each([
   [{ used: 1.2, most: 2, idle: 0.8 }, false],
   [{ used: 0.4, most: 2, idle: 0.1 }, true], // others have the rest
   [{ used: 0.9, most: 1, idle: 60 }, true], // a container with one of many
-])('a process of %j has no processors to spare: %s', (processors, expected) => {
+])('a process with processor use %j has no idle processors left: %s', (processors, expected) => {
   expect(isBusy({ ...processors, ours: 0 })).toBe(expected)
 })
 
-it('use of an ended process is unknown', async () => {
+it('processor use of an ended process is unknown', async () => {
   expect(await readProcessors(2 ** 30, 1)).toBeUndefined()
 })

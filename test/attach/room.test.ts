@@ -11,19 +11,19 @@ Max open files            1024                 1048576              files
 `
 
 describe('the limits of a process', () => {
-  it('limits are the soft limits', () => {
+  it('the soft limits of a process are read', () => {
     assert.equal(softLimit(LIMITS, 'Max processes'), 95_000)
     assert.equal(softLimit(LIMITS, 'Max open files'), 1024)
   })
 
-  it('a missing limit is unlimited', () => {
+  it('a missing or unlimited limit of a process is infinite', () => {
     assert.equal(softLimit(LIMITS, 'Max cpu time'), Number.POSITIVE_INFINITY)
     assert.equal(softLimit('', 'Max processes'), Number.POSITIVE_INFINITY)
   })
 })
 
 describe('control groups that may limit threads', () => {
-  it('groups of version 2 are nested', () => {
+  it('control groups of version 2 include all parent groups', () => {
     assert.deepEqual(controlGroups('0::/system.slice/shop.service\n', 'pids'), [
       '/sys/fs/cgroup/system.slice/shop.service',
       '/sys/fs/cgroup/system.slice',
@@ -31,27 +31,27 @@ describe('control groups that may limit threads', () => {
     ])
   })
 
-  it('groups of version 1 are those of the pids controller', () => {
+  it('control groups of version 1 are the groups of the pids controller', () => {
     assert.deepEqual(
       controlGroups('12:cpu,cpuacct:/docker/1f\n8:pids:/docker/1f\n1:name=systemd:/docker/1f\n', 'pids'),
       ['/sys/fs/cgroup/pids/docker/1f', '/sys/fs/cgroup/pids/docker', '/sys/fs/cgroup/pids'],
     )
   })
 
-  it('groups of another container are ignored', () => {
+  it('control groups outside the own container are ignored', () => {
     assert.deepEqual(controlGroups('0::/../5e\n', 'pids'), [])
   })
 })
 
-describe('remaining threads and descriptors', () => {
-  it('the rest is computed for a process', () => {
+describe('available threads and descriptors', () => {
+  it('available threads and descriptors are computed for a running process', () => {
     const before = readdirSync('/proc/self/fd').length
     const { descriptors, threads } = readRoom({ pid: process.pid, uid: 1 })
     assert.ok(descriptors === Number.POSITIVE_INFINITY || descriptors > before)
     assert.ok(threads > 100)
   })
 
-  it('the rest for an ended process is limited by the machine only', () => {
+  it('available threads of an ended process are limited only by the machine, and its descriptors are unlimited', () => {
     const { descriptors, threads } = readRoom({ pid: 2 ** 30, uid: 0 })
     assert.equal(descriptors, Number.POSITIVE_INFINITY)
     assert.ok(threads > 100)

@@ -23,22 +23,26 @@ describe('the release file of a runtime', () => {
   it.each([
     ['of JDK 9 and newer', '/jdk/lib/server/libjvm.so', '/jdk/release'],
     ['of a JRE 8', '/jre/lib/amd64/server/libjvm.so', '/jre/release'],
-    ['of a JDK 8, whose runtime lies inside', '/jdk/jre/lib/amd64/server/libjvm.so', '/jdk/release'],
-  ])('%s is found', (_, library, release) => {
+    [
+      'of a JDK 8, which contains its runtime in the folder jre',
+      '/jdk/jre/lib/amd64/server/libjvm.so',
+      '/jdk/release',
+    ],
+  ])('the release file %s is found', (_, library, release) => {
     const value = told(library, { [release]: 'JAVA_VERSION="1.8.0_392"\nOS_NAME="Linux"\n' })
     assert.equal(value('JAVA_VERSION'), '1.8.0_392')
     assert.equal(value('OS_NAME'), 'Linux')
     assert.equal(value('MODULES'), undefined)
   })
 
-  it("the release file is the runtime's own, and may be missing", () => {
+  it('a release file that does not belong to a Java runtime is ignored', () => {
     const library = '/usr/lib/server/libjvm.so'
     assert.equal(told(library, { '/usr/release': 'NAME="Debian"\n' })('NAME'), undefined)
     assert.equal(told(library, {})('JAVA_VERSION'), undefined)
   })
 })
 
-describe('a /tmp', () => {
+describe('the /tmp of a JVM', () => {
   const { uid, gid } = { uid: process.geteuid!(), gid: process.getegid!() }
   const anybody = { euid: 4243, egid: 4243 }
   it.each([
@@ -49,7 +53,7 @@ describe('a /tmp', () => {
     // Groups that it has beside its own are not known.
     [0o775, anybody, false],
     [0o555, { euid: 0, egid: 0 }, false],
-  ])('of mode %o is closed to %o: %s', (mode, user, isClosed) => {
+  ])('a /tmp of mode %o is not writable for user %o: %s', (mode, user, isClosed) => {
     const root = temporaryDirectory()
     mkdirSync(join(root, 'tmp'))
     chmodSync(join(root, 'tmp'), mode)

@@ -30,7 +30,7 @@ SigCgt:	2000000181005ccf
 `
 
 describe('/proc/<pid>/status', () => {
-  it('status has owner, state, and the pid in the innermost namespace', () => {
+  it('owner, state and innermost process id are read from /proc/<pid>/status', () => {
     assert.deepEqual(parseStatus(STATUS), {
       name: 'java',
       state: 'S',
@@ -45,18 +45,18 @@ describe('/proc/<pid>/status', () => {
     })
   })
 
-  it('a mask without bit 2 does not catch SIGQUIT', () => {
+  it('SIGQUIT is caught if bit 2 of the mask SigCgt is set', () => {
     const caught = (mask: string) =>
       parseStatus(STATUS.replace(/^SigCgt.*/m, `SigCgt:	${mask}`))?.catchesSigquit
     assert.equal(caught('0000000000000004'), true)
     assert.equal(caught('fffffffffffffffb'), false)
   })
 
-  it('without NSpid (Linux before 4.1) the pid is the only one', () => {
+  it('without NSpid (Linux before 4.1) the innermost process id is the outer process id', () => {
     assert.equal(parseStatus(STATUS.replace(/^NSpid.*\n/m, ''))?.nsPid, 4711)
   })
 
-  it('an incomplete file is no status', () => {
+  it('an incomplete /proc/<pid>/status is ignored', () => {
     assert.equal(parseStatus(''), undefined)
     assert.equal(parseStatus(STATUS.slice(0, 60)), undefined)
   })
@@ -65,15 +65,15 @@ describe('/proc/<pid>/status', () => {
 describe('/proc/<pid>/stat', () => {
   const stat = (name: string) => `42 (${name}) S 1 42 42 0 -1 4194560 1 0 0 0 2 1 0 0 20 0 1 0 987654 10 20`
 
-  it('stat has the start time in field 22', () => {
+  it('the start time is read from field 22 of /proc/<pid>/stat', () => {
     assert.equal(parseStartTicks(stat('java')), 987654)
   })
 
-  it('a program name may contain text that looks like fields', () => {
+  it('a program name that looks like fields of /proc/<pid>/stat does not disturb the start time', () => {
     assert.equal(parseStartTicks(stat('a) S 1 (b')), 987654)
   })
 
-  it('stat shows a process that has released its memory and is exiting', () => {
+  it('/proc/<pid>/stat shows whether a process has released its memory and whether it is exiting', () => {
     assert.equal(hasReleasedMemory(stat('java')), false)
     assert.equal(hasReleasedMemory(stat('java').replace(/ 10 20$/, ' 0 0')), true)
     assert.equal(hasReleasedMemory(''), false)
@@ -84,19 +84,19 @@ describe('/proc/<pid>/stat', () => {
     assert.equal(isExiting(flags(0x208040).replace(/ 10 20$/, ' 0 0')), false, 'a thread of the kernel')
   })
 
-  it('invalid contents have no start time', () => {
+  it('the start time is unknown if /proc/<pid>/stat is invalid', () => {
     assert.equal(parseStartTicks(''), undefined)
     assert.equal(parseStartTicks('42 (java'), undefined)
   })
 })
 
 describe('/proc/<pid>/cmdline and environ', () => {
-  it('arguments may be empty or hold blanks', () => {
+  it('arguments in /proc/<pid>/cmdline may be empty or contain blanks', () => {
     assert.deepEqual(parseCommandLine('java\0-cp\0\0Main\0a b\0'), ['java', '-cp', '', 'Main', 'a b'])
     assert.deepEqual(parseCommandLine(''), [])
   })
 
-  it('a variable ends at its first equals sign', () => {
+  it('the name of an environment variable ends at the first equals sign', () => {
     const variables = parseEnvironment('HOME=/\0OPTS=-Da=b\0broken\0')
     assert.deepEqual(
       [...variables],
@@ -112,26 +112,26 @@ describe('/proc/<pid>/maps', () => {
   const line = (path: string) => `7f00-7f10 r-xp 00000000 08:01 123                        ${path}\n`
   const hotspot = line('/usr/lib/jvm/java 17/lib/server/libjvm.so')
 
-  it('a process that maps libjvm.so is HotSpot', () => {
+  it('a process that maps libjvm.so is a HotSpot JVM', () => {
     assert.deepEqual(findVmLibrary(line('/usr/lib/libc.so.6') + hotspot), {
       kind: 'hotspot',
       path: '/usr/lib/jvm/java 17/lib/server/libjvm.so',
     })
   })
 
-  it('a process that also maps libj9vm is not HotSpot', () => {
+  it('a process that also maps libj9vm is an OpenJ9 JVM', () => {
     const j9 = hotspot + line('/opt/ibm/lib/default/libj9vm29.so')
     assert.equal(findVmLibrary(j9)?.kind, 'openj9')
   })
 
-  it('a replaced JDK still counts as HotSpot', () => {
+  it('a process whose JDK was replaced still counts as a HotSpot JVM', () => {
     assert.equal(
       findVmLibrary(line('/jdk/lib/server/libjvm.so (deleted)'))?.path,
       '/jdk/lib/server/libjvm.so',
     )
   })
 
-  it('a JVM with a replaced JDK cannot be attached to, unless the required libraries are loaded', () => {
+  it('a JVM with a replaced JDK refuses an attach unless the required libraries are loaded', () => {
     const gone = line('/jdk/lib/server/libjvm.so (deleted)')
     const loaded = ['libinstrument', 'libzip', 'libnet', 'libnio'].map((it) =>
       line(`/jdk/lib/${it}.so (deleted)`),
@@ -142,11 +142,11 @@ describe('/proc/<pid>/maps', () => {
     assert.equal(hasLostRuntime(gone + loaded.join('')), false)
   })
 
-  it('similar names do not count', () => {
+  it('library names that only resemble libjvm.so are ignored', () => {
     assert.equal(findVmLibrary(line('/x/libjvm.so.txt') + line('/x/mylibjvm.so')), undefined)
   })
 
-  it("hsperfdata counts if it has the process's pid and is linked", () => {
+  it('a mapped hsperfdata file counts if its name is the process id and the file still exists', () => {
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7'), 7), true)
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/77'), 7), false)
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7 (deleted)'), 7), false)
@@ -157,7 +157,7 @@ describe('the mount at /tmp', () => {
   const mounts = (...lines: string[]): string => lines.map((it) => `${it} rw - tmpfs tmpfs rw\n`).join('')
   const root = '27 1 254:0 / /'
 
-  it('the mount at /tmp is the last of several, or the root mount', () => {
+  it('the mount at /tmp is the last of several mounts there, or the root mount', () => {
     assert.equal(mountOfTmp(mounts(root, '22 27 0:21 / /proc', '29 27 0:8 /tmp /mnt')), '254:0 /tmp')
     assert.equal(
       mountOfTmp(mounts(root, '30 27 0:9 / /tmp', '31 30 0:9 /mine /tmp', '32 31 0:9 / /tmp/a')),
@@ -167,7 +167,7 @@ describe('the mount at /tmp', () => {
     assert.notEqual(mountOfTmp(mounts('31 27 0:9 / /')), mountOfTmp(mounts(root, '31 27 0:9 / /srv')))
   })
 
-  it('the mount at /tmp is equal in another mount namespace with copies', () => {
+  it('the mount at /tmp is equal in another mount namespace that shares it, and differs for a private /tmp', () => {
     const tmp = '31 27 0:9 / /tmp'
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /')), mountOfTmp(mounts(root)))
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 0:9 / /tmp')), mountOfTmp(mounts(root, tmp)))
@@ -178,14 +178,14 @@ describe('the mount at /tmp', () => {
       assert.notEqual(mountOfTmp(mounts('527 501 254:0 / /', own)), mountOfTmp(mounts(root, tmp)))
   })
 
-  it('the mount at /tmp is invisible in a chroot to a directory', () => {
+  it('the mount at /tmp is unknown in a chroot without a root mount', () => {
     assert.equal(mountOfTmp(''), undefined)
     assert.equal(mountOfTmp(mounts('22 27 0:21 / /proc')), undefined)
   })
 })
 
 describe('a real process', () => {
-  it("the test's own process is read", () => {
+  it('the data of the process that runs the test are read', () => {
     const self = readTargetProcess(process.pid)
     assert.ok(self !== undefined)
     assert.equal(self.euid, process.geteuid?.())
@@ -211,7 +211,7 @@ describe('a real process', () => {
   })
 })
 
-it('processor time is user and system time, after a name with any characters', () => {
+it('processor time is the sum of user and system time, for any program name', () => {
   // Fields 14 and 15: 150 and 25 ticks of 10 ms.
   const stat = `4711 (a) b (c) S ${Array.from({ length: 10 }, (_, i) => i).join(' ')} 150 25 7 8`
   assert.equal(parseCpuMs(stat), 1750)

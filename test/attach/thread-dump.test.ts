@@ -39,7 +39,7 @@ const TWENTY_FIVE = `"ForkJoinPool-1-worker-1" #23 [11022] daemon prio=5 os_prio
 
 `
 
-it('a dump has threads with Java frames, innermost first, for any thread name', () => {
+it('threads of a dump are read with their Java frames, innermost first, for any thread name', () => {
   expect(parseThreadDump(SEVENTEEN)).toEqual([
     {
       id: 1,
@@ -58,7 +58,7 @@ it('a dump has threads with Java frames, innermost first, for any thread name', 
   ])
 })
 
-it('a virtual thread is listed beside its carrier', () => {
+it('a virtual thread in a dump is read separately from its carrier', () => {
   expect(parseThreadDump(TWENTY_FIVE)).toEqual([
     {
       ...{ id: 23, name: 'ForkJoinPool-1-worker-1', virtual: false, state: 'CARRYING' },
@@ -71,7 +71,7 @@ it('a virtual thread is listed beside its carrier', () => {
   ])
 })
 
-it('another text has no threads', () => {
+it('text that is not a thread dump contains no threads', () => {
   expect(parseThreadDump('')).toEqual([])
   expect(parseThreadDump('"x\n\n"y" #1\n')).toEqual([])
 })
