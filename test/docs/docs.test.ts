@@ -4,12 +4,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { HEAP_NEEDED, METASPACE_NEEDED } from '../../src/attach/memory-room.ts'
+import { DESCRIPTORS_NEEDED, THREADS_NEEDED } from '../../src/attach/room.ts'
 import { TOPICS } from '../../src/base/debug.ts'
 import * as codes from '../../src/base/errors.ts'
 import { STATE_COLUMNS, UNKNOWN_STATE } from '../../src/cct/picture.ts'
 import { UNSEEN } from '../../src/cct/unseen.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import { jvmFacts } from '../../src/profile/together.ts'
+import { CHUNK_BYTES, CHUNK_COUNT } from '../../src/session/recorder/buffer-size.ts'
 import { BINDINGS } from '../../src/tui/keys.ts'
 import { REGION } from '../profile/region.ts'
 import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
@@ -344,5 +347,32 @@ describe('the manual', () => {
     expect(index).toEqual(
       chapters.flatMap((file) => [undefined, ...headings(read(file))].map((anchor) => ({ file, anchor }))),
     )
+  })
+})
+
+describe('limits in docs/target.md', () => {
+  const target = read('docs/target.md')
+  const java = (file: string, name: string): number =>
+    Number(new RegExp(`${name} = ([\\d_]+)`).exec(read(`backend-java/${file}`))?.[1]?.replaceAll('_', ''))
+  const client = (name: string) => java('runtime/java/lang/JFluid1Client.java', name) / 1e6
+
+  it('timeouts are those of agent and runtime', () => {
+    const [silentMs, starvingMs] = ['SILENT', 'STARVING'].map((who) => client(`${who}_CLIENT_TIMEOUT_NANOS`))
+    expect(target).toContain(
+      `up to ${silentMs} ms for a client without a heartbeat, or ${starvingMs! / 1e3} s if`,
+    )
+    expect(target).toContain(
+      `each wait of a thread has a timeout of ${client('ANSWER_TIMEOUT_NANOS') / 1e3} s`,
+    )
+    expect(target).toContain(`checks the client's process ${client('CHECK_CLIENT_AFTER_NANOS')} ms after`)
+    const silent = java('agent/jfluid/agent/Reader.java', 'SILENT_CLIENT_TIMEOUT_SECONDS')
+    expect(target).toContain(`sends no message for ${silent} s, ends the session`)
+  })
+
+  it('resources that an attach needs are those of the client, and the buffer has its size', () => {
+    expect(rows(target, '| the JVM has').map(([has]) => /\d+/.exec(has!)?.[0])).toEqual(
+      [THREADS_NEEDED, DESCRIPTORS_NEEDED, METASPACE_NEEDED >> 20, HEAP_NEEDED >> 20].map(String),
+    )
+    expect(target).toContain(`| mapped buffer | ${(CHUNK_BYTES * CHUNK_COUNT) >> 20} MiB, up to 72 MiB`)
   })
 })
