@@ -191,7 +191,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   const cases = Object.entries(ALL).flatMap(([name, { calls }]) => calls.map((it) => [name, ...it] as const))
-  it.each(cases)('%s(%i): %s', (name, argument, outcome) => {
+  it.each(cases)('a call of %s(%i) allocates as expected: %s', (name, argument, outcome) => {
     expect(outcomes.get(`${name}:${argument}`)).toBe(outcome)
   })
 })

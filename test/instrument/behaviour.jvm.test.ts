@@ -256,7 +256,7 @@ forEachJdk((jdk) => {
     runtime = await compileRuntime(jdk, CHECKING_RUNTIME)
   })
 
-  it('a program of many shapes prints the same, and each entry has its exit', async () => {
+  it('a program with methods of many shapes prints the same with probes, and each entry event has an exit event', async () => {
     const plain = await compileJava(jdk, { Shapes: SHAPES }, { options: ['-g'] })
     const { dir, ids, skipped } = instrumentDirectory(plain)
     assert.deepEqual(skipped, ['Shapes$Colour.weight: abstract', 'Shapes$Greeter.name: abstract'])
@@ -291,7 +291,7 @@ forEachJdk((jdk) => {
     assert.equal(after.balance, '11 entered, 10 left, 1 lost, 0 wrong, 0 open, 0 reflective')
   })
 
-  it('old bytecode computes the same, and each entry has its exit', async () => {
+  it('code in bytecode of old versions computes the same with probes, and each entry event has an exit event', async () => {
     const calls = Object.keys(OLD).map((name) => `System.out.println("${name} " + ${name}.run(3));`)
     const stubs = Object.keys(OLD).map((name) => `class ${name} { static int run(int n) { return 0; } }`)
     const plain = await compileJava(jdk, {

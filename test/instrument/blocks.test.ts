@@ -21,7 +21,7 @@ describe('basic blocks', () => {
     expect(sizes(code, preciseBlocks)).toEqual([2, 2, 1])
   })
 
-  it('basic blocks end at branches for any analysis, and where the analysis requires', () => {
+  it('basic blocks end at branches for any analysis, and also where the given analysis requires', () => {
     const code = 'iload_0 | ifeq a | nop | nop | iconst_1 | ireturn | a: iconst_2 | ireturn'
     expect(sizes(code, () => true)).toEqual([1, 1, 1, 1, 1, 1, 1, 1])
     expect(sizes(code, ({ bci }) => bci === 4)).toEqual([2, 1, 3, 2])

@@ -69,7 +69,7 @@ function codeLength(code: Uint8Array): number {
 }
 
 it.each((FULL ? jdks : [oldest]).map((jdk) => [jdk.version, jdk] as const))(
-  'methods of java.base %i are verified in the compact form, by a JVM that runs on them',
+  'a JVM that runs on java.base %i with methods in compact form verifies the methods',
   async (_, jdk) => {
     const tools = await compileTools(jdk)
     const image = (await imageClasses(jdk, tools, ['java.base'])).filter((_, i) => i % EVERY === 0)

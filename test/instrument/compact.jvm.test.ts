@@ -184,12 +184,12 @@ forEachJdk((jdk) => {
     }
   })
 
-  it.each(Object.entries(CALLS))('%s: %s', (call, expected) => {
+  it.each(Object.entries(CALLS))('the call %s has the expected result and events: %s', (call, expected) => {
     assert.equal(traces.traced.get(call), expected)
     assert.equal(traces.plain.get(call), expected.slice(expected.indexOf('->')))
   })
 
-  it('our type checker accepts each method, without new requirements on other classes', () => {
+  it('our type checker accepts each method in compact form, which makes no new requirement on other classes', () => {
     const [before, after] = traces.directories.map(classFiles)
     let checked = 0
     for (const [name, classFile] of after) {
@@ -207,7 +207,7 @@ forEachJdk((jdk) => {
     assert.ok(checked > LARGE.length)
   })
 
-  it('HotSpot compiles each of them', async () => {
+  it('HotSpot compiles each method in compact form', async () => {
     const runtime = await compileRuntime(jdk, SILENT_RUNTIME)
     const { stdout, code } = await runJava(jdk, [
       ...VERIFY_ALL,

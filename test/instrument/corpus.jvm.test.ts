@@ -25,11 +25,11 @@ forNewestJdk((jdk) => {
     image = await imageClasses(jdk, tools, modules)
   }, 120_000)
 
-  it('every class is unchanged by parsing and writing, and its frames by decoding and encoding', () => {
+  it('parsing and writing leave every class unchanged, and decoding and encoding leave its frames unchanged', () => {
     for (const { bytes } of image) assertRoundTrip(parseClassFile(bytes))
   })
 
-  it('a JVM that runs on the instrumented classes verifies each of them', async () => {
+  it('a JVM that runs on the instrumented classes verifies each class', async () => {
     const { patch, names, damaged } = await patchedModules(jdk, image, DAMAGED)
     const list = join(temporaryDirectory(), 'classes')
     writeFileSync(list, names.join('\n'))

@@ -146,7 +146,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   const cases = Object.entries(SHAPES).flatMap(([name, { calls }]) =>
     calls.map((it) => [name, ...it] as const),
   )
-  it.each(cases)('%s(%i) gives %s and executes %i', (name, argument, result, executed) => {
+  it.each(cases)('%s(%i) returns %s and counts %i bytecodes', (name, argument, result, executed) => {
     const isLeaf = LEAVES.includes(name)
     expect(told.get(`${name}:${argument}`)).toBe(`${result} ${executed}${isLeaf ? ' leaf' : ''}`)
   })

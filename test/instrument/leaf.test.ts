@@ -20,16 +20,16 @@ function leaf(code: string, more: Partial<Assembly> = {}, jdk = NO_PROBES_IN_JDK
 const ONE = { bytecodes: undefined, calls: true }
 const NONE = { bytecodes: undefined, calls: false }
 
-describe('a method of one probe', () => {
+describe('a method with one probe', () => {
   it.each([
-    ['a constant', 'iconst_0 | ireturn', 2],
+    ['a returned constant', 'iconst_0 | ireturn', 2],
     ['a getter', 'aload_0 | getfield T.x:I | ireturn', 3],
     ['arithmetic that may throw', 'iload_0 | iconst_2 | idiv | ireturn', 4],
     ['an array', 'aload_0 | arraylength | ireturn', 3],
-    ['an element of an array', 'aload_0 | iconst_1 | iaload | ireturn', 4],
+    ['an array element', 'aload_0 | iconst_1 | iaload | ireturn', 4],
     ['wide operands', 'iload_0 | istore 300 | iload 300 | ireturn', 4, 301],
   ] as [string, string, number, number?][])(
-    '%s: with all of its bytecodes',
+    'a method with %s has one probe, which counts all its bytecodes',
     (_, code, bytecodes, maxLocals) => {
       expect(leaf(code, maxLocals === undefined ? {} : { maxLocals })).toEqual({ bytecodes, calls: true })
     },
@@ -42,7 +42,7 @@ describe('a method of one probe', () => {
     expect(leaf('top: iinc 0 -1 | iload_0 | ifgt top | iload_0 | ireturn')).toEqual(ONE)
   })
 
-  it('a method has one probe for bytecodes only if nothing in it may throw', () => {
+  it('if bytecodes are counted, a method has one probe only if none of its instructions may throw', () => {
     const divides = assemble({ method: 'f(I)I', code: 'iload_0 | iconst_2 | idiv | ireturn' })
     expect(leafOf(divides, divides.methods[0]!, preciseBlocks, false)).toBeUndefined()
     const adds = assemble({ method: 'f(I)I', code: 'iload_0 | iconst_2 | iadd | ireturn' })
@@ -63,20 +63,27 @@ describe('methods that need more than one probe, since other code may run in the
   it.each([
     ['an exception', 'aload_0 | athrow'],
     [
-      'a class loader, by an array of arrays',
+      'a class loader, called for an array of arrays',
       'iload_0 | iload_0 | multianewarray [[LU; 2 | pop | iconst_0 | ireturn',
     ],
     ['a call', 'iload_0 | invokestatic T.g(I)I | ireturn'],
-    ['a class initialiser, by a field', 'getstatic U.x:I | ireturn'],
-    ['a class loader, by a field of another class', 'aload_0 | getfield U.x:I | ireturn'],
-    ['a class loader, by a cast', 'aload_0 | checkcast U | pop | iconst_0 | ireturn'],
-    ['a class loader, by an array', 'iload_0 | anewarray U | pop | iconst_0 | ireturn'],
-    ['a class initialiser, by an instance', 'new U | pop | iconst_0 | ireturn'],
-    ['whatever makes a dynamic constant', 'ldc2_w dynamic.c:J | l2i | ireturn', { bootstrap: 'U.make' }],
-    ['whatever makes a dynamic constant of one slot', 'ldc dynamic.c:I | ireturn', { bootstrap: 'U.make' }],
-  ] as [string, string, Partial<Assembly>?][])('%s', (_, code, more = {}) => {
-    expect(leaf(code, { major: 55, ...more })).toEqual(NONE)
-  })
+    ['a class initialiser, called for a field', 'getstatic U.x:I | ireturn'],
+    ['a class loader, called for a field of another class', 'aload_0 | getfield U.x:I | ireturn'],
+    ['a class loader, called for a cast', 'aload_0 | checkcast U | pop | iconst_0 | ireturn'],
+    ['a class loader, called for an array', 'iload_0 | anewarray U | pop | iconst_0 | ireturn'],
+    ['a class initialiser, called for an instance', 'new U | pop | iconst_0 | ireturn'],
+    ['code that computes a dynamic constant', 'ldc2_w dynamic.c:J | l2i | ireturn', { bootstrap: 'U.make' }],
+    [
+      'code that computes a dynamic constant of one slot',
+      'ldc dynamic.c:I | ireturn',
+      { bootstrap: 'U.make' },
+    ],
+  ] as [string, string, Partial<Assembly>?][])(
+    'a method needs more than one probe because of %s',
+    (_, code, more = {}) => {
+      expect(leaf(code, { major: 55, ...more })).toEqual(NONE)
+    },
+  )
 
   it('a method with a handler needs more than one probe, since callees may have ended without an event', () => {
     const code = 'from: iload_0 | iconst_2 | idiv | to: ireturn | handler: pop | iconst_m1 | ireturn'

@@ -27,11 +27,11 @@ function shape(assembly: Assembly): string[] {
 }
 
 describe('a method with probes', () => {
-  it('a method that only returns needs no handler', () => {
+  it('a method that only returns has no handler', () => {
     assert.deepEqual(shape({ method: 'run()V', code: 'return' }), ['0 enter 7', '5 exit 7', '10 return'])
   })
 
-  it('a method has exit probes before each return and for exceptions', () => {
+  it('a method has an exit probe before each return, and an exit probe in a handler for exceptions', () => {
     assert.deepEqual(
       shape({ method: 'run(I)I', code: 'iload_0 | ifeq no | iconst_1 | ireturn | no: iconst_0 | ireturn' }),
       [
@@ -52,7 +52,7 @@ describe('a method with probes', () => {
     )
   })
 
-  it('a loop to the first instruction does not run the entry probe again', () => {
+  it('a jump to the first instruction does not run the entry probe again', () => {
     assert.deepEqual(shape({ method: 'run(I)V', code: 'top: iinc 0 255 | iload_0 | ifne top | return' }), [
       '0 enter 7',
       '5 iinc',
@@ -81,7 +81,7 @@ describe('a method with probes', () => {
     ])
   })
 
-  it("a method's own handlers come first", () => {
+  it("the method's own handlers are before the probe's handler in the exception table", () => {
     const code = 'from: nop | to: return | catch: pop | return'
     assert.deepEqual(
       shape({ method: 'run()V', code, handlers: 'from..to -> catch' }).filter((line) => line.startsWith('[')),
@@ -89,12 +89,12 @@ describe('a method with probes', () => {
     )
   })
 
-  it('a range over the first instruction excludes the entry probe', () => {
+  it("a handler's range that begins at the first instruction excludes the entry probe", () => {
     const rows = shape({ method: 'run()V', code: 'a: nop | b: athrow', handlers: 'a..end -> b' })
     assert.ok(rows.includes('[5, 7) -> 6'), rows.join('\n'))
   })
 
-  it('switches are padded for their new position', () => {
+  it('a switch instruction is padded for its new position', () => {
     for (const nops of [0, 1, 2, 3]) {
       const before = nops === 0 ? '' : `nop*${nops} | `
       const table = `${before}iload_0 | tableswitch 5 a b default c | a: nop | b: nop | c: return`
@@ -114,7 +114,7 @@ describe('a method with probes', () => {
     }
   })
 
-  it('a method keeps its subroutines', () => {
+  it('the subroutines of a method are kept', () => {
     const lines = shape({
       method: 'run()V',
       code: 'jsr sub | return | sub: astore_0 | ret 0',
@@ -130,14 +130,14 @@ describe('a method with probes', () => {
   })
 })
 
-describe('a handler of the method', () => {
+describe('the resume probe in a handler of the method', () => {
   const CALL = 'invokestatic T.risk()V'
   const handled = (code: string, handlers = 'from..to -> catch', more: Partial<Assembly> = {}) =>
     shape({ method: 'run(I)V', code, handlers, ...more })
   const resumes = (...args: Parameters<typeof handled>) =>
     handled(...args).filter((line) => line.includes('resume'))
 
-  it('a handler begins with the resume probe, and the table refers to that probe', () => {
+  it('a handler begins with the resume probe, and the exception table refers to that probe', () => {
     assert.deepEqual(handled(`from: ${CALL} | to: return | catch: pop | ${CALL} | return`), [
       '0 enter 7',
       '5 invokestatic T.risk',
@@ -156,7 +156,7 @@ describe('a handler of the method', () => {
     ])
   })
 
-  it('a handler has one resume probe for all table rows', () => {
+  it('a handler has one resume probe for all its rows in the exception table', () => {
     const rows = 'from..to -> catch | to..catch -> catch'
     assert.deepEqual(resumes(`from: ${CALL} | to: ${CALL} | return | catch: pop | ${CALL} | return`, rows), [
       '17 resume 7',
@@ -165,22 +165,22 @@ describe('a handler of the method', () => {
 
   it.each([
     ['guards no call', `from: iload_0 | pop | to: return | catch: pop | ${CALL} | return`],
-    ['only passes on', `from: ${CALL} | to: return | catch: astore_1 | aload_1 | athrow`],
+    ['only throws the exception again', `from: ${CALL} | to: return | catch: astore_1 | aload_1 | athrow`],
     [
-      'calls nothing any more',
+      'makes no call afterwards',
       `from: ${CALL} | to: return | catch: pop | iload_0 | ifeq a | nop | a: return`,
     ],
-  ])('does not where it %s', (_, code) => {
+  ])('a handler has no resume probe if it %s', (_, code) => {
     assert.deepEqual(resumes(code, 'from..to -> catch', { maxLocals: 2 }), [])
   })
 
   it.each([
-    ['after it has branched', `pop | iload_0 | ifeq a | return | a: ${CALL} | return`],
+    ['after a branch of the handler', `pop | iload_0 | ifeq a | return | a: ${CALL} | return`],
     [
-      'in another handler that it may come to',
+      'in another handler that an exception in this handler may reach',
       `pop | m: iconst_1 | iload_0 | idiv | n: pop | return | o: pop | ${CALL} | return`,
     ],
-  ])('does where there is a call %s', (_, rest) => {
+  ])('a handler has a resume probe if there is a call %s', (_, rest) => {
     const rows = rest.includes('m:') ? 'from..to -> catch | m..n -> o' : 'from..to -> catch'
     assert.equal(resumes(`from: ${CALL} | to: return | catch: ${rest}`, rows).length, 1)
   })
@@ -188,11 +188,11 @@ describe('a handler of the method', () => {
   it.each([
     ['takes a lock', 'pop | aconst_null | monitorenter | return'],
     ['loops', 'top: pop | iload_0 | ifne from | return'],
-  ])('does where it %s', (_, rest) => {
+  ])('a handler has a resume probe if it %s', (_, rest) => {
     assert.equal(resumes(`from: ${CALL} | to: return | catch: ${rest}`).length, 1)
   })
 
-  it("a handler has no probe if the probe's own overflow would return to it", () => {
+  it("a handler has no resume probe if a stack overflow in the probe would return to the handler", () => {
     const itself = `from: ${CALL} | to: return | catch: pop | ${CALL} | end: return`
     assert.deepEqual(resumes(itself, 'from..to -> catch | catch..end -> catch'), [])
     const other = `from: ${CALL} | to: return | catch: pop | ${CALL} | return | two: pop | ${CALL} | end: return`
@@ -200,7 +200,7 @@ describe('a handler of the method', () => {
     assert.equal(resumes(other, 'from..to -> catch | catch..two -> two').length, 2)
   })
 
-  it('handlers have no probe in a method that would become too long', () => {
+  it('handlers have no resume probe in a method that would become too long', () => {
     const code = (nops: number) => `from: ${CALL} | to: return | catch: pop | ${CALL} | nop*${nops} | return`
     // 9 bytes and the nops; 5 + 2 * 5 + 6 = 21 for probes, 5 for this one
     assert.equal(resumes(code(8000 - 9 - 26)).length, 1)
@@ -208,7 +208,7 @@ describe('a handler of the method', () => {
     assert.equal(handled(code(8000 - 9 - 21)).includes('13 return'), true)
   })
 
-  it('handlers have no probe if the analysis would take too long', () => {
+  it('handlers have no resume probe if the analysis would take too long', () => {
     // What each handler throws comes to the next, so the first leads through all of them.
     const chain = (length: number) => {
       const ends = Array.from({ length }, (_, i) => (i + 1 < length ? `h${i + 1}` : 'end'))
@@ -228,7 +228,7 @@ describe('a handler of the method', () => {
     assert.ok(many > 0 && many < 2500, `${many} probes`)
   })
 
-  it('a handler after a subroutine is analysed', () => {
+  it('a handler after a subroutine is analysed, too', () => {
     const subroutine = 'sub: astore_1 | ret 1'
     const code = (rest: string) =>
       `from: ${CALL} | to: return | catch: pop | jsr sub | ${rest} | return | ${subroutine}`
@@ -237,7 +237,7 @@ describe('a handler of the method', () => {
     assert.equal(resumes(code('nop'), 'from..to -> catch', old).length, 0)
   })
 
-  it('a handler keeps types created by its first instruction', () => {
+  it("the types that a handler's first instruction creates are kept", () => {
     const classFile = instrumented(
       assemble({
         method: 'run(I)V',
@@ -253,10 +253,10 @@ describe('a handler of the method', () => {
   })
 })
 
-describe('an id', () => {
+describe('the method id that a probe passes', () => {
   const MAX = (1 << 22) - 1
 
-  it('an id of any size is built from immediate operands', () => {
+  it('a method id of any size is built from immediate operands', () => {
     const sizes = new Set<number>()
     for (const id of [0, 5, 6, 127, 128, 32767, 32768, 65535, 65536, 98303, (1 << 20) - 1, 1 << 20, MAX]) {
       const classFile = instrumented(assemble({ method: 'run()V', code: 'return', maxStack: 0 }), id)
@@ -269,7 +269,7 @@ describe('an id', () => {
     assert.equal(sizes.size, 1, 'the pool is the same for every id')
   })
 
-  it('an id beyond 22 bits is refused', () => {
+  it('a method id beyond 22 bits is refused', () => {
     assert.equal(skipped({ method: 'run()V', code: 'return' }, 1 << 22), 'id 4194304 is out of range')
   })
 })
@@ -281,7 +281,7 @@ describe('the stack of a method', () => {
   }
   const SUM = 'iload_0 | iload_1 | iload_2 | iload_3 | iadd | iadd | iadd | ireturn'
 
-  it('max_stack has no unused slot, since C1 reserves a word for each in every frame', () => {
+  it('max_stack has no unused slot, since C1 reserves a word for each slot in every frame', () => {
     assert.equal(maxStack(SUM, 4), 4)
     assert.equal(maxStack('iload_0 | ireturn', 1), 2)
     assert.equal(maxStack('iload_0 | ireturn', 1, { id: 65536 }), 3)
@@ -297,7 +297,7 @@ describe('the stack of a method', () => {
   })
 })
 
-describe('a return value', () => {
+describe('the return value of a method with probes', () => {
   const exitOf = (descriptor: string, code: string) => {
     const classFile = instrumented(assemble({ method: `run${descriptor}`, code, major: 61 }))
     const { bytecode } = parseCode(classFile, classFile.methods[0])
@@ -318,17 +318,17 @@ describe('a return value', () => {
     // Another class would have to be looked up, by its loader.
     ['()Ljava/lang/String;', 'aconst_null | areturn', 'methodExit(I)V'],
     ['()V', 'return', 'methodExit(I)V'],
-  ])('of %s goes through the probe if that can give it back', (descriptor, code, exit) => {
+  ])('the return value of a method %s passes through the exit probe if the probe can return that type', (descriptor, code, exit) => {
     assert.equal(exitOf(descriptor, code), exit)
   })
 })
 
-describe('a constructor', () => {
+describe('a constructor with probes', () => {
   const OBJECT_INIT = 'invokespecial java/lang/Object.<init>()V'
   const rows = (code: string, more: Partial<Assembly> = {}) =>
     shape({ method: '<init>(Z)V', this: true, code, ...more }).filter((line) => line.startsWith('['))
 
-  it('a constructor is entered first, and neither of its handlers covers the super call', () => {
+  it('the entry probe is the first code of a constructor, and neither of the two handlers covers the super call', () => {
     assert.deepEqual(
       shape({ method: '<init>(Z)V', this: true, code: `aload_0 | ${OBJECT_INIT} | nop | return` }),
       [
@@ -348,24 +348,24 @@ describe('a constructor', () => {
     )
   })
 
-  it('the construction of an argument is not taken for the super call', () => {
+  it('the construction of an argument is not mistaken for the super call', () => {
     const argument = `new T | dup | iconst_0 | invokespecial T.<init>(Z)V | pop`
     assert.deepEqual(rows(`aload_0 | ${argument} | ${OBJECT_INIT} | return`), ['[5, 15) -> 24'])
     //  5 aload_0, 6 new, 9 dup, 10 iconst_0, 11 invokespecial, 14 pop, 15 super, 18 exit, 23 return
   })
 
-  it('a constructor may branch before the super call', () => {
+  it('a constructor with probes may branch before the super call', () => {
     const code = `aload_0 | iload_1 | ifeq no | iconst_1 | goto go | no: iconst_0 | go: invokespecial T.<init>(Z)V | return`
     assert.deepEqual(rows(code), ['[5, 15) -> 24'])
   })
 
-  it('a constructor may have a super call in each branch', () => {
+  it('a constructor with probes may have a super call in each branch', () => {
     const code = `iload_1 | ifeq no | aload_0 | ${OBJECT_INIT} | return | no: aload_0 | ${OBJECT_INIT} | nop | return`
     // 5 iload 6 ifeq 9 aload 10 super 13 exit 18 return 19 aload 20 super 23 nop 24 exit 29 return
     assert.deepEqual(rows(code), ['[5, 10) -> 30', '[19, 20) -> 30', '[23, 24) -> 36'])
   })
 
-  it('a constructor may keep this in another local, or on the stack in any order', () => {
+  it('a constructor with probes may keep "this" in another local, or on the stack in any order', () => {
     assert.deepEqual(rows(`aload_0 | astore_2 | aload_2 | ${OBJECT_INIT} | return`), ['[5, 8) -> 17'])
     assert.deepEqual(
       rows(`iconst_0 | aload_0 | dup_x1 | pop | swap | pop | aload_0 | swap | pop | ${OBJECT_INIT} | return`),
@@ -373,7 +373,7 @@ describe('a constructor', () => {
     )
   })
 
-  it('a constructor has no handler where local 0 is another value', () => {
+  it('the handlers of a constructor exclude code where local 0 has another value than "this"', () => {
     const code = `aload_0 | aconst_null | astore_0 | nop | ${OBJECT_INIT} | nop | return`
     // 5 aload, 6 aconst, 7 astore_0, 8 nop, 9 super, 12 nop, 13 exit
     assert.deepEqual(rows(code), ['[5, 7) -> 19', '[12, 13) -> 25'])
@@ -387,7 +387,7 @@ describe('a constructor', () => {
     assert.deepEqual(rows(`aload_0 | ${OBJECT_INIT} | return | nop | athrow`), ['[5, 6) -> 17'])
   })
 
-  it('a constructor with code shared by both sides of the super call gets no probes', () => {
+  it('a constructor gets no probes if code before and after the super call is shared', () => {
     const code = `iload_1 | ifeq both | aload_0 | ${OBJECT_INIT} | both: return`
     assert.equal(
       skipped({ method: '<init>(Z)V', this: true, code }),
@@ -395,7 +395,7 @@ describe('a constructor', () => {
     )
   })
 
-  it('the first handler of a constructor has an uninitialised this, the second has none', () => {
+  it("the frame of a constructor's first handler has an uninitialised "this", and the frame of the second handler has no uninitialised "this"", () => {
     const classFile = instrumented(
       assemble({
         method: '<init>(Z)V',
@@ -420,8 +420,8 @@ describe('a constructor', () => {
   })
 })
 
-describe('a probe for reflection', () => {
-  it('the reflection probe passes the receiver at entry and does nothing else', () => {
+describe('the probe for reflection', () => {
+  it("the reflection probe passes the receiver at the method's entry and does nothing else", () => {
     const classFile = assemble({ method: 'invoke(I)I', this: true, code: 'iload_1 | ireturn', maxStack: 1 })
     assert.deepEqual(listing(instrumented(classFile, 0, 'reflection')), [
       '0 aload_0',
@@ -458,7 +458,7 @@ describe('a probe for reflection', () => {
     ])
   })
 
-  it.each(['run()V', 'run(I)V'])('needs an object to hand over: %s', (method) => {
+  it.each(['run()V', 'run(I)V'])('the reflection probe is refused in a method without an object to pass: %s', (method) => {
     const result = instrumentClass(assemble({ method, code: 'return' }), [
       { methodIndex: 0, id: 0, probe: 'reflection' },
     ])
@@ -466,7 +466,7 @@ describe('a probe for reflection', () => {
   })
 })
 
-describe('a probe for callees of method handles', () => {
+describe('the probe for callees of method handles', () => {
   const CLASS = 'java/lang/invoke/DirectMethodHandle'
   const GIVES = '(Ljava/lang/Object;)Ljava/lang/Object;'
   const gives = (assembly: Partial<Assembly> = {}) =>
@@ -501,7 +501,7 @@ describe('a probe for callees of method handles', () => {
     ])
   })
 
-  it('the handle probe needs a pool entry only in that class, in each session', () => {
+  it('the handle probe needs a pool entry only in the class that has the probe, in each session', () => {
     const entries = (className: string, recipe?: Recipe) =>
       instrumentClass(gives({ className }), [{ methodIndex: 0, id: 1, probe: 'method' }], recipe).poolEntries
     const regions: Recipe = { tells: 'regions', session: 1, regionsOf: () => [] }
@@ -516,7 +516,7 @@ describe('a probe for callees of method handles', () => {
       { method: 'member(Ljava/lang/Object;)I' },
       'does not return the target of a method handle',
     ],
-  ])('is refused %s', (_, assembly, reason) => {
+  ])('the handle probe is refused %s', (_, assembly, reason) => {
     const result = instrumentClass(gives(assembly), [{ methodIndex: 0, id: 0, probe: 'handle-member' }])
     assert.deepEqual([result.bodies, result.skipped[0]?.reason], [[], reason])
   })
@@ -535,7 +535,7 @@ describe('tables about the code', () => {
   }
   const code = 'nop | store: istore_0 | out: return'
 
-  it('bci 0 stays 0 in tables, so that the entry probe has a line and parameters have names', () => {
+  it('bytecode index 0 stays 0 in tables, so that the entry probe has a line and parameters have names', () => {
     const classFile = instrumented(
       assemble({
         method: 'run(I)V',
@@ -565,7 +565,7 @@ describe('tables about the code', () => {
     assert.deepEqual(table(classFile, 'RuntimeVisibleTypeAnnotations'), [1, 0x4400, 5 << 8, 1, 0])
   })
 
-  it('tables of an unknown kind are dropped', () => {
+  it('tables of an unknown kind are removed', () => {
     const classFile = instrumented(
       assemble({ method: 'run()V', code: 'return', attributes: { Secret: [1, 2, 3] } }),
     )
@@ -579,7 +579,7 @@ describe('a method that would exceed a limit with a probe before each return', (
     `iload_0 | ifeq a | iload_0 | ifgt b | ${value} | ${xreturn} | a: ${value} | ${xreturn} | b: ${value} | ${xreturn} | nop*${nops} | x: goto x`
   const code = three(7975 - 17)
 
-  it('returns of one kind share an exit', () => {
+  it('returns of one type share an exit', () => {
     // 7,975 bytes with three returns: 5 + 3 * 5 + 6 = 26 more are too many; 5 + 3 * 2 + 6 + 6 = 23 are not
     const lines = shape({ method: 'run(I)I', code })
     assert.deepEqual(lines.slice(0, 12), [
@@ -611,14 +611,14 @@ describe('a method that would exceed a limit with a probe before each return', (
     assert.match(skipped({ method: 'run(I)I', code: three(7978 - 17) }), /^would exceed 8000 bytes/)
   })
 
-  it('a return with more than its value on the stack, or unreachable, keeps its own exit', () => {
+  it('a return keeps its own exit if the stack has more than the value, or if the return is unreachable', () => {
     const deep = code.replace('b: iconst_0 |', 'b: iconst_0 | iconst_0 |')
     assert.match(skipped({ method: 'run(I)I', code: deep }), /^would exceed 8000 bytes/)
     const dead = code.replace('b: iconst_0 |', 'b: goto x | iconst_0 |')
     assert.match(skipped({ method: 'run(I)I', code: dead }), /^would exceed 8000 bytes/)
   })
 
-  it('a method with an inconsistent stack is refused', () => {
+  it('a method in which the stack is inconsistent is refused', () => {
     const twice = code.replace('a: iconst_0 |', 'a: iconst_0 | goto c | iconst_0 |').replace('b:', 'c: b:')
     assert.equal(
       skipped({ method: 'run(I)I', code: twice }),
@@ -628,7 +628,7 @@ describe('a method that would exceed a limit with a probe before each return', (
     assert.equal(skipped({ method: 'run(I)I', code: empty }), 'malformed: the stack underflows or overflows')
   })
 
-  it('shared exits use wide jumps in code beyond 32 KiB', () => {
+  it('jumps to a shared exit are wide in code beyond 32 KiB', () => {
     // 65,410 bytes with 20 returns: 5 + 20 * 5 + 6 are not too many yet, with an id of 9 bytes they are
     const cases = Array.from({ length: 20 }, (_, n) => `c${n}: iconst_0 | ireturn | `)
     const labels = cases.map((_, n) => `c${n}`).join(' ')
@@ -697,13 +697,13 @@ describe('a branch that exceeds 16 bits', () => {
   // 32,740 bytes, and 100 more with the probes of twenty returns in between: 32720 + 20 * (5 + 1)
   const FAR = 'nop*32720 | return*20'
 
-  it('an unconditional branch becomes wide', () => {
+  it('an unconditional branch that exceeds 16 bits becomes a wide branch', () => {
     const lines = shape({ method: 'run()V', code: `goto far | a: ${FAR} | far: nop | goto a` })
     assert.deepEqual(lines.slice(0, 3), ['0 enter 7', `5 goto_w ${10 + 32840}`, '10 nop'])
     assert.ok(lines.includes(`${10 + 32841} goto_w 10`))
   })
 
-  it('a conditional branch is inverted and skips a wide one', () => {
+  it('a conditional branch that exceeds 16 bits is inverted, and skips a wide branch', () => {
     const lines = shape({ method: 'run(I)V', code: `iload_0 | ifle far | ${FAR} | far: return` })
     assert.deepEqual(lines.slice(0, 5), [
       '0 enter 7',
@@ -714,14 +714,14 @@ describe('a branch that exceeds 16 bits', () => {
     ])
   })
 
-  it('a conditional branch is too far if its fall-through would need an unknown frame', () => {
+  it('a conditional branch that exceeds 16 bits is refused if the instruction after it would need an unknown frame', () => {
     const code = `iload_0 | ifle far | ${FAR} | far: return`
     assert.equal(skipped({ method: 'run(I)V', major: 61, code }), 'branch too far')
   })
 })
 
-describe('the constants of a class', () => {
-  it('the constants are the same block for any methods, and none once they exist', () => {
+describe('the constants that probes add to a class', () => {
+  it('the same constants are added for any methods, and no constants are added if they already exist', () => {
     const classFile = assemble({ method: 'run()V', code: 'return' })
     const none = instrumentClass(classFile, [])
     const root = instrumentClass(classFile, [{ methodIndex: 0, id: 1, probe: 'root' }])
@@ -732,7 +732,7 @@ describe('the constants of a class', () => {
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
   })
 
-  it('the constants name the class that a long method returns, for the frame of a shared exit', () => {
+  it('the constants contain the class that a long method returns, which the frame of a shared exit needs', () => {
     const returns = 'aconst_null | areturn | '.repeat(300)
     const long = (nops: number) =>
       assemble({
@@ -753,7 +753,7 @@ describe('the constants of a class', () => {
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
   })
 
-  it('the constants may not fit into the pool', () => {
+  it('a class is refused if the constants do not fit into its pool', () => {
     const classFile = assemble({ method: 'run()V', code: 'return' })
     const filler = 65535 - 21 - classFile.pool.count
     const entry = Uint8Array.of(3, 0, 0, 0, 0) // an Integer

@@ -8,7 +8,7 @@ import { hotspotVerdicts } from '../typecheck/verdicts.ts'
 import { half, lies, withEntries } from './refused-classes.ts'
 
 forEachJdk((jdk) => {
-  it('HotSpot accepts the full pool and the largest method unchanged, and no wrong length', async () => {
+  it('without probes, HotSpot accepts the class with the full pool and the largest method, and refuses the wrong length', async () => {
     const classes = [
       withEntries(half(), MAX_POOL_COUNT),
       half('nop*65528 |').bytes,

@@ -64,7 +64,7 @@ describe('a method of 65,535 bytes', () => {
 })
 
 describe('an attribute with a wrong length', () => {
-  it('an attribute with a wrong length costs the class its probes, not the session', () => {
+  it('a class with a wrong attribute length gets no probes, and the session continues', () => {
     for (const { what, bytes } of lies()) {
       const { bodies, reasons } = asked(bytes)
       assert.equal(bodies, 0, what)
@@ -77,7 +77,7 @@ describe('an attribute with a wrong length', () => {
     }
   })
 
-  it('an attribute may also have a wrong number of rows', () => {
+  it('a class with a wrong number of rows in an attribute gets no probes', () => {
     const classFile = half()
     const [method] = classFile.methods
     for (const { name, offset } of parseCode(classFile, method).attributes) {

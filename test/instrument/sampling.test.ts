@@ -13,7 +13,7 @@ function marks(code: string): string {
 }
 
 describe('positions of counter checks', () => {
-  it('the counter is checked in blocks that return, call or begin a loop', () => {
+  it('the counter is checked in blocks that return, call a method or begin a loop', () => {
     assert.equal(marks('iconst_0 | ireturn'), '0:2!')
     assert.equal(marks('iload_0 | ifeq out | iinc 0 1 | out: iload_0 | ireturn'), '0:2 4:1 7:2!')
     assert.equal(
@@ -26,7 +26,7 @@ describe('positions of counter checks', () => {
     )
   })
 
-  it('long blocks are split, and long paths have a check', () => {
+  it('a long block is split, and a long path has a counter check', () => {
     assert.equal(marks(`${'nop | '.repeat(119)}iload_0 | ireturn`), '0:50 50:50! 100:21!')
     const branch = (label: string) => `iload_0 | ifeq ${label} | iinc 0 1 | ${label}: ${'nop | '.repeat(20)}`
     // 2 + 1 + 22 + 1 + 22 + 1 to the third that all pass: its 22 would be too many.

@@ -67,7 +67,7 @@ beforeAll(async () => {
   }
 }, 120_000)
 
-it('another reader finds the same methods, code, handlers and attributes', () => {
+it('another reader of class files finds the same methods, code, handlers and attributes as ours', () => {
   let bodies = 0
   for (const { written } of classes) {
     const ours = parseClassFile(written)
@@ -100,7 +100,7 @@ it('another reader finds the same methods, code, handlers and attributes', () =>
   assert.ok(bodies > 10_000)
 }, 300_000)
 
-it('another reader finds the original instructions in order, with only probes between', () => {
+it('another reader of class files finds the original instructions in order, with only probes between them', () => {
   let probes = 0
   for (const { classFile, written } of classes) {
     const before = reader.read(classFile.bytes)

@@ -501,11 +501,11 @@ forEachJdk((jdk) => {
     }
   })
 
-  it('every method of these shapes is rewritten', () => {
+  it('every method of these test shapes gets probes', () => {
     assert.deepEqual(traces.skipped, [])
   })
 
-  it('the large methods exceed the limits they were written for', () => {
+  it('the large test methods exceed the limits that they were written for', () => {
     const lengths = traces.directories.map((dir) => {
       const classes = classFiles(dir)
       return ['FarConditionals', 'FarJumps', 'AlmostFull'].map((name) => {

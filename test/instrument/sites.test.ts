@@ -22,7 +22,7 @@ const numbered = (numbers: SiteNumbers, id: number, classFile: ClassFile) => {
   return [...found].map(([bci, number]) => [bci, number, numbers.site(number)?.line])
 }
 
-it('a rewritten method keeps its site numbers; changed lines get new numbers', () => {
+it('the call sites of a rewritten method keep their numbers; call sites on changed lines get new numbers', () => {
   const numbers = new SiteNumbers()
   const first = [
     [0, 1, 7],
@@ -38,11 +38,11 @@ it('a rewritten method keeps its site numbers; changed lines get new numbers', (
   expect(numbers.site(2)).toEqual({ bci: 10, line: 8 })
 })
 
-it('calls on numbers and strings have no site, unless the JDK has probes', () => {
+it('calls of methods of numbers and strings have no site number, unless the JDK has probes', () => {
   expect(numbered(new SiteNumbers(true), 1, withLines(7, 8)).map(([bci]) => bci)).toEqual([0, 6, 10])
 })
 
-it('after the last site number calls have none, and a warning gives the number of methods', () => {
+it('calls have no site number when all numbers are used, and a warning gives the number of methods with such calls', () => {
   const numbers = new SiteNumbers(false, 3)
   numbered(numbers, 1, withLines(7, 8))
   expect(numbers.warnings).toEqual([])

@@ -141,17 +141,17 @@ forEachJdk((jdk) => {
     ['lines', /^line/, 20],
     ['locals', /^LocalVariableTable/, 12],
     ['generic types of locals', /^LocalVariableTypeTable/, 3],
-    ['annotations of types in code that a running program sees', /^RuntimeVisibleTypeAnnotations/, 15],
-    ['annotations of types in code that it does not see', /^RuntimeInvisibleTypeAnnotations/, 4],
+    ['runtime-visible annotations of types in code', /^RuntimeVisibleTypeAnnotations/, 15],
+    ['runtime-invisible annotations of types in code', /^RuntimeInvisibleTypeAnnotations/, 4],
   ])('%s', (_, kind, least) => {
-    it('tables refer to the same instructions as before', () => {
+    it('the tables refer to the same instructions as without probes', () => {
       const expected = rows(before, kind)
       assert.ok(expected.length >= least, expected.join('\n'))
       assert.deepEqual(rows(after, kind), expected)
     })
   })
 
-  it('exception rows refer to the same instructions, and ours follow them', () => {
+  it('the rows of the exception table refer to the same instructions as without probes, and the rows of probes follow', () => {
     let ours = 0
     for (const [name, listing] of before) {
       const expected = placed(listing).filter((row) => row.startsWith('catch'))

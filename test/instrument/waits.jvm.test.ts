@@ -111,13 +111,13 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
   const between = (from: string, to: string): string[] => told.slice(told.indexOf(from) + 1, told.indexOf(to))
 
-  it('a monitor is reported before it is entered, and as soon as it is held', () => {
+  it('a monitor is reported before it is entered, and again when it is held', () => {
     const block = ['wanted a java.lang.Object', 'taken true']
     expect(told.slice(0, 3)).toEqual([...block, '= 7'])
     expect(between('= 7', '= 8 true')).toEqual(block)
   })
 
-  it('a synchronized method reports its monitor, by the name announced by its caller', () => {
+  it('a synchronized method reports its monitor, with the name that its caller has announced', () => {
     expect(between('= 8 true', '= 9')).toEqual(['held a Waiter true true'])
     expect(told.slice(told.indexOf('= 9') + 1, told.indexOf('= 9') + 3)).toEqual([
       'held Waiter true true',
@@ -137,7 +137,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     ])
   })
 
-  it('a monitor is exited if the probe after it throws, as on a full stack', () => {
+  it('a monitor is exited if the probe after its entry throws, for example on a full stack', () => {
     expect(told.at(-1)).toBe('= full true')
   })
 })

@@ -24,21 +24,21 @@ export const SEEDED_FAULTS = [
     file: 'src/cct/present-thread.ts',
     find: '        this.node = ints[node * INTS + PARENT]\n        return\n',
     put: '        this.node = node\n        return\n',
-    by: /^test\/cct\/builder\.test\.ts > frames that lost their exit/,
+    by: /^test\/cct\/builder\.test\.ts > frames whose exit event was lost/,
   },
   {
     name: 'a chunk of the ring is not given back once it was read',
     file: 'src/events/ring-reader.ts',
     find: '    this.#ring.free(chunk, used)\n',
     put: '    void used\n',
-    by: /^test\/events\/ring-reader\.test\.ts > .* > gives a full chunk back/,
+    by: /^test\/events\/ring-reader\.test\.ts > .* > returns a full chunk/,
   },
   {
     name: 'a method that throws has no exit probe',
     file: 'src/instrument/method.ts',
     find: 'const handlers = this.#thrown.length === 0 ? [] :',
     put: 'const handlers = this.#thrown.length >= 0 ? [] :',
-    by: /^test\/instrument\/method\.test\.ts > a method with probes > .* when something is thrown/,
+    by: /^test\/instrument\/method\.test\.ts > a method with probes > .* for exceptions/,
   },
   {
     name: 'a root that was never called ends with exit code 0',
@@ -59,7 +59,7 @@ export const SEEDED_FAULTS = [
     file: 'src/profile/file.ts',
     find: 'if (crc32(body) !== file.readUInt32LE(OFFSET_CRC))',
     put: 'if (crc32(body) < file.readUInt32LE(OFFSET_CRC) - 2 ** 32)',
-    by: /^test\/profile\/file\.test\.ts > .* > any bit changed/,
+    by: /^test\/profile\/file\.test\.ts > .* > a file with any changed bit/,
   },
   {
     name: 'a detach restores nothing',

@@ -50,7 +50,7 @@ describe('changes per root call', () => {
     )
   })
 
-  it('changes of contexts are listed separately for increase and decrease', () => {
+  it('increases and decreases of contexts are in separate lists', () => {
     const changes = changesOf(before, after)
     const names = contextNames(changes, before, after)
     const shown = (direction: 'more' | 'less') =>
@@ -97,7 +97,7 @@ describe('changes per root call', () => {
     assert.match(page(one, other), /\+25\.0 +25\.0 +50\.0 +\+100\.0 {2}com\.acme\.App\.main/)
   })
 
-  it('call sites are compared if both profiles have them, unless switched off', () => {
+  it('call sites are compared if both profiles have call sites and the comparison is not switched off', () => {
     const placed = (line: number): Profile => {
       const profile = profileOf('main 1x 1ns ( work 1x 1ns )', { callSites: true })
       return {
@@ -120,7 +120,7 @@ describe('changes per root call', () => {
     assert.equal(key('a.B$1'), 'a.B$1.m()V')
   })
 
-  it('the total of overloads covers outermost calls, in any order of calls', () => {
+  it('the total of overloads that call each other counts only outermost calls, in any order of calls', () => {
     const profile = profileOf('main 1x 10ns ( one 1x 20ns ( two 1x 30ns ) two 1x 5ns )')
     const named = (of: (it: Profile['methodNames'][number]) => object): Profile => ({
       ...profile,
@@ -155,7 +155,7 @@ describe('changes per root call', () => {
     assert.deepEqual(compareProfiles(gated(1), gated(2)).methods, [])
   })
 
-  it('rows of calls from several places have no line', () => {
+  it('a row of calls from several call sites has no line number', () => {
     const sites = callSites()
     const { callSites: _, ...untold } = sites
     for (const [one, other, told] of [
@@ -173,7 +173,7 @@ describe('changes per root call', () => {
     assert.doesNotMatch(less, /work:[79]/)
   })
 
-  it('contexts 100,000 deep, and with a million methods, are compared', () => {
+  it('trees 100,000 contexts deep, and profiles of a million methods, can be compared', () => {
     const names = new Methods()
     names.id('App.again')
     const deep = (depth: number) => profileOfTree(chain(depth), names.names)
@@ -181,7 +181,7 @@ describe('changes per root call', () => {
   })
 })
 
-describe('comparison report', () => {
+describe('the report of a comparison', () => {
   it('the report shows the compared profiles, their costs and the changes', () => {
     const text = page(before, after)
     assert.match(
@@ -202,12 +202,12 @@ describe('comparison report', () => {
     for (const line of text.split('\n')) assert.ok(line.length <= 80, line)
   })
 
-  it('the report has colour only if requested', () => {
+  it('the report of a comparison has colour only if requested', () => {
     assert.doesNotMatch(page(before, after), /\x1b/)
     assert.match(page(before, after, [], { color: true }), /\x1b\[1m/)
   })
 
-  it('the report warns of other differences between the recordings', () => {
+  it('the report of a comparison warns if the recordings differ in other respects', () => {
     const target = { pid: 1, jdk: '25', vm: 'Other', mainClass: 'x.Main' }
     const other = profileOf('main 1x 1ns', {
       target,
@@ -230,7 +230,7 @@ describe('comparison report', () => {
     assert.match(remarksOf(before, { ...before, selection })[0]!, /methods were selected differently/)
   })
 
-  it('bytes of allocations count once, for classes only', () => {
+  it('in a comparison, allocated bytes count only for the allocated class, and not again for methods', () => {
     const allocated = (notation: string): Profile => {
       const profile = profileOf(notation, { mode: 'alloc' })
       const { calls, selfNs, totalNs } = profile.merged.metrics
@@ -248,7 +248,7 @@ describe('comparison report', () => {
     assert.equal(changesOf(texts, lists).agreement.overlap, 0)
   })
 
-  it('JSON has no infinite number, and null for a method that was not called', () => {
+  it('the JSON of a comparison has no infinite number, and null for a method that was not called', () => {
     const changes = changesOf(before, after)
     const verdicts = judge(parseCondition('App.fresh self > +1%', METRICS.exact), changes, () => [])
     const text = [...changesJsonPieces(of('a', before), of('b', after), changes, verdicts, 2)].join('')
@@ -289,7 +289,7 @@ describe('comparison report', () => {
   })
 })
 
-describe('conditions', () => {
+describe('conditions on changes', () => {
   const verdict = (text: string) => {
     const changes = changesOf(before, after)
     return judge(parseCondition(text, METRICS.exact), changes, () => [])[0]!.failed
@@ -321,7 +321,7 @@ describe('conditions', () => {
     ['root self > 101us', false],
     ['root calls > +99%', true],
     ['root calls < 20', false],
-  ])('%s: %s', (text, failed) => assert.equal(verdict(text), failed))
+  ])('the condition %s is reported as failed: %s', (text, failed) => assert.equal(verdict(text), failed))
 
   it.each([
     ['', 'exact', 0, 'a method, or root, is missing'],
@@ -343,7 +343,7 @@ describe('conditions', () => {
     ],
     ['App.work self > +1% now', 'exact', 20, 'nothing more is expected'],
     ['App.work self >> 1ms', 'exact', 15, 'a limit is a number, as +10% or 5ms'],
-  ] as const)('%s of %s is refused, at %i', (text, mode, at, expected) => {
+  ] as const)('the condition "%s" for mode %s is refused, at position %i', (text, mode, at, expected) => {
     assert.throws(
       () => parseCondition(text, METRICS[mode]),
       (error) => {
@@ -354,14 +354,14 @@ describe('conditions', () => {
     )
   })
 
-  describe('a condition in per cent', () => {
+  describe('a condition with a percentage', () => {
     const failed = (text: string, one: Profile, other: Profile) => {
       const changes = changesOf(one, other)
       const [verdict] = judge(parseCondition(text, changes.metric), changes, () => [])
       return verdict!
     }
 
-    it('a percentage below the noise is reported as nearly always fulfilled', () => {
+    it("the report says that a change below the noise is hidden if a condition's percentage is below the noise", () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
       // A thousandth of a call is 1,001 ns: 80 % of 1,250 ns.
       const text = page(root(1250), root(1260), ['App.work self > +10%', 'App.work self > +90%'])
@@ -388,7 +388,7 @@ describe('conditions', () => {
       assert.equal(failed('App.work self > -5%', root(100), root(101)).failed, true)
     })
 
-    it('a change below the error of probes is noise', () => {
+    it('a change smaller than the error of the probe cost is noise', () => {
       // 1,000 calls a root call, 0.5 ns and 0.5 ns for its own half of a probe, on both sides: 1,000 ns.
       const of = (self: number, spread?: number) => {
         const profile = profileOf(`main 1x 10000ns ( work 1000x ${self}ns )`)
@@ -404,7 +404,7 @@ describe('conditions', () => {
       assert.equal(failed('App.work calls > +0%', of(0), of(0)).doubt, 0)
     })
 
-    it('a change of samples within random variation is noise', () => {
+    it('a change of samples that random variation can cause is noise', () => {
       const sampled = (work: number): Profile => {
         const profile = profileOf(`main 1x ${1000 - work}ns ( work 1x ${work}ns )`, { mode: 'sample' })
         const { calls, selfNs, totalNs } = profile.merged.metrics
@@ -427,7 +427,7 @@ describe('conditions', () => {
       assert.equal(failed('App.work self > +0%', counted(10), counted(11)).failed, true)
     })
 
-    it('the report marks a change as noise, and the condition as not fulfilled', () => {
+    it('the report marks a change as noise, and its condition as not fulfilled', () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
       assert.match(
         page(root(100), root(1100), ['App.work self > +10%'], { width: 200 }),
@@ -441,13 +441,13 @@ describe('conditions', () => {
     assert.deepEqual([subject, measure, operator], ['a.B.<init>(int, String)', 'self', '>'])
   })
 
-  it('a condition accepts bytes and thousands', () => {
+  it('a condition accepts units of bytes and of thousands', () => {
     assert.equal(parseCondition('A.b self > 1.5MB', METRICS.alloc).limit.value, 1.5e6)
     assert.equal(parseCondition('A.b self > 2k', METRICS.bytecodes).limit.value, 2000)
     assert.deepEqual(parseCondition('A.b total > 10%', METRICS.sample).limit, { how: 'amount', value: 0.1 })
   })
 
-  it('a method in neither profile is an error', () => {
+  it('a condition on a method that is in neither profile is an error', () => {
     const changes = changesOf(before, after)
     const close = (subject: string) => closeMethods(subject, [...before.methodNames, ...after.methodNames])
     assert.throws(
@@ -472,5 +472,5 @@ describe('a method named by the user', () => {
     ['run', false],
     ['ner.run', false],
     ['Inner.ru', false],
-  ])('%s: %s', (text, matches) => assert.equal(methodMatcher(text)(name), matches))
+  ])('the method name %s matches: %s', (text, matches) => assert.equal(methodMatcher(text)(name), matches))
 })

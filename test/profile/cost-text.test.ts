@@ -9,12 +9,12 @@ import { profileOf } from './trees.ts'
 describe('names and formats of metrics', () => {
   const kinds = Object.values(METRICS).map(wordsOf)
 
-  it('column heads fit their columns, including the sort mark', () => {
+  it('the head of a column fits the column, including the sort mark', () => {
     for (const { total, self, perCall } of kinds)
       for (const head of [total, self, perCall]) assert.ok(head.length <= 8, head)
   })
 
-  it('a cost per call from 0 to 1e15 leaves an empty cell to the next column', () => {
+  it('a cost per call from 0 to 1e15 leaves an empty cell before the next column', () => {
     for (const { each } of kinds) {
       for (let exponent = -3; exponent <= 15; exponent++) {
         for (const digits of [1, 2.34567, 9.9999]) {
@@ -30,7 +30,7 @@ describe('names and formats of metrics', () => {
   })
 })
 
-it('a report of bytecodes has counts and no time', () => {
+it('a report of bytecodes shows counts and no time', () => {
   const timed = profileOf('main 2x 1234567ns ( work 3x 40ns )')
   const { calls, selfNs, totalNs } = timed.merged.metrics
   const merged = {

@@ -19,48 +19,48 @@ function steps(text: string, waits: typeof isWait | null = isWait): string {
     .join(', ')
 }
 
-describe('the critical path of a traced call', () => {
+describe('the critical path (path) of a traced call', () => {
   it('a call on one thread is one step', () => {
     expect(steps('main> 0 a> 1 a< 2 main< 10')).toBe('t1 0-10')
   })
 
-  it('the path includes a task waited for, from submission to end', () => {
+  it("the critical path includes a task that a thread waited for, from the task's submission to its end", () => {
     expect(steps('main> 0 hand 1 5 get> 5 get< 20 main< 22 | run> 6 run< 19')).toBe(
       't1 0-5, t2 (1) 6-19, t1 19-22',
     )
   })
 
-  it('the path includes the last of several tasks waited for', () => {
+  it('the critical path includes the last to end of several tasks that a thread waited for', () => {
     expect(steps('main> 0 hand 1 2 hand 2 3 get> 4 get< 30 main< 31 | a> 5 a< 29 | b> 6 b< 20')).toBe(
       't1 0-2, t2 (3) 5-29, t1 29-31',
     )
   })
 
-  it('the path includes tasks waited for one after the other', () => {
+  it('the critical path includes each task that a thread waited for, if it waited for one after the other', () => {
     expect(
       steps('main> 0 hand 1 1 get> 1 get< 10 hand 2 12 get> 12 get< 20 main< 21 | a> 2 a< 9 | b> 14 b< 19'),
     ).toBe('t1 0-1, t2 (1) 2-9, t1 9-12, t3 (2) 14-19, t1 19-21')
   })
 
-  it('the path includes tasks submitted by tasks', () => {
+  it('the critical path includes tasks submitted by other tasks', () => {
     expect(
       steps('main> 0 hand 1 1 get> 1 get< 30 main< 31 | a> 2 hand 2 4 get> 4 get< 28 a< 29 | b> 5 b< 27'),
     ).toBe('t1 0-1, t2 (1) 2-4, t3 (1) 5-27, t2 27-29, t1 29-31')
   })
 
-  it('the path excludes tasks that no thread waited for', () => {
+  it('the critical path excludes tasks that no thread waited for', () => {
     expect(steps('main> 0 hand 1 1 a> 2 a< 20 main< 21 | b> 2 b< 15')).toBe('t1 0-21')
     // It had ended before the wait began.
     expect(steps('main> 0 hand 1 1 a> 2 a< 20 get> 21 get< 22 main< 23 | b> 2 b< 15')).toBe('t1 0-23')
   })
 
-  it('the path includes a task that wakes its waiter before its own end', () => {
+  it('the critical path includes a task that wakes the waiting thread before the task ends', () => {
     expect(steps('main> 0 hand 1 1 get> 2 get< 20 main< 30 | run> 3 run< 25')).toBe(
       't1 0-1, t2 (2) 3-20, t1 20-30',
     )
   })
 
-  it('a task is not its own predecessor', () => {
+  it('a task does not precede itself on the critical path', () => {
     // run waits while main runs: the root, which is above it
     expect(steps('main> 0 hand 1 1 get> 2 get< 20 main< 30 | run> 3 get> 4 get< 18 run< 19')).toBe(
       't1 0-1, t2 (2) 3-19, t1 19-30',
@@ -74,7 +74,7 @@ describe('the critical path of a traced call', () => {
     expect(steps('main> 0 hand 1 5 x> 6 x< 7 main< 22 | run> 6 run< 25', null)).toBe('t1 0-22')
   })
 
-  it('the path through ten thousand tasks is found', () => {
+  it('the critical path through ten thousand tasks is found', () => {
     const tasks = 10_000
     const main = Array.from(
       { length: tasks },
@@ -86,7 +86,7 @@ describe('the critical path of a traced call', () => {
   })
 })
 
-describe('contents of a step', () => {
+describe('contents of a step of the critical path', () => {
   const path = (text: string, fromNs = 0, toNs?: number) => {
     const call = callOf(text, methods)
     return pathOf(call, { track: 0, fromNs, toNs: toNs ?? durationNs(call), queuedNs: 0 }).map(
@@ -94,7 +94,7 @@ describe('contents of a step', () => {
     )
   }
 
-  it("a step shows the most expensive method per level until a method's self time is larger", () => {
+  it('a step shows the most expensive callee of each level, and ends at a method whose self time is larger', () => {
     expect(
       path('main> 0 a> 0 b> 1 b< 4 c> 4 c< 5 a< 10 d> 10 d< 18 a> 18 b> 18 b< 23 a< 28 main< 30'),
     ).toEqual([
@@ -104,7 +104,7 @@ describe('contents of a step', () => {
     expect(path('main> 0 a> 1 a< 2 main< 30')).toEqual(['main 1x 30 self 29'])
   })
 
-  it('a step excludes calls that began before it', () => {
+  it('a step excludes calls that began before the step', () => {
     expect(path('main> 0 a> 0 a< 8 b> 8 c> 12 c< 19 b< 20 main< 22', 10, 18)).toEqual([
       'main 0x 8 self 0',
       'b 0x 8 self 2',
@@ -113,7 +113,7 @@ describe('contents of a step', () => {
   })
 })
 
-describe('calls in the order of time', () => {
+describe('the rows of a traced call in order of time', () => {
   const rows = (text: string) => {
     const { tree, startNs } = orderedCalls(callOf(text, methods).tracks[0]!)
     const depth: number[] = []
@@ -124,7 +124,7 @@ describe('calls in the order of time', () => {
     })
   }
 
-  it('rows are in order of their first call, and children and self sum to the parent', () => {
+  it('rows are in order of their first call, and self and children sum to the parent', () => {
     expect(
       rows('main> 0 open> 1 open< 2 read> 2 parse> 3 parse< 5 read< 6 close> 7 close< 8 main< 9'),
     ).toEqual([
@@ -136,7 +136,7 @@ describe('calls in the order of time', () => {
     ])
   })
 
-  it('loops over one or several methods are folded', () => {
+  it('a loop over one or several methods is one row per method', () => {
     expect(rows('main> 0 a> 0 a< 1 a> 2 a< 4 b> 5 b< 6 main< 9')).toEqual([
       'main ×1 9 at 0',
       '.a ×2 3 at 0',
@@ -155,13 +155,13 @@ describe('calls in the order of time', () => {
     ])
   })
 
-  it('a method called again after many others is not folded', () => {
+  it('calls of a method with many other methods between them have separate rows', () => {
     const others = Array.from({ length: 9 }, (_, i) => `o${i}> ${i + 1} o${i}< ${i + 2}`)
     const found = rows(`main> 0 open> 0 open< 1 ${others.join(' ')} open> 10 open< 12 main< 12`)
     expect(found.filter((it) => it.includes('open'))).toEqual(['.open ×1 1 at 0', '.open ×1 2 at 10'])
   })
 
-  it('a stack 100,000 deep is laid out without recursion', () => {
+  it('rows of a stack 100,000 deep are found without recursion', () => {
     const deep = 100_000
     const events = new Int32Array(2 * deep).fill(methods.id('deep'), 0, deep)
     const times = Float64Array.from(events, (_, i) => i)

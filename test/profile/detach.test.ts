@@ -16,7 +16,7 @@ const withCode = (code: Partial<DetachFacts['code']>, more: Partial<DetachFacts>
   code: { ...GOOD.code, ...code },
 })
 
-describe('the line about the detach', () => {
+describe("the report's line about the detach", () => {
   it.each([
     ['restored: 42 classes verified as original, nothing of jfluid remains', GOOD],
     [
@@ -76,7 +76,7 @@ it('warnings cover only problems of the detach', () => {
   ])
 })
 
-it('the line is the same from a file, and absent in a file without a detach', () => {
+it('the report of a file has the same line about the detach, and no such line if the file has no detach data', () => {
   const profile = {
     ...profileOf('main 1x 10ns'),
     detach: withCode({ different: ['a.B.c()V'] }),
@@ -90,7 +90,7 @@ it.each([
   { ...GOOD, left: [1] },
   { ...GOOD, code: null },
   withCode({ checkedClasses: -1 }),
-])('a file that says something else is refused: %j', (detach) => {
+])('a file with invalid data about the detach is refused: %j', (detach) => {
   const file = encodeProfile({ ...profileOf('main 1x 10ns'), detach: detach as DetachFacts })
   expect(() => decodeProfile(file, 'p')).toThrow(/detach/)
 })

@@ -57,7 +57,7 @@ describe('a .jfluid file', () => {
     assert.deepEqual(decodeProfile(encodeProfile(small), 'p'), small)
   })
 
-  it('trees 100,000 deep and of 200,000 nodes are read as written', () => {
+  it('trees 100,000 levels deep, and trees of 200,000 nodes, are read as they were written', () => {
     const deep = profileOfTree(chain(100_000), small.methodNames.slice(0, 2))
     assert.deepEqual(decodeProfile(encodeProfile(deep), 'p'), deep)
     const names = Array.from({ length: 101 }, (_, i) => ({ ...small.methodNames[1]!, method: `m${i}` }))
@@ -71,7 +71,7 @@ describe('a .jfluid file', () => {
     assert.deepEqual(decodeProfile(encodeProfile(empty), 'p'), empty)
   })
 
-  it('a file is replaced atomically, is private, and leaves no other file', async () => {
+  it('a file is replaced atomically and is private, and no other file is left', async () => {
     const path = join(directory, 'whole.jfluid')
     writeFileSync(path, 'before')
     await writeProfile(small, path)
@@ -80,7 +80,7 @@ describe('a .jfluid file', () => {
     assert.deepEqual(readdirSync(directory), ['whole.jfluid'])
   })
 
-  it('a file is written through a symbolic link, and to a device without replacing it', async () => {
+  it('a file is written through a symbolic link, and to a device, which is not replaced', async () => {
     const path = join(directory, 'real.jfluid')
     writeFileSync(path, '')
     const link = join(directory, 'link.jfluid')
@@ -93,7 +93,7 @@ describe('a .jfluid file', () => {
 })
 
 describe('errors of unreadable files', () => {
-  it('a missing file exits with 66', async () => {
+  it('a missing file ends the command with exit code 66', async () => {
     await assert.rejects(readProfile(join(directory, 'none.jfluid')), {
       name: 'CannotReadProfile',
       exitCode: 66,
@@ -106,7 +106,7 @@ describe('errors of unreadable files', () => {
     await assert.rejects(readProfile('/dev/zero'), { name: 'NotAProfile' })
   })
 
-  it('a file of another format exits with 65', () => {
+  it('a file of another format ends the command with exit code 65', () => {
     for (const text of ['', '{"format":"jfluid-profile"}', '\x7fELF', 'x'.repeat(100)]) {
       const error = errorOf(Buffer.from(text))
       assert.equal(error.name, 'NotAProfile')
@@ -114,7 +114,7 @@ describe('errors of unreadable files', () => {
     }
   })
 
-  it('a file of a later jfluid exits with 65 and shows both versions', () => {
+  it('a file of a later jfluid version ends the command with exit code 65, and the message has both versions', () => {
     const file = encodeProfile(small)
     file.writeUInt32LE(VERSION + 1, 8)
     const error = errorOf(file)
@@ -122,14 +122,14 @@ describe('errors of unreadable files', () => {
     assert.match(error.message, new RegExp(`format ${VERSION + 1}, .* up to ${VERSION}`))
   })
 
-  it('a file truncated at any byte exits with 65 and shows where it ends', () => {
+  it('a file truncated at any byte ends the command with exit code 65, and the message says where the file ends', () => {
     const file = encodeProfile(small)
     for (let length = 1; length < file.length; length++) {
       assert.match(errorOf(file.subarray(0, length)).message, /ends after/, `cut to ${length}`)
     }
   })
 
-  it('a file with any changed bit exits with 65', () => {
+  it('a file with any changed bit ends the command with exit code 65', () => {
     const file = encodeProfile(small)
     for (let at = 0; at < file.length; at++) {
       const changed = Buffer.from(file)
@@ -155,7 +155,7 @@ describe('errors of unreadable files', () => {
     }
   })
 
-  it('random bytes never hang the reader or cause another error (seed printed on failure)', async () => {
+  it('random bytes never hang the reader, and cause no error except the documented ones (seed printed on failure)', async () => {
     const seed = Number(process.env.JFLUID_SEED ?? 20261121)
     const random = seeded(seed)
     const old = ['v1-budget', 'v1-waits', 'v2-call-sites', 'v3-alloc', 'v3-regions'].map((name) =>
@@ -184,7 +184,7 @@ describe('errors of unreadable files', () => {
   })
 })
 
-describe('errors of unwritable files, exit 73', () => {
+describe('errors of files that cannot be written, exit code 73', () => {
   it('a missing directory, a directory, and a file used as a directory are reported', async () => {
     const file = join(directory, 'file')
     writeFileSync(file, '')

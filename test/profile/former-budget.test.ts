@@ -27,7 +27,7 @@ function budgeted(columns: Readonly<Record<string, readonly number[]>>): Profile
 
 const read = (profile: Profile): Profile => decodeProfile(encodeProfile(profile), 'p.jfluid')
 
-describe('a file with calls left untimed by a budget', () => {
+describe('a file in which a budget left calls untimed', () => {
   const profile = read(
     budgeted({
       extrapolatedCalls: [0, 3_000_000.4, 0],
@@ -36,7 +36,7 @@ describe('a file with calls left untimed by a budget', () => {
     }),
   )
 
-  it('rows have timed calls, and a warning lists the others per method', () => {
+  it('rows show timed calls, and a warning lists the untimed calls of each method', () => {
     expect(profile.merged).toEqual(plain.merged)
     expect(profile.threads[0]!.tree).toEqual(plain.merged)
     expect(Object.keys(profile)).not.toContain('overhead')
@@ -50,12 +50,12 @@ describe('a file with calls left untimed by a budget', () => {
     expect(read(profile)).toEqual(profile)
   })
 
-  it('a comparison with such a file has a remark', () => {
+  it('a comparison with a file that has untimed calls has a remark', () => {
     expect(remarksOf(plain, profile)).toEqual([`after: ${profile.warnings[0]}`])
     expect(remarksOf(profile, plain)).toEqual([`before: ${profile.warnings[0]}`])
   })
 
-  it('a file of a version without counted calls is treated alike', () => {
+  it('an older file that has no number of counted calls has the same warning', () => {
     const { warnings } = read(budgeted({ extrapolatedCalls: [0, 7, 0], folded: [0, 1, 0] }))
     expect(warnings[0]).toMatch(/calls of 1 method; .* \(about 7 not counted\)$/)
   })

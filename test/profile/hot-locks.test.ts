@@ -53,7 +53,7 @@ describe('rows of waiting', () => {
     assert.equal(fullName(waitName(9, { kind: 2, itself: false, className: 'a.Lock' })), '(parked on a.Lock)')
   })
 
-  it('names of waits are shortened from the package on, the class last', () => {
+  it('the name of a wait is shortened at the package first, and at the class last', () => {
     const name = profile('locks').methodNames[CACHE]!
     assert.deepEqual(
       [40, 27, 22].map((cells) => shortName(name, cells)),
@@ -63,7 +63,7 @@ describe('rows of waiting', () => {
 })
 
 describe('hot locks', () => {
-  it('hot locks list objects waited for, longest first, with the waiting methods', () => {
+  it('hot locks are the objects waited for, longest wait first, with the waiting methods', () => {
     const { merged, methodNames } = profile('exact')
     const sleeping = {
       method: WAIT_SLEEPING,
@@ -84,7 +84,7 @@ describe('hot locks', () => {
     assert.deepEqual(hotLocks(merged, namesOf(methodNames), WAIT_SLEEPING), [sleeping])
   })
 
-  it.each(['exact', 'locks'] as const)('end the report of mode %s', (mode) => {
+  it.each(['exact', 'locks'] as const)('hot locks are at the end of the report of mode %s', (mode) => {
     const text = reportText(profile(mode))
     assert.match(
       text,
@@ -99,40 +99,53 @@ describe('hot locks', () => {
 })
 
 describe('a profile of waiting', () => {
-  it.each(['exact', 'locks'] as const)('is the same from its file, mode %s', (mode) => {
-    const before = profile(mode)
-    assert.deepEqual(decodeProfile(encodeProfile(before), 'p.jfluid'), before)
-  })
+  it.each(['exact', 'locks'] as const)(
+    'a profile of waiting is read from its file as it was written, mode %s',
+    (mode) => {
+      const before = profile(mode)
+      assert.deepEqual(decodeProfile(encodeProfile(before), 'p.jfluid'), before)
+    },
+  )
 
-  it('a profile of waiting without its columns is refused', () => {
+  it('a profile of waiting without the columns of waiting times is refused', () => {
     const whole = profile('locks')
     const { waitedNs: _, ...metrics } = whole.merged.metrics
     const broken = { ...whole, merged: { ...whole.merged, metrics } }
     assert.throws(() => decodeProfile(encodeProfile(broken), 'p.jfluid'), CorruptProfile)
   })
 
-  it.each(['exact', 'locks'] as const)('has times and waits in its JSON, mode %s', (mode) => {
-    const json = JSON.parse([...jsonPieces(profile(mode))].join(''))
-    assert.equal(json.waits, true)
-    const [main] = json.merged
-    const { children: _, ...costs } = main
-    assert.deepEqual(costs, {
-      ...{ class: 'com.acme.Cache', method: 'main', descriptor: '()V', calls: 1 },
-      ...{ selfNs: 100, totalNs: 980, measuredNs: 101, totalBlockedNs: 800, totalWaitedNs: 50 },
-    })
-    assert.deepEqual(
-      json.methods.find((it: { method: string }) => it.method === 'get'),
-      {
-        ...{ class: 'com.acme.Cache', loader: 'app', method: 'get', descriptor: '()V', calls: 8 },
-        ...{ selfNs: 20, totalNs: 570, blockedNs: 500, waitedNs: 50, totalBlockedNs: 500, totalWaitedNs: 50 },
-      },
-    )
-    const lock = json.methods.find((it: { method: string }) => it.method === '(blocked on)')
-    assert.deepEqual(lock, {
-      ...{ class: 'com.acme.Cache$Segment', loader: '', method: '(blocked on)', descriptor: '' },
-      ...{ calls: 4, selfNs: 800, totalNs: 800 },
-    })
-  })
+  it.each(['exact', 'locks'] as const)(
+    'the JSON of a profile of waiting has times and waits, mode %s',
+    (mode) => {
+      const json = JSON.parse([...jsonPieces(profile(mode))].join(''))
+      assert.equal(json.waits, true)
+      const [main] = json.merged
+      const { children: _, ...costs } = main
+      assert.deepEqual(costs, {
+        ...{ class: 'com.acme.Cache', method: 'main', descriptor: '()V', calls: 1 },
+        ...{ selfNs: 100, totalNs: 980, measuredNs: 101, totalBlockedNs: 800, totalWaitedNs: 50 },
+      })
+      assert.deepEqual(
+        json.methods.find((it: { method: string }) => it.method === 'get'),
+        {
+          ...{ class: 'com.acme.Cache', loader: 'app', method: 'get', descriptor: '()V', calls: 8 },
+          ...{
+            selfNs: 20,
+            totalNs: 570,
+            blockedNs: 500,
+            waitedNs: 50,
+            totalBlockedNs: 500,
+            totalWaitedNs: 50,
+          },
+        },
+      )
+      const lock = json.methods.find((it: { method: string }) => it.method === '(blocked on)')
+      assert.deepEqual(lock, {
+        ...{ class: 'com.acme.Cache$Segment', loader: '', method: '(blocked on)', descriptor: '' },
+        ...{ calls: 4, selfNs: 800, totalNs: 800 },
+      })
+    },
+  )
 
   it('collapsed stacks of mode locks have waits', () => {
     assert.deepEqual(

@@ -8,7 +8,7 @@ import { chain, profileOf, profileOfTree } from './trees.ts'
 const textOf = (pieces: Iterable<string>): string => [...pieces].join('')
 
 describe('JSON of a profile (documented in docs/profile-json.md)', () => {
-  it('JSON has exactly the documented keys', () => {
+  it('the JSON of a profile has exactly the documented keys', () => {
     const profile = profileOf('main 2x 10ns ( Outer$Inner.work 3x -4ns )', {
       truncated: 'the target ended',
       warnings: ['one'],
@@ -65,7 +65,7 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
     })
   })
 
-  it('JSON counts the total of a recursive method once', () => {
+  it('in JSON, the total of a recursive method counts nested calls once', () => {
     // fib: 8 + 4 + 2 of its own, and its outermost call took 14, not 14 + 6 + 2
     const profile = profileOf('fib 1x 8ns ( fib 2x 4ns ( fib 4x 2ns ) )')
     const { methods } = JSON.parse(textOf(jsonPieces(profile))) as { methods: object[] }
@@ -82,7 +82,7 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
     ])
   })
 
-  it('JSON has warm-up only if there was any', () => {
+  it('JSON has the key for warm-up only if there was a warm-up', () => {
     const profile = profileOf('main 2x 10ns ( work 3x 4ns )')
     profile.merged.metrics.warmupCalls![1] = 2
     profile.merged.metrics.warmupSelfNs![1] = 1.5
@@ -94,7 +94,7 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
     assert.equal(merged[0].children[0].warmupSelfNs, 1.5)
   })
 
-  it('JSON of several roots, or of none, is a list', () => {
+  it('in JSON, the roots are a list, even if there are several roots or none', () => {
     const two = JSON.parse(textOf(jsonPieces(profileOf('a 1x 1ns b 1x 1ns ( c 1x 1ns ) d 1x 1ns'))))
     assert.deepEqual(
       two.merged.map((node: { method: string }) => node.method),
@@ -104,7 +104,7 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
     assert.deepEqual([none.merged, none.threads, none.methods], [[], [], []])
   })
 
-  it('JSON of a tree 100,000 deep is generated in pieces and nested', () => {
+  it('JSON of a tree 100,000 deep is nested, and is generated in pieces', () => {
     const { methodNames } = profileOf('deep 1x 1ns')
     let longest = 0
     let open = 0
@@ -122,8 +122,8 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
   })
 })
 
-describe('writing in pieces', () => {
-  it('writing waits for a slow reader', async () => {
+describe('writing JSON in pieces', () => {
+  it('writing JSON waits for a slow reader', async () => {
     let pending = 0
     let most = 0
     const slow = new Writable({
@@ -141,7 +141,7 @@ describe('writing in pieces', () => {
     assert.equal(most, 1)
   })
 
-  it('writing ends without an error when the reader has closed', async () => {
+  it('writing JSON ends without an error when the reader has closed the pipe', async () => {
     const gone = new Writable({
       write(_chunk, _encoding, done) {
         done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
@@ -153,7 +153,7 @@ describe('writing in pieces', () => {
     assert.equal(await writePieces(closed, ['a']), false)
   })
 
-  it('writing fails when the disk is full', async () => {
+  it('writing JSON fails when the disk is full', async () => {
     const full = new Writable({
       write(_chunk, _encoding, done) {
         done(Object.assign(new Error('no space'), { code: 'ENOSPC' }))

@@ -56,8 +56,8 @@ function age(name: string, hours: number): void {
   utimesSync(join(directory, name), then, then)
 }
 
-describe('a write removes leftovers of killed writers of that file', () => {
-  it('leftovers of a killed write are removed by the next write and by its check', async () => {
+describe('a write removes temporary files left by killed writers of the same file', () => {
+  it('temporary files left by a killed write are removed by the next write, and by the check before a write', async () => {
     for (const next of [write, async (name: string) => void (await probeFile(join(directory, name)))]) {
       const code = `import(${JSON.stringify(REPLACE_FILE)}).then(({ replaceFile }) =>
         replaceFile(${JSON.stringify(join(directory, 'p.jfluid'))}, async (handle) => {
@@ -89,7 +89,7 @@ describe('a write removes leftovers of killed writers of that file', () => {
     assert.equal(readFileSync(join(directory, 'p.jfluid'), 'utf8'), 'new')
   })
 
-  it('leftovers of autosaves are removed', async () => {
+  it('temporary files left by autosaves are removed', async () => {
     const pid = deadPid()
     leave('p.jfluid.autosave', pid)
     leave('p.jfluid.autosave.2', pid)
@@ -97,14 +97,14 @@ describe('a write removes leftovers of killed writers of that file', () => {
     assert.deepEqual(names(), ['p.jfluid'])
   })
 
-  it('leftovers of file names near the maximum length are removed', async () => {
+  it('temporary files left for file names near the maximum length are removed', async () => {
     const long = `${'é'.repeat(123)}.jfluid`
     leave(long, deadPid())
     await write(long)
     assert.deepEqual(names(), [long])
   })
 
-  it('leftovers of another machine or boot are removed after a day without changes', async () => {
+  it('temporary files of another machine, or of an earlier boot, are removed after a day without changes', async () => {
     const [old, young] = [leave('p.jfluid', 1, '0123abcd'), leave('p.jfluid', 1, '0123abcd')]
     age(old, 25)
     age(young, 23)
@@ -112,7 +112,7 @@ describe('a write removes leftovers of killed writers of that file', () => {
     assert.deepEqual(names(), [young, 'p.jfluid'])
   })
 
-  it('files of other writers and similar names are kept', async () => {
+  it('temporary files of running writers, and files with similar names, are kept', async () => {
     const pid = deadPid()
     const kept = [
       leave('p.jfluid', process.pid),

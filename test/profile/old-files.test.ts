@@ -46,22 +46,22 @@ function missing(old: unknown, now: unknown, where = ''): string[] {
   )
 }
 
-describe.each(names)('%s', (name) => {
+describe.each(names)('the old file %s', (name) => {
   const format = Number(name[1])
 
-  it('%s has the format in its name', () => {
+  it('the file %s has the format version that its name says', () => {
     expect(readFileSync(join(folder, `${name}.jfluid`)).readUInt32LE(8)).toBe(format)
     expect(format).toBeLessThanOrEqual(VERSION)
   })
 
-  it('the file has everything that its own version exported', async () => {
+  it('the file still exports everything that its own jfluid version exported', async () => {
     const exported = gunzipSync(readFileSync(join(folder, `${name}.json.gz`))).toString()
     const { warnings, ...json } = await jsonOf(name)
     const now = { ...json, warnings: warnings.filter((it) => !tellsUntimed(it)) }
     expect(missing(JSON.parse(exported), now)).toEqual([])
   })
 
-  it('the file can be reported', async () => {
+  it('the report of the file can be shown', async () => {
     const report = [...reportPieces(await readProfile(join(folder, `${name}.jfluid`)), { top: 5 })].join('')
     expect(report).toMatch(/^jfluid profile of fix\.(?:KnownTree|Allocs|Regions|Ticker|Dense)$/m)
   })
@@ -70,7 +70,7 @@ describe.each(names)('%s', (name) => {
 const KNOWN = parseExpectation(readFileSync(join(folder, 'known-tree.txt'), 'utf8'))
 
 it.each(['v1-exact', 'v1-waits', 'v1-budget', 'v2-bytecodes', 'v2-call-sites'])(
-  '%s has the calls that the program made',
+  'the old file %s has the calls that the program made',
   async (name) => {
     const { merged } = await jsonOf(name)
     const calls = [...callsByPath(merged)].filter(([path]) => !/(?:^|;)\(/.test(path))
@@ -79,7 +79,7 @@ it.each(['v1-exact', 'v1-waits', 'v1-budget', 'v2-bytecodes', 'v2-call-sites'])(
   },
 )
 
-it('v1-error-bars opens without data of --error-bars and --proof', async () => {
+it('v1-error-bars opens, without the data of --error-bars and --proof', async () => {
   const profile = await readProfile(join(folder, 'v1-error-bars.jfluid'))
   const keys = new Set<string>()
   JSON.stringify(profile, (key, value) => {
@@ -114,7 +114,7 @@ it('v2-sample counts each sample once', async () => {
   expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
 })
 
-it('v2-sample-time counts each sample once, and the report shows their delay', async () => {
+it('v2-sample-time counts each sample once, and the report shows the delay of the samples', async () => {
   const { merged, sampling } = await jsonOf('v2-sample-time')
   expect(sampling).toMatchObject({ unit: 'ns', by: 'probes', every: 100_000 })
   expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
@@ -133,7 +133,7 @@ it('v3-alloc has the correct object sizes', async () => {
   expect(own.reduce((sum, each) => sum + each.bytes, 0)).toBe(allocation?.siteBytes)
 })
 
-it('v3-regions has 50 executions of each of two threads', async () => {
+it('v3-regions has 50 executions by each of two threads', async () => {
   const { regions = [] } = await jsonOf('v3-regions')
   expect(regions.map(({ class: name, method, count }) => [`${name}.${method}`, count])).toEqual([
     ['fix.Regions.tick', 100],
@@ -141,7 +141,7 @@ it('v3-regions has 50 executions of each of two threads', async () => {
   expect(regions[0]?.buckets.reduce((sum, bucket) => sum + bucket.count, 0)).toBe(100)
 })
 
-it('a later format is refused with a hint, for any other contents', () => {
+it('a file of a later format is refused with a hint, whatever its contents', () => {
   for (const name of names) {
     const file = readFileSync(join(folder, `${name}.jfluid`))
     file.writeUInt32LE(VERSION + 1, 8)

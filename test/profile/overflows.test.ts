@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { overflowsTogether, overflowWarnings } from '../../src/profile/overflows.ts'
 
 describe('StackOverflowErrors that ended instrumented methods', () => {
-  it('no StackOverflowError, no warning', () => {
+  it('a profile without StackOverflowErrors has no warning', () => {
     expect(overflowWarnings([])).toEqual([])
   })
 
-  it('StackOverflowErrors are counted, with the methods that most of them ended first', () => {
+  it('StackOverflowErrors are counted, and the methods that most of the errors ended are listed first', () => {
     const [one, ...none] = overflowWarnings([{ method: 'a.A.a(I)I', errors: 1 }])
     expect(none).toEqual([])
     expect(one).toMatch(/^1 StackOverflowError were thrown out of methods with probes: a\.A\.a\(I\)I 1\. /)

@@ -16,21 +16,21 @@ const hotEdgeCoverage = (one: Profile, other: Profile, threshold?: number): numb
   hotEdgesOf(differenceByName(one, other), threshold).coverage
 
 describe('overlap of two profiles', () => {
-  it('equal shares overlap fully, for any sums and order', () => {
+  it('profiles with equal shares overlap fully, for any sums and any order of contexts', () => {
     const one = profile('main 1x 10ns ( work 2x 50ns ( leaf 1x 20ns ) other 1x 20ns )')
     const other = profile('main 9x 100ns ( other 1x 200ns work 2x 500ns ( leaf 1x 200ns ) )')
     assert.ok(Math.abs(overlap(one, other) - 1) < 1e-12)
     assert.equal(hotEdgeCoverage(one, other), 1)
   })
 
-  it('overlap sums the lesser share of each context', () => {
+  it('overlap is the sum of the smaller share of each context', () => {
     // 10, 50, 40 % and 20, 30, 50 %: 10 + 30 + 40
     const one = profile('main 1x 10ns ( a 1x 50ns b 1x 40ns )')
     const other = profile('main 1x 20ns ( a 1x 30ns b 1x 50ns )')
     assert.ok(Math.abs(overlap(one, other) - 0.8) < 1e-12)
   })
 
-  it('overlap compares contexts, not methods', () => {
+  it('overlap compares the shares of contexts, not of methods', () => {
     const one = profile('main 1x 0ns ( a 1x 0ns ( leaf 1x 10ns ) )')
     const other = profile('main 1x 0ns ( b 1x 0ns ( leaf 1x 10ns ) )')
     assert.equal(overlap(one, other), 0)
@@ -45,7 +45,7 @@ describe('overlap of two profiles', () => {
     assert.ok(Math.abs(other - -111 / 114) < 1e-12, String(other))
   })
 
-  it('a hot edge has its share of the cost with callees; a top node is no edge', () => {
+  it('a hot edge shows its share of the cost including callees; a top node is no edge', () => {
     const exact = profile('main 1x 50ns ( a 1x 1ns ( leaf 1x 48ns ) cold 1x 1ns )')
     const sampled = profile('main 1x 60ns ( a 1x 40ns )')
     assert.equal(hotEdgeCoverage(exact, sampled, 0.1), 0.5)

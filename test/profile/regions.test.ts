@@ -25,7 +25,7 @@ const profile: Profile = {
 }
 
 describe('a profile of regions', () => {
-  it('a profile of regions is read from its file, whose version older readers refuse', () => {
+  it('a profile of regions is read from its file; the format version of the file makes older readers refuse it', () => {
     const bytes = encodeProfile(profile)
     expect(bytes.readUInt32LE(8)).toBe(3)
     expect(decodeProfile(bytes, 'p')).toEqual(profile)
@@ -41,7 +41,7 @@ describe('a profile of regions', () => {
     expect(wrong({ buckets: [[1, 2] as unknown as [number, number, number]] })).toThrow('damaged')
   })
 
-  it('JSON has regions by name', () => {
+  it('JSON has an entry for each region, by name', () => {
     const { regions, merged } = JSON.parse([...jsonPieces(profile)].join(''))
     expect(merged).toEqual([])
     expect(regions).toHaveLength(2)
@@ -64,7 +64,7 @@ describe('a profile of regions', () => {
   })
 })
 
-describe('numbers of regions', () => {
+describe('formats of numbers in a profile of regions', () => {
   it.each([
     [0, '0 ns'],
     [4.56, '4.6 ns'],
@@ -78,15 +78,15 @@ describe('numbers of regions', () => {
     [7.38e12, '2:03 h'],
     [3.6e15, '1000:00 h'],
     [Number.NaN, '-'],
-  ])('%d ns is %s', (ns, text) => {
+  ])('a duration of %d ns is shown as %s', (ns, text) => {
     expect(time(ns)).toBe(text)
   })
 
-  it('executions per second have significant digits', () => {
+  it('executions per second are shown with significant digits', () => {
     expect([0, 0.001, 0.25, 12.34, 41_200].map(perSecond)).toEqual(['0', '1e-3', '0.25', '12.3', '41200'])
   })
 
-  it('charts have lines and bars', () => {
+  it('charts of regions have lines and bars', () => {
     expect(sparkline([0, 1, 4, 8], BARS)).toBe(' ▁▄█')
     expect(sparkline([0, 0], BARS)).toBe('  ')
     expect([bar(0, 4, BARS), bar(0.001, 4, BARS), bar(1, 4, BARS), bar(0.625, 4, BARS)]).toEqual([
@@ -99,8 +99,8 @@ describe('numbers of regions', () => {
   })
 })
 
-describe('rows of a histogram', () => {
-  it('histogram rows have round bounds that fit; the last has the longest 0.1 %', () => {
+describe('rows of a histogram of durations', () => {
+  it('histogram rows have round bounds that fit the column; the last row has the longest 0.1 % of executions', () => {
     const rows = barRows(
       [
         [100, 102, 900],
@@ -117,7 +117,7 @@ describe('rows of a histogram', () => {
     ])
   })
 
-  it('histogram rows are limited and cover all durations', () => {
+  it('the number of histogram rows is limited, and the rows cover all durations', () => {
     const decades = Array.from({ length: 12 }, (_, i): [number, number, number] => [10 ** i, 10 ** i + 1, 1])
     for (const most of [3, 7, 12]) {
       const rows = barRows([[0, 0, 5], ...decades], most)

@@ -55,7 +55,7 @@ clock     counterTime
     )
   })
 
-  it('the report stays within its width, and shows complete names if possible', () => {
+  it('the report is not wider than requested, and shows complete names if possible', () => {
     for (const cells of [66, 80, 120, 200]) {
       const lines = reportText(order, { width: cells, top: 10 }).split('\n')
       for (const line of lines) assert.ok(width(line) <= cells, `${cells}: ${line}`)
@@ -63,7 +63,7 @@ clock     counterTime
     assert.match(reportText(order, { width: 120 }), /com\.acme\.shop\.pricing\.PriceCalculator\.priceOf/)
   })
 
-  it('the report distinguishes followed tasks from root calls', () => {
+  it('the report shows the number of followed tasks separately from root calls', () => {
     const worker = {
       id: 7,
       name: 'pool-1',
@@ -76,7 +76,7 @@ clock     counterTime
     )
   })
 
-  it('the report shows all root calls, and how many are in rows that began later', () => {
+  it('the report shows the number of all root calls, and the number of root calls in rows that began later', () => {
     const stacks = {
       ...{
         samples: 0,
@@ -122,7 +122,7 @@ clock     counterTime
     assert.doesNotMatch(reportText(adaptive(zeros)), /!/)
   })
 
-  it('the report shows the error of times, and warns of certain overstatement', () => {
+  it('the report shows the error of times, and warns if times are clearly too long or too short', () => {
     const bareCalls = { calls: 64, bareNs: 1_000_000, chargedNs: 3_400_000, low: 3.1, high: 3.7 }
     const text = reportText({ ...order, bareCalls }, { width: 400 })
     assert.match(
@@ -142,7 +142,7 @@ clock     counterTime
     assert.doesNotMatch(reportText({ ...order, bareCalls: nearly }, { width: 400 }), understated)
   })
 
-  it('the report marks unreliable times, and adds nothing to correct ones', () => {
+  it('the report marks unreliable times, and adds no mark to correct times', () => {
     const bareCalls = { calls: 64, bareNs: 1_000_000, chargedNs: 1_000_000, low: 0.2, high: 1.8 }
     assert.match(
       reportText({ ...order, bareCalls }, { width: 400 }),
@@ -164,7 +164,7 @@ clock     counterTime
     )
   })
 
-  it('the report merges roots of threads, and lists every thread on request', () => {
+  it('the report merges the roots of all threads, and lists every thread on request', () => {
     const text = reportText(
       { ...order, threads: [...order.threads, { id: 7, name: 'idle', tree: profileOf('').merged }] },
       { threads: true },
@@ -190,7 +190,7 @@ clock     counterTime
     assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u200b]/)
   })
 
-  it('the report of an empty profile says so', () => {
+  it('the report of an empty profile says that the profile is empty', () => {
     assert.match(reportText(profileOf('')), /Nothing was recorded: no root was called\.\n$/)
   })
 
@@ -201,7 +201,7 @@ clock     counterTime
     assert.match(text, / {6}\[39\] \S*App\.deep\n/)
   })
 
-  it('a coloured report has the same text', () => {
+  it('a report with colour has the same text as a report without colour', () => {
     const colored = reportText(order, { color: true })
     assert.match(colored, /\x1b\[1m/)
     assert.equal(colored.replaceAll(/\x1b\[[\d;]*m/g, ''), reportText(order))
@@ -210,17 +210,17 @@ clock     counterTime
 
 describe('width and colour of a report', () => {
   const terminal = { isTTY: true, columns: 132, getColorDepth: () => 8 }
-  it('width and colour are those of the terminal', () => {
+  it('the report has the width and the colours of the terminal', () => {
     assert.deepEqual(terminalOptions(terminal, {}), { width: 132, color: true })
   })
-  it('a pipe has unlimited width and no colour, unless colour is forced', () => {
+  it('a report written to a pipe has unlimited width, and no colour unless colour is forced', () => {
     assert.deepEqual(terminalOptions({}, {}), { width: Number.POSITIVE_INFINITY, color: false })
     assert.deepEqual(terminalOptions({}, { FORCE_COLOR: '1' }), {
       width: Number.POSITIVE_INFINITY,
       color: true,
     })
   })
-  it('honour NO_COLOR and FORCE_COLOR=0', () => {
+  it('a report has no colour if NO_COLOR or FORCE_COLOR=0 is set', () => {
     assert.equal(terminalOptions(terminal, { NO_COLOR: '1' }).color, false)
     assert.equal(terminalOptions(terminal, { FORCE_COLOR: '0' }).color, false)
   })
@@ -241,7 +241,7 @@ describe('the report as JSON', () => {
   })
 })
 
-describe('wrap', () => {
+describe('wrapping of text', () => {
   it('text wraps at spaces, and within a long word', () => {
     assert.deepEqual(wrap('aa bb cccccc d', 5), ['aa bb', 'ccccc', 'c d'])
     assert.deepEqual(wrap('', 5), [''])
@@ -257,7 +257,7 @@ describe('back traces in the report', () => {
     { text, methods: methodsNamed(text, profile.merged, (id) => profile.methodNames[id]!) },
   ]
 
-  it('back traces replace the tree: a method with its callers below', () => {
+  it('in a report of back traces, the callers of a method are below the method, in place of the tree', () => {
     const text = reportText(profile, { backTraces: backTraces('App.leaf') })
     assert.doesNotMatch(text, /Calling context tree|Hot methods/)
     assert.match(text, /^Back traces of App\.leaf, all threads$/m)
@@ -280,7 +280,7 @@ describe('back traces in the report', () => {
     )
   })
 
-  it('back traces merge call sites, and so have no line', () => {
+  it('back traces merge the call sites of a method, and therefore show no line', () => {
     const sites = callSites()
     const methods = methodsNamed('App.work', sites.merged, (id) => sites.methodNames[id]!)
     const traced = { backTraces: [{ text: 'App.work', methods }] }
@@ -304,7 +304,7 @@ describe('back traces in the report', () => {
     assert.doesNotMatch(text, /idle/)
   })
 
-  it('back traces are in the JSON beside the tree, for all threads and per thread', () => {
+  it("the report's JSON has back traces in addition to the tree, for all threads together and per thread", () => {
     const pieces = reportJsonPieces(profile, { threads: true, backTraces: backTraces('App.leaf') })
     type Node = { method: string; calls: number; totalNs: number; children: Node[] }
     const json = JSON.parse([...pieces].join('')) as { backTraces: Node[]; threads: { backTraces: Node[] }[] }

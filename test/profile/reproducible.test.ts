@@ -64,7 +64,7 @@ describe('a reproducible profile', () => {
   })
 })
 
-describe('two profiles compared', () => {
+describe('a comparison of two profiles', () => {
   const before = counted(['root 2x 10ns ( b 4x 80ns c 1x 10ns )'])
 
   it('two profiles are compared per root call', () => {
@@ -74,7 +74,7 @@ describe('two profiles compared', () => {
     assert.deepEqual([found.before, found.after, found.unit], [100, 201, 'bytecodes'])
   })
 
-  it('changes are listed largest first, with contexts grouped per method', () => {
+  it('changes are listed largest first, and contexts are grouped by method', () => {
     const after = counted(['root 2x 10ns ( b 4x 70ns ( c 1x 9ns ) c 1x 10ns d 1x 3ns )'])
     assert.deepEqual(
       compareProfiles(before, after).methods.map((it) => [it.method, it.before, it.after]),

@@ -11,7 +11,7 @@ import { profileOf } from './trees.ts'
 const profile = profileOf('main 4252x 10ns ( work 3x -4ns )', TIMED)
 
 describe('root calls of a profile', () => {
-  it('root calls are a line of the report', () => {
+  it('the report has a line about root calls', () => {
     assert.match(
       reportText(profile),
       /^latency {3}of 4,252 calls: p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms$/m,
@@ -19,7 +19,7 @@ describe('root calls of a profile', () => {
     assert.doesNotMatch(reportText(profileOf('main 1x 10ns')), /^took/m)
   })
 
-  it('unfinished root calls are a line of the report', () => {
+  it('the report has a line about unfinished root calls', () => {
     const open = profileOf('main 2x 10ns', { rootCalls: { ...TIMED.rootCalls, count: 0 } })
     assert.match(reportText(open), /^latency {3}no root call has returned: times end with the recording$/m)
     const none = profileOf('', { rootCalls: { ...TIMED.rootCalls, count: 0 } })
@@ -31,7 +31,7 @@ describe('root calls of a profile', () => {
     assert.match(reportText({ ...profile, rootCalls }), /^latency {3}of 4,252 calls: p50 1,200,000 bc, /m)
   })
 
-  it('root calls and timeline are read from a file, and absent in a file without them', () => {
+  it('root calls and the timeline are read from a file, and are absent if the file has no such data', () => {
     assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
     const { rootCalls: _, ...course } = profile.course!
     const counted = { ...profileOf('main 1x 10ns'), course }
@@ -47,12 +47,12 @@ describe('root calls of a profile', () => {
     ['rootCalls', { ...TIMED.rootCalls, unit: 'minutes' }],
     ['rootCalls', { ...TIMED.rootCalls, buckets: [[1, 2]] }],
     ['rootCalls', { ...TIMED.rootCalls, percentiles: {} }],
-  ])('that are damaged (%s %#) are refused', (key, value) => {
+  ])('damaged root calls are refused (key %s, case %#)', (key, value) => {
     const file = encodeProfile({ ...profile, [key]: value } as typeof profile)
     assert.throws(() => decodeProfile(file, 'p'), CorruptProfile)
   })
 
-  it('root calls in JSON are one object per second', () => {
+  it('JSON has one object of root calls per second', () => {
     const { rootCalls, course } = JSON.parse([...jsonPieces(profile)].join('')) as {
       rootCalls: { count: number; buckets?: unknown }
       course: { firstSecond: number; seconds: unknown[] }

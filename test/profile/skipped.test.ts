@@ -5,26 +5,26 @@ import { refusedWarnings, skippedWarnings } from '../../src/profile/skipped.ts'
 
 const because = (reason: string, ...methods: string[]) => methods.map((method) => ({ method, reason }))
 
-describe('refused classes', () => {
+describe('classes refused by the JVM', () => {
   const schema = classRefusal(
     'java.lang.UnsupportedOperationException: class redefinition failed: attempted to add a method',
   )
   const refused = [...because(schema, 'a.A.one()V', 'a.A.two(Lb/B;)V'), ...because('native', 'a.B.x()V')]
 
-  it("refused classes are reported with the JVM's message, the consequence and other agents", () => {
+  it("the warning about refused classes has the JVM's message, the consequence, and the other agents", () => {
     assert.deepEqual(refusedWarnings(refused), [
       '1 class could not be instrumented: a.A (the JVM says "attempted to add a method"); calls of 2 methods are missing, and their time counts ' +
         'for their callers. Another agent adds members to the class only when it is loaded, or only when it is redefined (jfluid doctor names the agents)',
     ])
   })
 
-  it('refused classes are not repeated among methods without probes', () => {
+  it('methods of refused classes are not listed again among methods without probes', () => {
     assert.deepEqual(skippedWarnings(refused), [
       '1 method could not be instrumented: 1 for "native" (a.B.x()V)',
     ])
   })
 
-  it('names of refused classes are limited by space', () => {
+  it('the warning names only as many refused classes as there is space for', () => {
     const reason = classRefusal('its bytes have changed since it was analysed')
     const many = [1, 2, 3, 4, 5].flatMap((it) => because(reason, `a.A${it}.x()V`))
     assert.deepEqual(refusedWarnings(many), [
@@ -33,7 +33,7 @@ describe('refused classes', () => {
     ])
   })
 
-  it('without refused classes there is no line', () => {
+  it('without refused classes and methods there is no warning', () => {
     assert.deepEqual(refusedWarnings(because('native', 'a.B.x()V')), [])
   })
 })
@@ -55,7 +55,7 @@ describe('methods without probes', () => {
     assert.match(text ?? '', /1 for "4" \(a\.A\.4\(\)V\); the rest for 2 other reasons$/)
   })
 
-  it('without refused classes there is no line', () => {
+  it('without refused classes and methods there is no warning', () => {
     assert.deepEqual(skippedWarnings([]), [])
   })
 })

@@ -18,7 +18,7 @@ const slow = treeOf('main 1x 1000000ns ( work 1x 44000000ns ( lock 3x 9000000ns 
 const profile = profileOfTree(all, methods.names, { ...TIMED, slowCalls: slowCallsOf(slow) })
 
 describe('slow calls of a profile', () => {
-  it('slow calls have a report section: figures, slowest calls, differences, tree', () => {
+  it('the report has a section on slow calls: figures, slowest calls, differences, tree', () => {
     const text = reportText(profile)
     const section = text.slice(text.indexOf('Slow calls'), text.indexOf('\nHot methods'))
     // work takes 44 ms of a slow call, and 45 of a hundred calls; lock is in slow ones only
@@ -59,7 +59,7 @@ Calling context tree of 1 slow call (mean 54.0 ms, of all calls 1.45 ms)
     { threshold: 'p98' },
     { latest: { ...slowCallsOf(slow).latest, method: 99 } },
     { tree: { ...slow, size: Int32Array.of(9, 1, 1) } },
-  ])('that are damaged (%#) are refused', (wrong) => {
+  ])('damaged slow calls are refused (case %#)', (wrong) => {
     const damaged = { ...profile, slowCalls: { ...slowCallsOf(slow), ...wrong } } as typeof profile
     let file: Buffer
     try {
@@ -70,7 +70,7 @@ Calling context tree of 1 slow call (mean 54.0 ms, of all calls 1.45 ms)
     assert.throws(() => decodeProfile(file, 'p'), CorruptProfile)
   })
 
-  it('slow calls have nodes in JSON, and are absent in a reproducible profile', () => {
+  it('JSON has the nodes of slow calls, and a reproducible profile has no slow calls', () => {
     for (const pieces of [jsonPieces(profile), reportJsonPieces(profile)]) {
       const { slowCalls } = JSON.parse([...pieces].join('')) as {
         slowCalls: { count: number; roots: { totalNs: number }[]; slowest: { roots: unknown[] }[] }
@@ -86,8 +86,8 @@ Calling context tree of 1 slow call (mean 54.0 ms, of all calls 1.45 ms)
   })
 })
 
-describe('changes per call of the root', () => {
-  it('changes to a later picture are per call since, minus the earlier cost per call', () => {
+describe('changes per root call', () => {
+  it('a change since an earlier snapshot is the cost per root call since that snapshot minus the cost per root call before it', () => {
     const before = treeOf('main 2x 10ns ( work 4x 8ns )', methods)
     const after = treeOf('main 3x 14ns ( work 4x 8ns  other 1x 3ns )', methods)
     const difference = differenceOf(before, after)
@@ -101,7 +101,7 @@ describe('changes per call of the root', () => {
     assert.deepEqual([tree.metrics.selfNs, tree.metrics.totalNs], [change.self, change.total])
   })
 
-  it('changes of selected calls are per call minus the cost per call; a side without calls is empty', () => {
+  it('the change of selected calls is their cost per call minus the cost per call of all calls; a side without calls is empty', () => {
     const { change } = changesPerCall(sidesOf(differenceOf(all, slow)))
     assert.deepEqual([...change.self], [0, 43.55e6, 9e6])
     const none = treeOf('', methods)

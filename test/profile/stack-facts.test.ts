@@ -39,8 +39,8 @@ function timesOf(first: number, ...seconds: [calls: number, mean: number][]) {
 const linesOf = (facts: Partial<StackFacts>, around: object = {}) =>
   Object.fromEntries(stackLines({ ...FACTS, ...facts }, { durationMs: 60_000, ...around }))
 
-describe('lines of a report about stacks', () => {
-  it('the lines show the number of stacks, lost stacks, and their cost in the target', () => {
+describe("the report's lines about stacks", () => {
+  it('the lines show the number of stacks, the number of lost stacks, and the cost of stacks in the target', () => {
     expect(linesOf({}).samples).toBe('4,252 stacks; cost 180 ms (0.3 % of one processor)')
     expect(linesOf({ samples: 1, missed: 3, dropped: 1_200 }).samples).toBe(
       '1 stack, 3 missed, 1,200 dropped for lack of buffer space; cost 180 ms (0.3 % of one processor)',
@@ -58,13 +58,16 @@ describe('lines of a report about stacks', () => {
     ['suspended', 'the process was suspended'],
     ['processor', 'no processor was free'],
     [null, ''],
-  ] as const)('tell the longest stall, when it was and that it was for: %s', (stallCause, text) => {
-    expect(linesOf({ stallCause }).stalls).toBe(
-      `longest 231 ms, 6.5 s after the start${text === '' ? '' : `; cause: ${text}`} (measured as the late wake-up of a sleeping thread)`,
-    )
-  })
+  ] as const)(
+    'the lines show the length, time and cause of the longest stall, cause: %s',
+    (stallCause, text) => {
+      expect(linesOf({ stallCause }).stalls).toBe(
+        `longest 231 ms, 6.5 s after the start${text === '' ? '' : `; cause: ${text}`} (measured as the late wake-up of a sleeping thread)`,
+      )
+    },
+  )
 
-  it('the lines show the time for taking stacks if it was the longest stall', () => {
+  it('the lines show the time for taking stacks if that was the longest stall', () => {
     expect(linesOf({ stallCause: 'stacks' }).stalls).toBe(
       'longest 231 ms, 6.5 s after the start; cause: jfluid took stacks, which may stop threads',
     )
@@ -98,35 +101,35 @@ describe('lines of a report about stacks', () => {
 describe('root calls during recompilation', () => {
   const times = timesOf(0, [10, 6], [20, 4.5], [100, 1.5], [300, 1.5])
 
-  it('root calls during recompilation have a line of their own, with the later calls', () => {
+  it('the report has a line about root calls during recompilation and the later root calls', () => {
     expect(linesOf({ coldUntilMs: 1_400 }, times)['warm-up']).toBe(
       'the JVM recompiled discarded code until 2.0 s after the start: 30 root calls until then, 5.00 ms on average; 400 later calls, 1.50 ms on average',
     )
   })
 
-  it('the line names timed calls if not all are timed', () => {
+  it('the line about recompilation says "timed calls" if not all root calls are timed', () => {
     expect(linesOf({ coldUntilMs: 1_400, timedOneOf: 64 }, times)['warm-up']).toContain(
       '30 timed root calls until then',
     )
   })
 
-  it('the line covers all calls if the recording ended before', () => {
+  it('the line about recompilation covers all root calls if the recording ended before the end of recompilation', () => {
     expect(linesOf({ coldUntilMs: 10_000 }, { ...times, durationMs: 4_000 })['warm-up']).toBe(
       'the JVM recompiled discarded code until the end: 430 root calls until then, 1.74 ms on average; no later calls',
     )
   })
 
   it.each([
-    ['the course begins later', 3_000, timesOf(7, [10, 6], [20, 4.5])],
-    ['there was none', 2_000, timesOf(0, [0, 0], [0, 0], [3, 1])],
-    ['that was over when recording began', 0, times],
-    ['an old file does not tell', null, times],
+    ['the timeline begins later', 3_000, timesOf(7, [10, 6], [20, 4.5])],
+    ['there was no root call', 2_000, timesOf(0, [0, 0], [0, 0], [3, 1])],
+    ['recompilation had ended when recording began', 0, times],
+    ['an old file has no end of recompilation', null, times],
     [
       'an old file has no averages',
       2_000,
       { ...times, course: { ...times.course, rootCalls: TIMED.course.rootCalls, first: 0 } },
     ],
-  ])('are not told where %s', (why, coldUntilMs, around) => {
+  ])('the report has no line about root calls during recompilation if %s', (why, coldUntilMs, around) => {
     const calls = { ...around.course.rootCalls! }
     if (why.includes('averages')) delete calls.mean
     const course = { ...around.course, rootCalls: calls }
@@ -134,7 +137,7 @@ describe('root calls during recompilation', () => {
   })
 })
 
-describe('a file', () => {
+describe('data about stacks in a file', () => {
   const profile = profileOf('main 500x 10ns', { ...TIMED, stacks: FACTS, detach: DETACH })
 
   it.each(STALL_CAUSES)('the file has a stall caused by: %s', (stallCause) => {
@@ -144,7 +147,7 @@ describe('a file', () => {
     }
   })
 
-  it('an older file has neither warm-up nor the last pause', () => {
+  it('an older file has neither the warm-up nor the last pause', () => {
     const { coldUntilMs: _, unseenPart: ____, ...stacks } = FACTS
     const { pauseMs: __, ...detach } = DETACH
     const { mean: ___, ...rootCalls } = TIMED.course.rootCalls!

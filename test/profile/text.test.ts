@@ -14,7 +14,7 @@ import {
   width,
 } from '../../src/profile/text.ts'
 
-describe('numbers', () => {
+describe('formats of numbers', () => {
   it('milliseconds have three decimals if they fit', () => {
     assert.deepEqual(
       [0, 1, 1e3, 1.5e6, 12_345_678_900, 123_456_789e6, 1e18].map((ns) => ms(ns, 9)),
@@ -58,14 +58,14 @@ describe('numbers', () => {
   })
 })
 
-describe('names', () => {
+describe('formats of names', () => {
   const name = {
     class: 'com.acme.shop.Orders$Line',
     method: 'process',
     descriptor: '(I[JLjava/lang/String;)Z',
     loader: 'app',
   }
-  it('names lose the package first, then outer classes, then the middle', () => {
+  it('a long name is shortened at the package first, then at outer classes, then in the middle', () => {
     const shown = [40, 28, 20, 13, 12].map((cells) => shortName(name, cells))
     assert.deepEqual(shown, [
       'com.acme.shop.Orders$Line.process',
@@ -75,14 +75,14 @@ describe('names', () => {
       'Order…rocess',
     ])
   })
-  it('package initials work with wide characters', () => {
+  it('a package with wide characters is shortened to its initials', () => {
     const wide = { ...name, class: '日本.商店.注文', method: 'x' }
     assert.deepEqual(
       [14, 12, 9].map((cells) => shortName(wide, cells)),
       ['日.商.注文.x', '日.商.注文.x', '注文.x'],
     )
   })
-  it('complete names have parameter and result types', () => {
+  it('a complete name has parameter and result types', () => {
     assert.equal(signature(name), 'com.acme.shop.Orders$Line.process(int, long[], String) : boolean')
     assert.equal(
       signature({ ...name, method: '<init>', descriptor: '()V' }),

@@ -27,7 +27,7 @@ const PAIR = [
   }),
 ]
 
-it('a profile of several JVMs has the sums of all and a tree of each', () => {
+it('a profile of several JVMs has the sums of all JVMs and a tree of each JVM', () => {
   const all = together(PAIR)
   expect(all.jvms).toEqual([
     { pid: 11, mainClass: 'com.acme.Main', jdk: '17.0.15', durationMs: 10_000, threads: 1, truncated: false },
@@ -46,7 +46,7 @@ it('a profile of several JVMs has the sums of all and a tree of each', () => {
   expect([all.instrumentation.redefinitions, all.instrumentation.longestPauseMs]).toEqual([4, 2.5])
 })
 
-it('the report of several JVMs', () => {
+it('the report of several JVMs shows all JVMs and each JVM', () => {
   expect(reportText(together(PAIR), { threads: true })).toBe(`jfluid profile of com.acme.Main, com.acme.Other
 JVM 1     pid 11, com.acme.Main, JDK 17.0.15: 2 calls in 1 thread, 10.0 s
 JVM 2     pid 12, com.acme.Other, JDK 25: 3 calls in 1 thread, 4.0 s, cut short
@@ -88,7 +88,7 @@ clock     nanoTime
 `)
 })
 
-it('a profile of several JVMs is read from its file, and inconsistent data are refused', () => {
+it('a profile of several JVMs is read from its file; a file with inconsistent data is refused', () => {
   const all = together(PAIR)
   const bytes = encodeProfile(all)
   expect(decodeProfile(bytes, 'p')).toEqual(all)
@@ -117,7 +117,7 @@ it('a profile of several JVMs is read from its file, and inconsistent data are r
   for (const change of changes) expect(() => decodeProfile(spoilt(change), 'p')).toThrow(CorruptProfile)
 })
 
-it('one JVM stays a plain profile, and a reproducible profile has no JVMs', () => {
+it('a profile of one JVM has no list of JVMs, and a reproducible profile has none either', () => {
   const [one] = PAIR as [Profile]
   expect([...together([one]).merged.metrics.totalNs!]).toEqual([...one.merged.metrics.totalNs!])
   expect(reproducible(together(PAIR)).jvms).toBeUndefined()

@@ -63,7 +63,7 @@ describe('a file with traced calls', () => {
         tracks: [{ ...call('main> 1 main< 2').tracks[0]!, times: Float64Array.of(1) }],
       },
     ],
-  ])('is refused where a call %s', (problem, bad) => {
+  ])('a traced call is refused with the message: %s', (problem, bad) => {
     const packed = packTrace({ asked: 1, calls: [bad] })
     assert.throws(
       () => readTrace(methods.names.length)(packed, 'trace'),
@@ -71,7 +71,7 @@ describe('a file with traced calls', () => {
     )
   })
 
-  it('an invalid traced call is left out with a warning, and everything else is written', () => {
+  it('an invalid traced call is omitted with a warning, and everything else is written', () => {
     const empty = { ...call('main> 1 main< 2'), tracks: [call('').tracks[0]!] }
     const [first, second] = two.calls
     const profile = traced({ asked: 3, calls: [first!, empty, second!] })
@@ -93,7 +93,7 @@ describe('the report of traced calls', () => {
     return text.slice(text.indexOf('\nTraced calls') + 1)
   }
 
-  it('the report lists traced calls with critical paths, and the slowest in order of time', () => {
+  it('the report lists traced calls with their critical paths, and shows the slowest traced call in order of time', () => {
     expect(section(traced(two))).toMatchInlineSnapshot(`
       "Traced calls, the first 2 of 2 requested
        call      start     total   events  tasks  method, and its thread
@@ -149,7 +149,7 @@ describe('the report of traced calls', () => {
     `)
   })
 
-  it('the report marks incomplete traced calls, and their absence', () => {
+  it('the report marks incomplete traced calls, and says if there is no traced call', () => {
     const [first, second] = two.calls
     const text = section(
       traced({
@@ -173,7 +173,7 @@ describe('the report of traced calls', () => {
     )
   })
 
-  it('the report of traced calls fits its width for any calls', () => {
+  it('the report of traced calls is not wider than requested, for any calls', () => {
     const deep = 3000
     const events = new Int32Array(2 * deep).fill(methods.id('a.very.long.package.name.Klass.method'), 0, deep)
     const times = Float64Array.from(events, (_, i) => i * 1e6)
@@ -189,7 +189,7 @@ describe('the report of traced calls', () => {
   })
 })
 
-it('JSON of an export has events, JSON of a report has none', () => {
+it('the JSON of an export has the events of traced calls, the JSON of a report has none', () => {
   const [first] = (JSON.parse([...jsonPieces(traced(two))].join('')) as { trace: JsonTrace }).trace.calls
   expect(first!.tracks[1]).toEqual({ id: 2, name: 't2', events: [methods.id('run'), 0], times: [6e6, 19e6] })
   expect(first!.durationNs).toBe(22e6)

@@ -19,13 +19,13 @@ it('a full file system is reported with its directory, another error with its co
   )
 })
 
-it('at the limit of contexts the message suggests another root or exclusions', () => {
+it('the message about the limit of contexts suggests another root or exclusions', () => {
   expect(treeRoomWarning(2_080_768, null, '/dev/shm')).toBe(
     "the trees of the JVM's threads are limited to 2,080,768 contexts, and further calls are missing: choose a root that calls less, or --exclude recursive methods",
   )
 })
 
-it('the report gives no other reason for these gaps', () => {
+it('the warning about gaps names the lack of space if threads had no room for their trees', () => {
   const gapsOf = (warnings: string[]) =>
     reportWarnings(profileWith(warnings)).find((it) => it.startsWith('4 gaps'))
   expect(gapsOf([])).toBe('4 gaps: calls are missing of methods that ran before they were instrumented')

@@ -43,7 +43,7 @@ describe('methods included during a session', () => {
     expect(await target.invoke('Util.help')).toBe('')
   })
 
-  it('an included class that was not reached waits', async () => {
+  it('an included class that was not reached gets no probes until it is reached', async () => {
     const target = new Target({ program: shop, root: 'Main.run', exclude: 'Util Deep' })
     await target.start()
     expect(await target.add('Util')).toBe('')
@@ -57,19 +57,19 @@ describe('methods included during a session', () => {
     expect(await target.add('Util', 'Deep')).toBe('Deep.deep Util.help')
   })
 
-  it('a single method, or a target of a virtual call, can be included', async () => {
+  it('a single method, or the target of a virtual call, can be included', async () => {
     const target = await entered('Main.hook', { root: 'Main.hook Main.run' })
     await target.invoke('Main.run')
     expect(await target.add('Util.hook')).toBe('Util.hook')
     expect(await target.add('Util.hook', 'Util.never')).toBe('')
   })
 
-  it('included JDK methods are only the called ones if they cannot call others', async () => {
+  it('if the methods of an included JDK class cannot call other code, only the called methods are instrumented', async () => {
     const target = await entered('Main.run')
     expect(await target.add('java.util.Objects')).toBe('Objects.requireNonNull')
   })
 
-  it('all methods of an included JDK class count if unread code may call them', async () => {
+  it('all methods of an included JDK class are instrumented if code that jfluid has not read may call them', async () => {
     const target = await entered('Main.sort')
     expect(target.taken).toEqual(['Main.sort', 'Order.<init>', 'Order.compare'])
     const taken = (await target.add('java.util.Objects')).split(' ')
@@ -84,13 +84,13 @@ describe('methods included during a session', () => {
     expect(await target.add('java.util.BitSet.set')).toBe('BitSet.set')
   })
 
-  it('including a class does not change expected callbacks of its overriders', async () => {
+  it('including a class does not change which callbacks of its overriding classes are expected', async () => {
     const target = await entered('Main.sort')
     await target.add('java.util.function.Supplier')
     expect(await target.load('Later')).toBe('Later.get')
   })
 
-  it('a class included and excluded again is left out as before', async () => {
+  it('a class that is included and excluded again is excluded as before', async () => {
     const target = await entered('Main.run')
     await target.add('Util')
     const help = target.revealer.methods.get(target.methodId('Util.help'))
@@ -102,7 +102,7 @@ describe('methods included during a session', () => {
   })
 })
 
-it('overriders of an included JDK type are called back, also without the rest of the JDK', async () => {
+it('classes that override an included JDK type are called back, even if the rest of the JDK is excluded', async () => {
   const include = 'added.* java.util.function.Supplier'
   const target = new Target({ program: shop, root: 'Main.sort', jdk: true, include, late: 'Later' })
   await target.start()
@@ -110,7 +110,7 @@ it('overriders of an included JDK type are called back, also without the rest of
   expect(await target.load('Later')).toBe('Later.get')
 })
 
-it('overriders of a JDK type are called back once a JDK class is excluded', async () => {
+it('classes that override a JDK type are called back after a JDK class is excluded', async () => {
   const target = new Target({
     ...{ program: shop, root: 'Main.start', jdk: true },
     ...{ exclude: 'java.util.Objects', late: 'java/util/Objects' },
@@ -132,7 +132,7 @@ describe('candidates for inclusion', () => {
     ['Main', { classes: 1, out: 0, usable: 0, jdk: 0 }],
     ['java.util.Objects', { classes: 1, out: 1, usable: 1, jdk: 1 }],
     ['java.lang.ref.*', { classes: 3, out: 3, usable: 2, jdk: 3 }],
-  ])('of %s', async (text, expected) => {
+  ])('the number of candidates for inclusion by the pattern %s', async (text, expected) => {
     const target = await entered('Main.run')
     expect(await target.lookUp(text)).toEqual(expected)
   })

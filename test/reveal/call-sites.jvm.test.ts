@@ -29,7 +29,7 @@ class Sites extends Exception {
 }
 `
 
-describe('sites of a method', () => {
+describe('call sites of a method', () => {
   forEachJdk((jdk) => {
     let folder: string
     beforeAll(() => {
@@ -51,7 +51,7 @@ describe('sites of a method', () => {
         .sites.map((it) => siteKey(it).replace('Sites$', ''))
         .join(' ')
 
-    it('call sites are calls with the classes they initialise', () => {
+    it('a call site is a call with the classes that the call initialises', () => {
       expect(sites('calls')).toBe(
         '>Api.go()V !Api =Api.util()V >Other.m()V >Other.p()V !Other =Other.s()V =Other.<init>(I)V ' +
           '=java/lang/Exception.toString()Ljava/lang/String; >Api.more()V',
@@ -60,17 +60,17 @@ describe('sites of a method', () => {
       expect(sites('twice')).toBe('>Other.m()V')
     })
 
-    it('call sites do not initialise their own class', () => {
+    it('a call site does not initialise the class that contains it', () => {
       expect(sites('own')).toBe('=Sites.own()V =Sites.<init>(Ljava/lang/String;)V')
     })
 
-    it("call sites of an exception's constructor include the callback of Throwable", () => {
+    it("the call site of an exception's constructor includes the callback by Throwable", () => {
       expect(sites('<init>')).toBe(
         '=java/lang/Exception.<init>(Ljava/lang/String;)V >Sites.fillInStackTrace()Ljava/lang/Throwable;',
       )
     })
 
-    it('call sites include lambda bodies with their interface', () => {
+    it('call sites include the bodies of lambdas, with the interface of the lambda', () => {
       expect(sites('lambda')).toContain('=Sites.lambda$lambda$0()V')
       expect(body('lambda').lambdas.map((it) => it.interfaceName)).toEqual([
         'java/lang/Runnable',
@@ -85,19 +85,19 @@ describe('sites of a method', () => {
       }
     })
 
-    it('call sites of a concatenation are toString of its objects', () => {
+    it('the call sites of a string concatenation are the toString methods of the concatenated objects', () => {
       const found = sites('text')
       expect(found).toContain('java/lang/String')
       expect(found).not.toContain('[I')
       expect(found).not.toContain('makeConcat')
     })
 
-    it("call sites of a record's methods are those of its components", () => {
+    it("the call sites of a record's generated methods are the methods of the record's components", () => {
       expect(sites('equals', 'Sites$Point')).toBe('#equals')
       expect(sites('toString', 'Sites$Point')).toBe('#toString')
     })
 
-    it('call sites of arrays initialise no class', () => {
+    it('the creation of an array initialises no class', () => {
       expect(sites('arrays')).toBe('>[I.clone()Ljava/lang/Object;')
     })
   })

@@ -9,8 +9,8 @@ function gate(call: string, ...above: string[]): number {
   return gateOf([call.slice(0, dot), ...above], call.slice(dot + 1, at), call.slice(at))
 }
 
-describe('a call into the JDK', () => {
-  it('a JDK call that only computes calls nothing back', () => {
+describe('code that a call into the JDK may call back', () => {
+  it('a JDK call that only computes calls back no code', () => {
     expect(gate('java/lang/Math.abs(I)I')).toBe(GATE_CLOSED)
     expect(gate('java/lang/StringBuilder.append(I)Ljava/lang/StringBuilder;')).toBe(GATE_CLOSED)
     expect(gate('java/lang/Integer.valueOf(I)Ljava/lang/Integer;')).toBe(GATE_CLOSED)
@@ -20,7 +20,7 @@ describe('a call into the JDK', () => {
     expect(gate('java/lang/Enum.ordinal()I', 'java/lang/Object')).toBe(GATE_CLOSED)
   })
 
-  it('a JDK call that prints or compares may call back parts of a JDK object', () => {
+  it('a JDK call that prints or compares may call back methods of the parts of a JDK object', () => {
     for (const call of [
       'java/lang/StringBuilder.append(Ljava/lang/Object;)Ljava/lang/StringBuilder;', // Throwable.toString(): getMessage()
       'java/lang/String.valueOf(Ljava/lang/Object;)Ljava/lang/String;', // a proxy: its InvocationHandler
@@ -45,8 +45,8 @@ describe('a call into the JDK', () => {
   })
 })
 
-describe('the deny-list', () => {
-  it('the deny-list has classes and methods with a reason', () => {
+describe('the deny-list of JDK calls', () => {
+  it('each class and method in the deny-list has a reason', () => {
     expect(deniedClass('java/lang/JFluid1')).toMatch(/profiler itself/)
     expect(deniedClass('java/lang/invoke/JFluid1Tsc')).toMatch(/profiler itself/)
     expect(deniedClass('java/lang/VirtualThread$VThreadContinuation')).toMatch(/virtual threads/)

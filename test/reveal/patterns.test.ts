@@ -19,7 +19,7 @@ const matches = (root: string, name: string, method = 'run', descriptor = '()V')
 }
 const takes = (pattern: string, name: string) => matchesClass(parseClassPattern('include', pattern), name)
 
-describe('a root', () => {
+describe('the pattern of a root', () => {
   it('a root names a nested class with any separator', () => {
     for (const root of [
       'com.foo.Outer.Inner.run',
@@ -32,7 +32,7 @@ describe('a root', () => {
     }
   })
 
-  it('a root may omit the package, with a rank of the match', () => {
+  it('a root may omit the package, and its matches are ranked', () => {
     expect(rootRank(parseRoot('com.foo.Bar.run'), 'com/foo/Bar')).toBe(RANK_FULL)
     expect(rootRank(parseRoot('Bar.run'), 'com/foo/Bar')).toBe(RANK_SIMPLE)
     expect(rootRank(parseRoot('foo.Bar.run'), 'com/foo/Bar')).toBe(RANK_SIMPLE)
@@ -52,7 +52,7 @@ describe('a root', () => {
     expect(matches('$Proxy12.run', 'jdk/proxy2/$Proxy12')).toBe(true)
   })
 
-  it('a root selects an overload by descriptor or type names', () => {
+  it('a root selects an overload by a descriptor or by type names', () => {
     const put = '(ILjava/lang/String;[J)V'
     for (const root of [
       'A.put',
@@ -73,7 +73,7 @@ describe('a root', () => {
     }
   })
 
-  it('a root names constructors as <init> or new, initialisers as <clinit>', () => {
+  it('a root names a constructor as <init> or new, and a class initialiser as <clinit>', () => {
     expect(matches('A.new', 'A', '<init>')).toBe(true)
     expect(matches('A.<init>(int)', 'A', '<init>', '(I)V')).toBe(true)
     expect(matches('A.<clinit>', 'A', '<clinit>')).toBe(true)
@@ -101,7 +101,7 @@ describe('a root', () => {
     'Foo.<run>',
     'Foo Bar.run',
     '[I.clone',
-  ])('that reads %j is refused with a hint', (text) => {
+  ])('the root pattern %j is refused with a hint', (text) => {
     expect(() => parseRoot(text)).toThrow(BadPattern)
     try {
       parseRoot(text)
@@ -112,7 +112,7 @@ describe('a root', () => {
 })
 
 describe('an include or exclude pattern', () => {
-  it('one star matches within a package, two also below', () => {
+  it('one star matches within a package, two stars also match subpackages', () => {
     expect(takes('com.foo.*', 'com/foo/Bar')).toBe(true)
     expect(takes('com.foo.*', 'com/foo/Bar$Inner')).toBe(true)
     expect(takes('com.foo.*', 'com/foo/sub/Bar')).toBe(false)
@@ -137,22 +137,22 @@ describe('an include or exclude pattern', () => {
   })
 
   it.each(['', 'com..foo', '.Foo', 'Foo.', 'a b', 'Foo(int)', '***', 'Foo;'])(
-    'that reads %j is refused',
+    'the include or exclude pattern %j is refused',
     (text) => {
       expect(() => parseClassPattern('exclude', text)).toThrow(BadPattern)
     },
   )
 })
 
-describe('close names', () => {
-  it('close names are few edits away, a swap counts as one', () => {
+describe('names close to a misspelt name', () => {
+  it('close names differ by few edits, and a swap of two letters is one edit', () => {
     expect(editDistance('process', 'porcess')).toBe(1)
     expect(editDistance('Process', 'process')).toBe(0)
     expect(editDistance('run', 'walk')).toBe(4)
     expect(editDistance('abcdefgh', 'zzzzzzzz', 2)).toBe(3)
   })
 
-  it('close names are sorted by distance, and contain the wanted text otherwise', () => {
+  it('close names are sorted by the number of edits; if there are none, names that contain the text are returned', () => {
     expect(nearest('proces', ['process', 'processAll', 'close', 'prices'])).toEqual([
       'process',
       'prices',
@@ -161,7 +161,7 @@ describe('close names', () => {
     expect(nearest('xyz', ['process'])).toEqual([])
   })
 
-  it('abbreviations match last', () => {
+  it('names that match as an abbreviation come last', () => {
     const classes = ['OrderService', 'OrdSrv2', 'Journal', 'StandardsBoard']
     expect(nearest('OrdSrv', classes)).toEqual(['OrdSrv2', 'OrderService'])
     expect(nearest('OS', classes)).toEqual([]) // two letters abbreviate too much

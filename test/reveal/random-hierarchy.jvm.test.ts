@@ -180,7 +180,7 @@ compilePrograms()
 
 describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   it.each(worlds)(
-    'seed $seed: A takes what the model reaches, B the same when all is entered',
+    'seed $seed: scheme a instruments what the model reaches, and scheme b the same after all methods are entered',
     async ({ world, program }) => {
       const expected = reachable(world)
       const a = new Target({ program, scheme: 'a' })
@@ -196,7 +196,7 @@ describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   )
 
   it.each(worlds)(
-    'seed $seed: classes loaded later add up to at least that, each method once',
+    'seed $seed: if classes are loaded later, at least the same methods are instrumented, each once',
     async ({ seed, world, program }) => {
       const expected = reachable(world)
       const random = randomFrom(seed)
@@ -217,7 +217,7 @@ describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   )
 
   it.each(worlds)(
-    'seed $seed: types left out are seen through, whatever the part',
+    'seed $seed: calls through excluded types are found, whichever types are excluded',
     async ({ seed, world, program }) => {
       const random = randomFrom(seed * 7)
       const out = someOut(world, random)
@@ -237,7 +237,7 @@ describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   )
 
   it.each(worlds)(
-    'seed $seed: B takes, when a method is entered, what it can run through types left out, and no more',
+    'seed $seed: when a method is entered, scheme b instruments exactly the methods that it can call through excluded types',
     async ({ seed, world, program }) => {
       const random = randomFrom(seed * 11)
       const out = someOut(world, random)
@@ -263,7 +263,7 @@ describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   )
 
   it.each(worlds)(
-    'seed $seed: types left out may be loaded later, before or after those they call',
+    'seed $seed: excluded types may be loaded later, before or after the types that they call',
     async ({ seed, world, program }) => {
       const random = randomFrom(seed * 13)
       const out = someOut(world, random)

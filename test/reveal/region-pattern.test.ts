@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BadPattern } from '../../src/reveal/errors.ts'
 import { parseRegion } from '../../src/reveal/region-pattern.ts'
 
-describe('a region', () => {
+describe('the pattern of a region', () => {
   it.each([
     ['Foo.bar', 'Foo', 'bar', null],
     ['com.foo.Foo.bar:12', 'com.foo.Foo', 'bar', { from: 12, to: 12 }],
@@ -11,7 +11,7 @@ describe('a region', () => {
     ['Foo.bar(int, String):7-7', 'Foo', 'bar', { from: 7, to: 7 }],
     ['Foo.bar([Lcom/foo/A;I)V:7-65535', 'Foo', 'bar', { from: 7, to: 65535 }],
     ['Foo.new:3', 'Foo', '<init>', { from: 3, to: 3 }],
-  ])('%s', (text, className, method, lines) => {
+  ])('the region pattern %s is parsed', (text, className, method, lines) => {
     expect(parseRegion(text)).toMatchObject({ text, method: { className, method, option: 'region' }, lines })
   })
 
@@ -27,7 +27,7 @@ describe('a region', () => {
     ['bar', 'names no class and method'],
     ['', 'names no class and method'],
     ['Foo.bar(int:3', "'(' is not closed"],
-  ])('%s is refused', (text, reason) => {
+  ])('the region pattern %s is refused', (text, reason) => {
     expect(() => parseRegion(text)).toThrow(BadPattern)
     expect(() => parseRegion(text)).toThrow(reason)
     expect(() => parseRegion(text)).toThrow(`cannot read region '${text}'`)

@@ -191,7 +191,7 @@ describe('scheme B (paper, section 6.2)', () => {
     expect(await target.invoke('Square.area')).toBe('Square.side')
   })
 
-  it('a repeated first invocation gets an empty answer', async () => {
+  it("a second report of a method's first invocation gets an empty answer", async () => {
     const target = new Target({ program: shapes })
     await target.start()
     await target.invoke('Main.run')
@@ -199,7 +199,7 @@ describe('scheme B (paper, section 6.2)', () => {
     expect(target.isReady('Main.run')).toBe(true)
   })
 
-  it('a method without callees to reveal is ready from the start', async () => {
+  it('a method without callees to reveal never asks for its callees', async () => {
     const target = new Target({ program: chain, root: 'Main.c Main.d' })
     await target.start()
     expect(target.isReady('Main.d')).toBe(true)
@@ -227,7 +227,7 @@ describe('scheme B (paper, section 6.2)', () => {
 describe('methods known to run', () => {
   const ran = ['Main.pass', 'Often.go', 'Deep.deep']
 
-  it('methods known to run are instrumented with the roots, and their callees as if they had been entered', async () => {
+  it('methods known to run are instrumented together with the roots; their callees are instrumented as if the methods had been entered', async () => {
     const target = new Target({ program: known })
     await target.start()
     expect(await target.rootsWillRun(ran)).toBe('Deep.deep Deep.deeper Main.pass Often.go Seldom.go')
@@ -238,7 +238,7 @@ describe('methods known to run', () => {
     expect(await target.invoke('Seldom.go')).toBe('Deep.other')
   })
 
-  it('methods known to run are added in steps, with other questions answered in between', async () => {
+  it('methods known to run are added in steps, and other requests are answered between the steps', async () => {
     const target = new Target({ program: known })
     await target.start()
     const found: string[][] = []
@@ -270,7 +270,7 @@ describe('methods known to run', () => {
     expect(await bound(9)).toBe('Main.a Main.b Main.c Main.d Main.e')
   })
 
-  it('without methods known to run the callees of roots ask', async () => {
+  it("without methods known to run, the first calls of the roots' callees are reported", async () => {
     const target = new Target({ program: known })
     await target.start()
     expect(await target.rootsWillRun([])).toBe('Main.pass')
@@ -290,14 +290,14 @@ describe('look-ahead', () => {
     )
   })
 
-  it('look-ahead makes methods ready whose callees it instrumented', async () => {
+  it('if look-ahead has instrumented the callees of a method, the first call of that method is not reported', async () => {
     const target = new Target({ program: chain, lookAhead: 9 })
     await target.start()
     await target.invoke('Main.run')
     expect([...target.ready]).toHaveLength(6)
   })
 
-  it('look-ahead grows after a dozen steps, and instruments what earlier steps left', async () => {
+  it('look-ahead grows after a dozen steps, and instruments methods that earlier steps left out', async () => {
     const walk = async (lookAhead: number) => {
       const target = new Target({ program: stairs, root: 'Main.a*', lookAhead })
       await target.start()
@@ -315,14 +315,14 @@ describe('look-ahead', () => {
     expect(await walk(0)).toEqual(new Array(STAIRS).fill(0)) // the paper's scheme B stays so
   })
 
-  it('look-ahead does not guess receivers', async () => {
+  it('look-ahead does not guess the receivers of virtual calls', async () => {
     expect(await entered({ program: chain, root: 'Main.poly', lookAhead: 9 })).toBe('Main.two')
     expect(await entered({ program: chain, root: 'Main.poly', lookAhead: 9, late: 'Left' })).toBe(
       'Main.two Part.go',
     )
   })
 
-  it('look-ahead does not open the gate', async () => {
+  it('look-ahead does not count methods as entered', async () => {
     const target = new Target({ program: gate, root: 'Main.goAway', lookAhead: 9, late: 'Loader' })
     await target.start()
     expect(target.taken).toEqual(['Main.goAway'])
@@ -330,7 +330,7 @@ describe('look-ahead', () => {
 })
 
 describe('scheme A (paper, section 6.1)', () => {
-  it('scheme a instruments everything reachable at the start, all ready', async () => {
+  it('scheme a instruments all reachable methods at the start, and no first call is reported', async () => {
     const target = new Target({ program: shapes, scheme: 'a' })
     expect(await target.start()).toBe('Circle.area Circle.pi Main.run Square.area Square.side')
     expect(target.ready.size).toBe(5)
@@ -343,7 +343,7 @@ describe('scheme A (paper, section 6.1)', () => {
   })
 
   it.each([shapes, dispatch, chain, lambdas, gate, libs])(
-    'takes what B takes once everything was entered: $name',
+    'scheme a instruments the same methods as scheme b after all methods were entered: $name',
     async (it) => {
       const root = it === gate ? 'Main.*' : 'Main.run'
       const a = new Target({ program: it, root, scheme: 'a' })
@@ -358,7 +358,7 @@ describe('scheme A (paper, section 6.1)', () => {
   )
 })
 
-describe('dispatch', () => {
+describe('targets of a dispatched call', () => {
   it('an interface call reaches methods inherited by implementors', async () => {
     // Base.work implements Job.work for Mixed although Base is no Job.
     expect(await entered({ program: dispatch, root: 'Main.run' })).toBe('Base.work Loud.work Own.work')
@@ -369,7 +369,7 @@ describe('dispatch', () => {
     expect(await entered({ program: dispatch, root: 'Own.work' })).toBe('Base.work')
   })
 
-  it('a call of a private method is exact, including nest mates', async () => {
+  it('a call of a private method has exactly one target, even in a nest mate', async () => {
     expect(await entered({ program: dispatch, root: 'Main.nest' })).toBe(
       'Nested.secret'.replace('Nested', 'Main$Nested'),
     )
@@ -384,8 +384,8 @@ describe('dispatch', () => {
   })
 })
 
-describe('a class that is loaded and not initialised', () => {
-  it('a loaded, uninitialised class runs its initialiser inside the subgraph', async () => {
+describe('a class that is loaded but not initialised', () => {
+  it('the initialiser of a loaded, uninitialised class may run inside a root and is instrumented', async () => {
     const target = new Target({ program: lazy, uninitialised: 'Helper Super Held' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe(
@@ -396,7 +396,7 @@ describe('a class that is loaded and not initialised', () => {
 })
 
 describe('a class loaded later', () => {
-  it("a class loaded later is the application's despite a dynamic proxy in its package", async () => {
+  it('a class loaded later belongs to the application although a dynamic proxy is in its package', async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
     await target.invoke('Main.run')
@@ -410,7 +410,7 @@ describe('a class loaded later', () => {
     expect(await target.load('Helper')).toBe('Helper.<clinit> Helper.help')
   })
 
-  it('a class loaded later owns an earlier call, and its initialiser runs inside the subgraph', async () => {
+  it('a class loaded later is the target of a call read earlier, and its initialiser is instrumented', async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('')
@@ -420,7 +420,7 @@ describe('a class loaded later', () => {
     expect(await target.invoke('Made.<init>')).toBe('Super.<init>')
   })
 
-  it('a class loaded earlier counts as initialised', async () => {
+  it('a class loaded before the session counts as initialised', async () => {
     expect(await entered({ program: lazy, root: 'Main.run' })).toBe('Helper.help Made.<init> Made.use')
   })
 
@@ -438,7 +438,7 @@ describe('a class loaded later', () => {
     expect(await target.invoke('Main.field')).toBe('Held.<clinit>')
   })
 
-  it('a class loaded only by the JVM still has its initialiser to run, in any order', async () => {
+  it('a class loaded only by the JVM still has to run its initialiser, in any order of events', async () => {
     // Loaded to verify another class, by the agent's own thread or before there was one: no hook saw it.
     for (const call of ['before', 'after']) {
       const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
@@ -466,7 +466,7 @@ describe('a class loaded later', () => {
     expect(await target.hook('Mid')).toBe('')
   })
 
-  it('methods of an earlier class are instrumented when they become reachable', async () => {
+  it('methods of a class loaded earlier are instrumented when they become reachable', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
     await target.start()
     expect(await target.load('Low')).toBe('')
@@ -481,7 +481,7 @@ describe('a class loaded later', () => {
     expect(await target.hook('Low', 2)).toBe('Low.go')
   })
 
-  it('a class of the same name in another loader serves its own callers only', async () => {
+  it('a class of the same name in another loader is the target only of calls from that loader', async () => {
     const target = new Target({ program: chain })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Main.a')
@@ -493,7 +493,7 @@ describe('a class loaded later', () => {
     expect(answer.instrument.map((it) => [it.name, it.classId])).toEqual([['a', second[1].classId]])
   })
 
-  it("a class of the same name in several loaders is a candidate if the caller's loader has none", async () => {
+  it("classes of the same name in several loaders are candidates if the caller's loader has no such class", async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
     await target.invoke('Main.run')
@@ -504,21 +504,21 @@ describe('a class loaded later', () => {
   })
 })
 
-describe('lambdas', () => {
+describe('lambdas and method references', () => {
   it('lambdas and method references in a revealed method are its callees', async () => {
     expect(await entered({ program: lambdas, root: 'Main.inside' })).toBe('Main.keep Main.lambda$inside$0')
     expect(await entered({ program: lambdas, root: 'Main.reference' })).toBe('Main.keep Maker.secret')
     expect(await entered({ program: lambdas, root: 'Main.created' })).toBe('Maker.<init>')
   })
 
-  it('lambdas created outside are reached through their interface, by proxy and host', async () => {
+  it('lambdas created outside the roots are reached through their interface, found by their proxy class and host class', async () => {
     const target = new Target({ program: lambdas })
     await target.appear([target.lambdaProxy('Maker', 'Fn')])
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Maker.lambda$make$0 Maker.secret')
   })
 
-  it('lambdas created outside later are reached when their proxy appears', async () => {
+  it('lambdas created later outside the roots are reached when their proxy class appears', async () => {
     const target = new Target({ program: lambdas })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('')
@@ -552,7 +552,7 @@ describe('excluded code is transparent', () => {
     expect(await target.load('LateDerived')).toBe('LateDerived.run LateBase.run')
   })
 
-  it('lambdas created outside with an excluded interface are revealed', async () => {
+  it('lambdas with an excluded interface created outside the roots are revealed', async () => {
     const target = new Target({ program: gate, root: 'Main.sort' })
     await target.start()
     await target.invoke('Main.sort')
@@ -562,7 +562,7 @@ describe('excluded code is transparent', () => {
   })
 
   it.each(['before', 'after'])(
-    'and lambdas that appear %s the call, of 250,000 that they may be',
+    'lambdas with an excluded interface that appear %s the call are found among 250,000 possible lambdas',
     async (order) => {
       const target = new Target({ program: many, root: 'Main.call' })
       // Each of the proxies may be any of the 250 lambdas: its name does not tell.
@@ -575,7 +575,7 @@ describe('excluded code is transparent', () => {
     },
   )
 
-  it('calls without callbacks reveal nothing', async () => {
+  it('excluded calls without callbacks reveal no methods', async () => {
     for (const root of ['Main.leaf', 'Main.number', 'Main.fail']) {
       const target = new Target({ program: gate, root, late: 'Loader' })
       await target.start()
@@ -585,7 +585,7 @@ describe('excluded code is transparent', () => {
     }
   })
 
-  it('a call that prints or compares reveals overrides, too', async () => {
+  it('an excluded call that prints or compares also reveals overrides', async () => {
     for (const root of ['Main.text', 'Main.map']) {
       expect(await entered({ program: gate, root, late: 'LateTask LateBase LateDerived Loader' }), root).toBe(
         callbacks,
@@ -600,7 +600,7 @@ describe('excluded code is transparent', () => {
     expect(await target.invoke('Oops.<init>')).toBe('Oops.fillInStackTrace')
   })
 
-  it('a record’s generated methods reach those of its components', async () => {
+  it('the generated methods of a record reach the methods of its components', async () => {
     const target = new Target({ program: gate, root: 'Records.run', late: 'Loader' })
     await target.start()
     expect(await target.invoke('Records.run')).toBe('Pair.equals')
@@ -629,7 +629,7 @@ describe('excluded code is transparent', () => {
     expect(await target.load('Untouched')).toBe('')
   })
 
-  it('the JVM calls class loaders of the application', async () => {
+  it('class loaders of the application are revealed, since the JVM calls them', async () => {
     const target = new Target({ program: gate, root: 'Main.leaf' })
     expect(await target.start()).toBe('Loader.loadClass Loader.loadClass Main.leaf')
     const late = new Target({ program: gate, root: 'Main.leaf', late: 'Loader' })
@@ -639,7 +639,7 @@ describe('excluded code is transparent', () => {
 })
 
 describe('a class that cannot be changed', () => {
-  it("an unmodifiable class is skipped, and its callees count as its caller's", async () => {
+  it("an unmodifiable class is skipped, and its callees are revealed with its caller's callees", async () => {
     const target = new Target({ program: shapes })
     target.revealer.addClasses([{ ...target.info('shapes/Square'), flags: CLASS_UNMODIFIABLE }])
     await target.start()
@@ -650,7 +650,7 @@ describe('a class that cannot be changed', () => {
     ])
   })
 
-  it('a hidden class is skipped and may call back anything', async () => {
+  it('a hidden class is skipped, and is assumed to call back any method', async () => {
     const target = new Target({ program: shapes })
     const hidden = { ...target.lambdaProxy('Main', 'Shape'), name: 'shapes/Spun+0x1' }
     await target.appear([hidden])
@@ -660,7 +660,7 @@ describe('a class that cannot be changed', () => {
     expect(target.reflection).toBe(1)
   })
 
-  it('a class without bytes is a gap', async () => {
+  it('a class whose bytes the JVM does not give is reported as a gap', async () => {
     const target = new Target({ program: shapes })
     target.revealer.addClasses([{ ...target.info('shapes/Circle'), id: 5000, name: 'shapes/Ghost' }])
     await target.start()
@@ -668,7 +668,7 @@ describe('a class that cannot be changed', () => {
     expect(target.revealer.counters.gaps).toBe(1)
   })
 
-  it('an excluded class without bytes is no gap', async () => {
+  it('an excluded class whose bytes the JVM does not give is not reported as a gap', async () => {
     const target = new Target({ program: shapes })
     const ghost = { ...target.info('shapes/Shape'), id: 5000, name: 'jdk/Ghost', flags: CLASS_JDK }
     const circle = target.info('shapes/Circle')
@@ -683,7 +683,7 @@ describe('a class that cannot be changed', () => {
 })
 
 describe('a broken class file', () => {
-  it('a broken class file in the load hook is only a gap', async () => {
+  it('a broken class file in the class-load hook is reported as a gap, and the session continues', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     const answer = await target.revealer.classLoading(
@@ -706,7 +706,7 @@ describe('include and exclude', () => {
     ])
   })
 
-  it('an overrider of an excluded class’s method is still a callee', async () => {
+  it('a method that overrides a method of an excluded class is still a callee', async () => {
     expect(await entered({ program: libs, root: 'Main.ext', exclude: 'Lib' })).toBe('Sub.hook')
   })
 
@@ -719,14 +719,14 @@ describe('include and exclude', () => {
     expect(target.revealer.classes.filters.report().map((it) => it.classes)).toEqual([1, 0])
   })
 
-  it('a JDK method may be a root without --jdk: only that method and its callbacks', async () => {
+  it('without --jdk a JDK method may be a root: only that method and its callbacks are instrumented', async () => {
     const target = new Target({ program: gate, root: 'java.util.Collections.sort(List)', late: 'Loader' })
     expect(await target.start()).toBe('Collections.sort')
     expect(await target.invoke('Collections.sort')).toContain('Item.compareTo')
     expect(target.taken.filter((it) => it.startsWith('Collections'))).toHaveLength(1)
   })
 
-  it('with --jdk the JDK is revealed like the rest, its intrinsics skipped', async () => {
+  it('with --jdk methods of the JDK are revealed like other methods, and intrinsics are skipped', async () => {
     const target = new Target({ program: gate, root: 'Main.leaf', jdk: true, scheme: 'a' })
     await target.start()
     expect(target.taken).toContain('AbstractStringBuilder.append')
@@ -763,7 +763,7 @@ describe('a class that another agent has changed', () => {
     expect(await target.change('Main', 'Second')).toBe('Callee.two')
   })
 
-  it('a class changed by another agent before its entry is read at its entry', async () => {
+  it('a class that another agent changes before the entry of its method is read at that entry', async () => {
     const target = new Target({ program: changed })
     await target.start()
     expect(await target.change('Main', 'Second')).toBe('')
@@ -772,7 +772,7 @@ describe('a class that another agent has changed', () => {
 })
 
 describe('a hidden class', () => {
-  it('callees of a hidden class are found, for any caller', async () => {
+  it('the callees of a hidden class are found for any caller', async () => {
     const target = new Target({ program: lazy })
     await target.start()
     expect(await target.defineHidden('Main', 'Helper')).toBe('Helper.start')
@@ -781,14 +781,14 @@ describe('a hidden class', () => {
     ])
   })
 
-  it('a hidden class that cannot be read is a gap', async () => {
+  it('a hidden class that cannot be read is reported as a gap', async () => {
     const target = new Target({ program: lazy })
     await target.start()
     expect(await target.defineHidden('Main', 'NoSuchClass')).toBe('')
     expect(target.revealer.counters.gaps).toBe(1)
   })
 
-  it('a hidden class of a manually called metafactory is reported as skipped', async () => {
+  it("a hidden class made by a program's own call of the metafactory is reported as skipped", async () => {
     const target = new Target({ program: lambdas })
     await target.start()
     await target.appear(
@@ -811,7 +811,7 @@ describe('reflection', () => {
     expect(await target.reflect('Cube', '<init>', '()V')).toBe('')
   })
 
-  it('an unknown target of reflection is a gap', async () => {
+  it('an unknown target of reflection is reported as a gap', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     await target.revealer.reflectiveTarget(999_999, 'x', '()V')
@@ -840,14 +840,14 @@ describe('roots', () => {
     expect([...target.revealer.methods].every((it) => it.root)).toBe(true)
   })
 
-  it('roots prefer a top-level class, and accept a nested class by its simple name', async () => {
+  it("a root's class name selects a top-level class first, otherwise a nested class with that simple name", async () => {
     expect(await new Target({ program: roots, root: 'Inner.process' }).start()).toBe('Main$Inner.process')
     expect(await new Target({ program: roots, root: 'Main.Inner.process()' }).start()).toBe(
       'Main$Inner.process',
     )
   })
 
-  it('roots wait for their class, and suggest close names', async () => {
+  it('a root waits until its class is loaded, and close names are suggested', async () => {
     const target = new Target({
       program: roots,
       root: 'roots.Later.process roots.Mian.process',
@@ -877,13 +877,13 @@ describe('roots', () => {
     })
   })
 
-  it('a root waits if only a JDK class has that name', async () => {
+  it('a root waits for its class if only a JDK class has that name', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     expect(await start('Thread.process')).toBe('')
     await expect(start('java.lang.Thread.process')).rejects.toThrow(RootNotFound)
   })
 
-  it('a root without bytecode is an error that names implementations', async () => {
+  it('a root without bytecode is an error whose message names implementations', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     await expect(start('Main.Shape.draw')).rejects.toThrow(AbstractOrNativeRoot)
     await expect(start('Main.Shape.draw')).rejects.toMatchObject({
@@ -906,7 +906,7 @@ describe('roots', () => {
       return report.problem
     }
 
-    it('a later class without the method is reported with close names', async () => {
+    it("a class loaded later without the root's method is reported with close names", async () => {
       expect(await late('roots.Later.proces', 'Later')).toMatchObject({
         message: "root 'roots.Later.proces' not found: no such method in roots.Later",
         suggestions: ['roots.Later.process'],
@@ -917,13 +917,13 @@ describe('roots', () => {
       })
     })
 
-    it('a later class that inherits the method is reported with the declaring class, in any order', async () => {
+    it("a class loaded later that inherits the root's method is reported with the declaring class, in any order of loading", async () => {
       const suggestions = ['roots.Main.process()', 'roots.Main.process(int)']
       expect(await late('roots.Child.process', 'Child')).toMatchObject({ suggestions })
       expect(await late('roots.Child.process', 'Child', 'Main')).toMatchObject({ suggestions })
     })
 
-    it('a later root without bytecode is reported with implementations', async () => {
+    it('a root without bytecode in a class loaded later is reported with its implementations', async () => {
       expect(await late('Main.Shape.draw', 'Main$Shape')).toMatchObject({
         message: "root 'Main.Shape.draw' is abstract: it has no bytecode to instrument",
         implementations: ['roots.Main.Dot.draw'],
@@ -935,7 +935,7 @@ describe('roots', () => {
       expect(await late('Main.hash', 'Main')).toMatchObject({ kind: 'native', exitCode: 79 })
     })
 
-    it('a later class of that name with the method is used', async () => {
+    it("if another class of that name with the root's method is loaded later, that class is used", async () => {
       const target = new Target({ program: roots, root: 'Inner.process', late: 'Main Main$Inner Later' })
       await target.start()
       expect(await target.load('Later')).toBe('')
@@ -945,7 +945,7 @@ describe('roots', () => {
     })
   })
 
-  it('roots list callees that could be roots, in order, without instrumenting them', async () => {
+  it('callees of a root that could be roots are listed in order, without being instrumented', async () => {
     const target = new Target({ program: chain, root: 'Main.b Main.poly Part.go' })
     await target.start()
     const before = target.taken.length
@@ -964,7 +964,7 @@ describe('roots', () => {
     await expect(start('java.lang.Math.abs(int)')).rejects.toMatchObject({ exitCode: 79 })
   })
 
-  it('roots that get no probes are an error when none is left', async () => {
+  it('it is an error if no root is left that has probes', async () => {
     const target = new Target({ program: chain, root: 'Main.b Main.poly Main.*' })
     await target.start()
     const refuse = (method: string) =>
@@ -991,7 +991,7 @@ describe('roots', () => {
     expect(target.revealer.counters.instrumentedMethods).toBe(instrumentedMethods - 1)
   })
 
-  it('suggestions exclude a class searched without result', async () => {
+  it('suggestions exclude a class in which the method was not found', async () => {
     const target = new Target({ program: roots, root: 'Inner.nothing Thread.process' })
     await target.start()
     expect(target.revealer.roots.progress()).toMatchObject([{ failed: false }, { failed: false }])

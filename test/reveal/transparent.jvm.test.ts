@@ -69,16 +69,16 @@ async function entered(root: string, options: Partial<ConstructorParameters<type
   return { target, took: await target.invoke(root) }
 }
 
-describe('code that is left out', () => {
+describe('excluded code of the application', () => {
   it.each([
-    ['static calls, through several classes', 'Main.help', 'Main.end'],
+    ['static calls through several excluded classes', 'Main.help', 'Main.end'],
     ['constructors', 'Main.make', 'Mine.<init>'],
-    ['bodies of its own lambdas', 'Main.lambda', 'Mine.used'],
-    ['method references it makes', 'Main.reference', 'Mine.used'],
-    ['dispatch on a type that is left out itself', 'Main.plug', 'Mine.go Other.go'],
+    ['bodies of lambdas in excluded code', 'Main.lambda', 'Mine.used'],
+    ['method references created by excluded code', 'Main.reference', 'Mine.used'],
+    ['virtual calls of an excluded type', 'Main.plug', 'Mine.go Other.go'],
     ['calls in a circle', 'Main.loop', 'Main.end'],
-    ['methods inherited from it', 'Main.inherit', 'Main.end'],
-  ])('is seen through: %s', async (_, root, expected) => {
+    ['methods inherited from an excluded class', 'Main.inherit', 'Main.end'],
+  ])('methods called by excluded code are found: %s', async (_, root, expected) => {
     const { target, took } = await entered(root)
     expect(took).toBe(expected)
     expect(target.skipped).toEqual([])
@@ -88,12 +88,12 @@ describe('code that is left out', () => {
     expect(a.taken.join(' ')).not.toMatch(/Util|Deep/)
   })
 
-  it('code excluded by --include is treated alike', async () => {
+  it('code that --include leaves out is handled like code that --exclude names', async () => {
     const { took } = await entered('Main.help', { exclude: '', include: 'Main Mine' })
     expect(took).toBe('Main.end')
   })
 
-  it('excluded code opens no gate: uncalled methods are not instrumented', async () => {
+  it('if an excluded method was not called, the methods that only it calls are not instrumented', async () => {
     const { target, took } = await entered('Main.leaf')
     expect(took).toBe('')
     expect(target.reflection).toBe(0)
@@ -113,7 +113,7 @@ describe('code that is left out', () => {
     expect(target.fetched.filter((it) => it === 'shop/Util')).toHaveLength(1)
   })
 
-  it('the JDK may call back objects passed by excluded code, and its overrides', async () => {
+  it('the JDK may call back objects that excluded code passes, and overriding methods', async () => {
     // list: UtilJob.run is left out and calls Main.end; Task.run is not.
     const { took } = await entered('Main.list')
     expect(took.split(' ')).toEqual(expect.arrayContaining(['Main.end', 'Task.run']))
@@ -121,13 +121,13 @@ describe('code that is left out', () => {
     expect((await entered('Main.sort')).took.split(' ')).toContain('Main.end')
   })
 
-  it('excluded code may use reflection: the hook finds methods behind an excluded target', async () => {
+  it('if the target of reflection is excluded, the methods that it calls are found', async () => {
     const { target } = await entered('Main.reflect')
     expect(target.reflection).toBe(1)
     expect(await target.reflect('Util', 'make', '()V')).toBe('Mine.<init>')
   })
 
-  it('excluded code may be called through a method handle, which asks at the call', async () => {
+  it('a call of excluded code through a method handle is reported when it happens', async () => {
     const { target, took } = await entered('Main.handle')
     expect(took.split(' ')).not.toContain('Never.hook')
     expect(target.reflection).toBe(1)
@@ -139,7 +139,7 @@ describe('code that is left out', () => {
     expect(target.skipped).toEqual([])
   })
 
-  it('excluded code loaded later is analysed then, with its initialiser', async () => {
+  it('excluded code loaded later is analysed when it is loaded, with its initialiser', async () => {
     const { target, took } = await entered('Main.late')
     expect(took).toBe('')
     expect(await target.hook('Coming')).toBe('Main.one')
@@ -147,7 +147,7 @@ describe('code that is left out', () => {
   })
 
   it.each(['a', 'b'] as const)(
-    'and loaded after its subclass may call any method of that, which cannot be changed then: scheme %s',
+    'an excluded class loaded after its subclass may call any method of the subclass, which cannot be changed at that time: scheme %s',
     async (scheme) => {
       const target = new Target({ program: shop, root: 'Born2.bear', exclude, late, scheme })
       await target.start()

@@ -36,7 +36,7 @@ describe('unloaded classes', () => {
     expect(hierarchy.resolve('Base', 5)).toEqual([])
   })
 
-  it('unloaded classes are not waited for, and classes of the same name stay', () => {
+  it('jfluid does not wait for unloaded classes, and other classes of the same name stay', () => {
     const hierarchy = new Hierarchy()
     const file = { access: 1, superName: 'Late', interfaces: [] }
     hierarchy.loading(1, 'Low', 5, file, 0)
