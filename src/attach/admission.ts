@@ -252,6 +252,10 @@ export class SigquitNotCaught extends AttachError {
   }
 }
 
+/** "only 2 more threads", "no more threads". */
+const atMost = (left: number, what: string): string =>
+  left === 0 ? `no ${what}s` : `only ${count(left, what)}`
+
 /** The process is at its thread limit. If HotSpot cannot create its attach listener thread, it ends the process. */
 export class NoThreadsLeft extends AttachError {
   static sample = () => new NoThreadsLeft(4711, 2)
@@ -262,7 +266,7 @@ export class NoThreadsLeft extends AttachError {
     super(
       pid,
       'no threads left',
-      `cannot attach to JVM ${pid}: it can start only ${count(left, 'more thread')}, and an attach needs up to ${THREADS_NEEDED}`,
+      `cannot attach to JVM ${pid}: it can start ${atMost(left, 'more thread')}, and an attach needs up to ${THREADS_NEEDED}`,
     )
   }
 }
@@ -276,7 +280,7 @@ export class NoDescriptorsLeft extends AttachError {
     super(
       pid,
       'no descriptors left',
-      `cannot attach to JVM ${pid}: it can open only ${count(left, 'more file')}, and an attach needs up to ${DESCRIPTORS_NEEDED}`,
+      `cannot attach to JVM ${pid}: it can open ${atMost(left, 'more file')}, and an attach needs up to ${DESCRIPTORS_NEEDED}`,
     )
     this.hint = `Raise the limit of the JVM: prlimit --pid ${pid} --nofile=<limit>`
   }

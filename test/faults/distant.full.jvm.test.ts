@@ -73,7 +73,7 @@ async function drawn(between: Link, jdk: Jdk, classes: string): Promise<Outcome>
   await shows(/waiting for root/)
   java.send('all')
   await shows(/recording/)
-  await shows(/contexts are behind/)
+  await shows(/contexts are not up to date/)
   const perSecond: number[] = []
   for (let second = 0; second < SECONDS; second++) {
     const before = between.bytes.toHere
@@ -93,7 +93,7 @@ async function drawn(between: Link, jdk: Jdk, classes: string): Promise<Outcome>
   await java.line(/stopped/)
   const calls = Number(/stopped (\d+)/.exec(java.stdout())?.[1])
   const stopped = performance.now()
-  await view.until((screen) => !screen.join('\n').includes('contexts are behind'))
+  await view.until((screen) => !screen.join('\n').includes('contexts are not up to date'))
   await shows(new RegExp(` ${calls.toLocaleString('en')} .*Broad\\.root`))
   const caughtUpMs = performance.now() - stopped
   view.send('q')

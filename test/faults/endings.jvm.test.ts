@@ -48,7 +48,7 @@ const DEATHS: readonly Death[] = [
 
 /** What a client says of a JVM that has gone: before it is in, on its way, while it records. */
 const GONE = {
-  [STATUS.noSuchProcess]: /^jfluid: cannot attach to \d+: (it has ended|no such process)$/m,
+  [STATUS.noSuchProcess]: /^jfluid: cannot attach to \d+: (the process has ended|no such process)$/m,
   [STATUS.jvmEnded]: /^jfluid: (JVM \d+ ended during the recording$|the connection to the JVM was lost: )/m,
 }
 

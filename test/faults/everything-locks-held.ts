@@ -253,7 +253,9 @@ export async function heldFor(jdk: Jdk, names: readonly string[]): Promise<Outco
   left.push(...(await remainsOf(java.pid, [recording.process.pid])))
   await jvm.dispose()
   // Where the loader is held that `Own` is of, that gets no probes, as they would have to ask for the same lock.
-  const skipped = profile.instrumentation.skipped.filter(({ reason }) => reason.includes('loader is locked'))
+  const skipped = profile.instrumentation.skipped.filter(({ reason }) =>
+    reason.includes('holds the lock of its class loader'),
+  )
   const isLeftOut = skipped.some(({ method }) => method.startsWith('fix.Held$Own.twice'))
   const known = profile.methods.find(({ method }) => method === 'twice')?.calls
   const { gaps } = profile.instrumentation

@@ -54,7 +54,7 @@ interface Presence {
 
 const RECORDED = { [STATUS.jvmEnded]: /^jfluid: JVM \d+ ended during the recording$/m }
 const CAME_TOO_LATE = {
-  [STATUS.noSuchProcess]: /^jfluid: cannot attach to \d+: (it has ended|no such process)$/m,
+  [STATUS.noSuchProcess]: /^jfluid: cannot attach to \d+: (the process has ended|no such process)$/m,
   [STATUS.jvmEnded]: /^jfluid: (JVM \d+ ended during the recording$|the connection to the JVM was lost: )/m,
 }
 

@@ -21,13 +21,13 @@ export const THREADS: Scarce = {
   what: 'threads',
   user: IS_ROOT ? NOBODY : undefined,
   limit: (pid) => limitOf(pid, ['nproc', 'Max processes'], 1),
-  refusal: /cannot attach to JVM \d+: it may have no more threads/,
+  refusal: /cannot attach to JVM \d+: it can start no more threads/,
 }
 export const DESCRIPTORS: Scarce = {
   what: 'descriptors',
   user: undefined,
   limit: (pid) => limitOf(pid, ['nofile', 'Max open files'], 4),
-  refusal: /cannot attach to JVM \d+: it may open no more files/,
+  refusal: /cannot attach to JVM \d+: it can open no more files/,
 }
 
 export function start(jdk: Jdk, { user }: Scarce): Promise<Witness> {

@@ -47,8 +47,8 @@ forEachJdk((jdk) => {
     const ran = await jfluid('record', `${java.pid}`, ...flags)
     expect(ran.code, ran.stderr).toBe(0)
     const { warnings } = await readProfileJson(file)
-    expect(
-      warnings.filter((it) => it.startsWith('compiled loops of this JVM have no safepoint')),
-    ).toHaveLength(isBent ? 1 : 0)
+    expect(warnings.filter((it) => it.includes('this JVM has no safepoints in compiled loops'))).toHaveLength(
+      isBent ? 1 : 0,
+    )
   })
 })

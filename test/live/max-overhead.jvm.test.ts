@@ -93,7 +93,7 @@ forEachJdk((jdk) => {
   it('a method is not timed if its probes cost more than half of --max-overhead', async () => {
     const isDecided = async (session: Session) =>
       (await session.status()).warnings.some((it) =>
-        it.startsWith('only the root is timed: calls of all else are too many'),
+        it.startsWith('only the root is timed: all other methods are called too often'),
       )
     expect(await recorded(0.0002, isDecided)).toBe(false)
   })

@@ -86,7 +86,7 @@ const GUEST = `
 
 const EXPORTS = ['--add-exports', 'java.base/jdk.internal.vm=ALL-UNNAMED']
 const rings = (pid: number): string[] => mappedFiles(pid).filter((name) => /\/jfluid-.*\/ring/.test(name))
-const KEPT = /a thread is still inside a probe, so the target keeps the buffer mapped/
+const KEPT = /a thread is still inside a probe, so the event buffer stays mapped/
 
 forNewestJdk((jdk) => {
   let classes: string

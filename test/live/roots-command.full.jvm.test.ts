@@ -26,6 +26,6 @@ forEachJdk((jdk) => {
     await stderrLine(cut, /^sampling/)
     await java.kill()
     expect((await cut.exit).code).toBe(68)
-    expect(cut.stderr()).toContain('it has ended')
+    expect(cut.stderr()).toContain('the process has ended')
   })
 })

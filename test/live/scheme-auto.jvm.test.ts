@@ -48,7 +48,7 @@ forEachJdk((jdk) => {
     const profile = await record(java)
     expect(profile.scheme).toBe('adaptive')
     expect(profile.warnings).toContainEqual(
-      expect.stringMatching(/^scheme adaptive: \d,\d{3} classes are loaded \(--scheme b insists\)$/),
+      expect.stringMatching(/^scheme adaptive: \d,\d{3} classes are loaded \(--scheme b overrides this\)$/),
     )
     expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 1, gaps: 0 })
     expect(profile.merged).toMatchObject([{ method: 'root', calls: 3 }])
@@ -64,7 +64,7 @@ forNewestJdk((jdk) => {
     const profile = await record(await start(jdk, 0), '--jdk', '--include', '**')
     expect(profile.scheme).toBe('adaptive')
     expect(profile.warnings).toContainEqual(
-      'scheme adaptive: b may give probes to more than 2,000 methods (--scheme b insists)',
+      'scheme adaptive: scheme b may instrument more than 2,000 methods (--scheme b overrides this)',
     )
   })
 

@@ -118,7 +118,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(stdout).toMatch(/Call 2, critical path, 3 steps\n/)
     expect(stdout).toMatch(/fix\.Ordered\.job/)
     const { code, stderr } = await jfluid('report', recording.file, '--trace', '3')
-    expect(stderr).toMatch(/has no traced call 3: it holds 2/)
+    expect(stderr).toMatch(/has no traced call 3: it contains 2/)
     expect(code).toBe(64)
   })
 })

@@ -67,7 +67,7 @@ forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
     granted(await jvm.eventRequest.clear('BREAKPOINT', request), 'to go on')
     const { detach, warnings } = await recording.stop()
     expect(detach?.left.join()).toMatch(/mapping .*\/ring/)
-    expect(warnings.join()).toContain('after detach something of jfluid was still there')
+    expect(warnings.join()).toContain('after the detach, parts of jfluid remained in the JVM')
     granted(await jvm.resume(hit!.set), 'to go on')
     expect(await java.line(/^loaded/)).toBe('loaded 2')
     // The next session lets go of what this one had to keep.
