@@ -71,7 +71,7 @@ it('known method handle classes of a JDK are instrumented first, without a warni
   expect([...warnings]).toEqual([])
 })
 
-it('a JDK without one of the method handle methods gets the other probes and a warning', async () => {
+it('a JDK that lacks one known method handle method gets the other probes and a warning', async () => {
   const { first, warnings } = await begin(MEMBERS.slice(0, 2))
   expect(first.map(({ name }) => name)).toEqual(['internalMemberName', 'internalMemberNameEnsureInit'])
   expect([...warnings]).toEqual([WARNING])

@@ -66,7 +66,7 @@ describe('the clock of the target', () => {
     expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
   })
 
-  it('the clock of the target is as accurate as late time pairs permit if all pairs are late', () => {
+  it('the clock of the target has at most the error of its time pairs if all pairs are late', () => {
     const clock = anHour(
       (nanos) => 2.5 * nanos,
       (pair, i) => late(pair, (1 + (i % 7)) * MS),

@@ -5,7 +5,7 @@ import { readTargetProcess } from '../../src/attach/target-process.ts'
 import { whyLinkWasLost } from '../../src/session/target-waits.ts'
 import { LINK_CLOSED } from '../../src/wire/link.ts'
 
-it('for a remote JVM, a closed connection means that it ended, and a network error does not', async () => {
+it('a closed connection to a remote JVM means that the JVM has ended, and a network error does not', async () => {
   expect(await whyLinkWasLost(undefined, LINK_CLOSED)).toBe(null)
   expect(await whyLinkWasLost(undefined, 'read ECONNRESET')).toBe(null)
   expect(await whyLinkWasLost(undefined, 'read ETIMEDOUT')).toBe(
@@ -13,7 +13,7 @@ it('for a remote JVM, a closed connection means that it ended, and a network err
   )
 })
 
-it('for a local JVM, a closed connection is compared with the state of its process', async () => {
+it('a closed connection to a local JVM means that the JVM has ended only if its process has ended', async () => {
   const lives = readTargetProcess(process.pid)
   expect(await whyLinkWasLost(lives, LINK_CLOSED)).toBe(
     `the connection to its agent was lost (${LINK_CLOSED})`,

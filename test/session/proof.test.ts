@@ -36,7 +36,7 @@ function named(...codes: HeldCode[]): Map<number, HeldCode> {
 describe('comparison of code by the constant pool index of the method name', () => {
   const methods = [own(5, ICONST_0, IRETURN), own(6, ICONST_1, IRETURN)]
 
-  it('code compares as equal in any order of methods', () => {
+  it('code compares as equal if the methods are in another order', () => {
     expect(isSameByIndex(methods, named(held(6, ICONST_1, IRETURN), held(5, ICONST_0, IRETURN)))).toBe(true)
   })
 

@@ -32,7 +32,7 @@ describe('scheme b is harmless', () => {
       { classBytes: 1 << 20, metaspaceLeft: 18 << 20 },
       'scheme b would need about 4 MiB of metaspace, and 18 MiB are left',
     ],
-  ])('scheme b is not harmless with %j', (more, why) => {
+  ])('scheme b is not harmless for a program with %j', (more, why) => {
     expect(whyNotB({ ...small, ...more })).toBe(why)
   })
 })
@@ -74,7 +74,7 @@ describe('options that need all calls', () => {
     expect(needsAllCalls(request(more))).toBe(option)
   })
 
-  it('all calls are not needed by other options', () => {
+  it('options other than these four do not need all calls', () => {
     expect(needsAllCalls(request({ mode: 'exact', jdk: true }))).toBeNull()
   })
 })

@@ -55,7 +55,7 @@ describe('the choice of timed methods', () => {
     expect([...chooseMethods(whileCold(methods)).keys()]).toEqual(['a.Large', 'a.Hash'])
   })
 
-  it('the choice of timed methods adds all sampled methods of a user class that is redefined anyway', () => {
+  it('the choice of timed methods adds all sampled methods of a user class if one of its methods is chosen', () => {
     const chosen = chooseMethods([
       seen('a.Large.run', 0.5),
       seen('a.Large.once', 0.01, { sd: 0.01 }),
@@ -71,7 +71,7 @@ describe('the choice of timed methods', () => {
     )
   })
 
-  it('the choice of timed methods is limited to the most valuable classes that one redefinition may change', () => {
+  it('the choice of timed methods takes only the most valuable classes, as many as one redefinition may change', () => {
     const many = Array.from({ length: 100 }, (_, i) => seen(`a.C${i}.run`, 0.01 + i / 1000))
     const chosen = chooseMethods(many, { classes: 3 })
     expect([...chosen.keys()]).toEqual(['a.C99', 'a.C98', 'a.C97'])
@@ -135,7 +135,7 @@ describe('the choice of timed methods', () => {
     ['com.acme.Order.<init>', false],
     ['com.acme.Order$Line.price', true],
     ['.(other methods)', false],
-  ])('mayBeTimed decides for %s: %s', (text, expected) => {
+  ])('the method %s may be timed: %s', (text, expected) => {
     expect(mayBeTimed(name(text))).toBe(expected)
   })
 })
@@ -170,7 +170,7 @@ describe('classification of user code', () => {
 })
 
 describe('sampled shares of a method', () => {
-  it('sampled shares of a method sum the outermost activations relative to all roots', () => {
+  it('sampled shares of a method count only its outermost activations, relative to the samples of all roots', () => {
     const names = ['', 'a.Root.run', 'a.Walk.visit', 'a.Leaf.cost'].map((it) => name(it || '.'))
     const tree = inPreorder([1, 2, 2, 3, 3], [-1, 0, 1, 2, 0], {
       selfNs: [10, 20, 30, 20, 20],
@@ -214,7 +214,7 @@ describe('sampled shares of a method', () => {
     ])
   })
 
-  it('of a user method include the libraries and JDK methods that it calls', () => {
+  it('sampled shares of a user method include the library and JDK methods that the user method calls', () => {
     const names = [
       'a.Root.run',
       'a.Dao.find',
@@ -260,7 +260,7 @@ describe('sampled shares of a method', () => {
     return seen.map((it) => [it.className, it.computing])
   }
 
-  it('sampled shares of a method include the CPU share of the class with untimed methods, from three samples on', () => {
+  it('sampled shares of a method include the CPU share of the untimed methods of its class, if there are at least three samples', () => {
     const names = ['a.Root.run', 'lib.Hash.fill', 'lib.Hash.<init>', 'lib.Driver.query', 'lib.Rare.run']
     const classes = computing(names, [-1, 0, 1, 0, 0], {
       totalNs: [100, 30, 20, 40, 20],
@@ -275,7 +275,7 @@ describe('sampled shares of a method', () => {
     ])
   })
 
-  it('of nested classes are added up under the outer class', () => {
+  it('sampled shares of nested classes are added up under the outer class', () => {
     const names = ['a.Root.run', 'lib.Hash.fill', 'lib.Hash$Block.mix', 'lib.$Gen.run', 'lib.$Other.run']
     const classes = computing(names, [-1, 0, 1, 0, 0], {
       totalNs: [100, 80, 75, 10, 10],
@@ -291,7 +291,7 @@ describe('sampled shares of a method', () => {
     ])
   })
 
-  it('of a class exclude the samples of timed methods below it', () => {
+  it('sampled shares of a class exclude samples of timed methods below the class', () => {
     const classes = computing(['a.Root.run', 'lib.Tx.invoke', 'a.Dao.query'], [-1, 0, 1], {
       totalNs: [100, 90, 60],
       cpuNs: [100, 90, 60],

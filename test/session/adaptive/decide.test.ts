@@ -37,7 +37,7 @@ describe('counted methods that become timed', () => {
     expect(worthTiming(dense, COSTS)).toEqual([2, 3])
   })
 
-  it('methods without calls in the last interval become timed, as they are rare', () => {
+  it('methods without calls in the last interval become timed, because their probes cost little', () => {
     expect(worthTiming([counted(1, 50_000, 0.1), counted(2, 0, 0.02)], COSTS)).toEqual([2])
   })
 
@@ -57,14 +57,14 @@ describe('timed methods that are switched off', () => {
   })
 })
 
-describe('with --max-overhead', () => {
+describe('limits by --max-overhead', () => {
   const dense = [counted(1, 140_000, 0.9), counted(2, 100_000, 0.9), counted(3, 120_000, 0.9)]
 
   it.each([
     // Half of 2 % of half a second are 5 ms: 100,000 calls; of 10 %, 500,000.
     [0.02, [2]],
     [0.1, [2, 3, 1]],
-  ])('with --max-overhead %d, methods become timed until their cost is half of it', (budget, ids) => {
+  ])('with --max-overhead %d, methods become timed until they cost half of this limit', (budget, ids) => {
     expect(worthTiming(dense, { ...COSTS, budget })).toEqual(ids)
   })
 
@@ -72,7 +72,7 @@ describe('with --max-overhead', () => {
     [0.02, [1, 3, 2]],
     [0.1, []],
   ])(
-    'with --max-overhead %d, the most frequently called methods are switched off at 85 % of it',
+    'with --max-overhead %d, the most frequently called methods are switched off at 85 % of this limit',
     (budget, ids) => {
       const timed = dense.map(({ id, callsPerSecond }) => counted(id, 1.01 * callsPerSecond, 0.9))
       expect(tooDense(timed, { ...COSTS, budget })).toEqual(ids)
@@ -123,7 +123,7 @@ describe('the predicted pause of a redefinition', () => {
     expect(refittedSlowness(slowness, 100, 25)).toBe(1)
   })
 
-  it('of a batch is 1.2 times that of the root and at most twice the consent limit', () => {
+  it('the predicted pause of a batch is at most 1.2 times the pause for the root, and at most twice the consent limit', () => {
     const root = (predictedMs: number | null, measuredMs: number | null) => ({
       ...{ predictedMs, measuredMs, classes: 1 },
     })
@@ -151,13 +151,13 @@ describe('the predicted pause of a redefinition', () => {
   })
 })
 
-it('every call of a root is timed up to a rate, and one in 64 at 3 million calls per second', () => {
+it('every call of a root is timed at low call rates, and one in 64 at 3 million calls per second', () => {
   expect(callsForOneTimed(0)).toBe(1)
   expect(callsForOneTimed(200_000)).toBe(1)
   expect(callsForOneTimed(3e6)).toBe(64)
 })
 
-it('method selection needs 200 samples, and fewer after 8 and 12 seconds', () => {
+it('method selection needs 200 samples, and fewer samples after 8 and after 12 seconds', () => {
   expect(samplesNeeded(3_000)).toBe(200)
   expect(samplesNeeded(8_000)).toBe(40)
   expect(samplesNeeded(12_000)).toBe(20)

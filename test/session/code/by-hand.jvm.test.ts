@@ -60,7 +60,7 @@ function steered(options: Partial<TargetOptions> = {}) {
 }
 
 describe('excluded methods can be added again', () => {
-  it('an excluded method can be added before it is reachable', async () => {
+  it('an excluded method can be added before a root can reach the method', async () => {
     const { target, byHand, exclude } = steered()
     await target.start()
     await exclude('Util')
@@ -68,7 +68,7 @@ describe('excluded methods can be added again', () => {
     expect(await target.invoke('Main.run')).toBe('Util.help')
   })
 
-  it('an excluded method can be added after it became reachable', async () => {
+  it('an excluded method can be added after a root can reach the method', async () => {
     const { target, byHand, exclude } = steered()
     await target.start()
     await exclude('Util')
@@ -147,7 +147,7 @@ describe('requests for JDK classes', () => {
     expect(watched).toEqual([false])
   })
 
-  it('watching JDK classes stops when a failed addition is rolled back', async () => {
+  it('JDK classes are no longer watched after a failed addition is rolled back', async () => {
     const { target, byHand, watched, meanwhile } = steered()
     await target.start()
     meanwhile.watching = () => {

@@ -36,7 +36,7 @@ const leadingOn = (classId: number, ...more: Partial<Revelation>[]): Revelation 
     ...more,
   )
 
-describe('a class in the load hook', () => {
+describe('a class that waits in its load hook', () => {
   let log: string[]
   let revelations: Map<number, Revelation>
   let inherits: boolean
@@ -107,7 +107,7 @@ describe('a class in the load hook', () => {
     return settled()
   }
 
-  it('a class in the load hook is answered after its callees in other classes are instrumented', async () => {
+  it('the load hook of a class returns after callees of the class in other classes are instrumented', async () => {
     revelations.set(2, leadingOn(2))
     await load(2)
     assert.deepEqual(log, ['redefining for 102'])
@@ -117,7 +117,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('a class in the load hook is answered early during a slow redefinition, and first calls of its methods wait', async () => {
+  it('the load hook of a class returns early during a slow redefinition, and first calls of its methods wait', async () => {
     revelations.set(2, leadingOn(2))
     await load(2)
     slow()
@@ -129,7 +129,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('a class in the load hook waits longer if it inherits methods, and is counted as late after a timeout', async () => {
+  it('the load hook waits longer for a class that inherits methods, and counts the class as late after a timeout', async () => {
     inherits = true
     revelations.set(2, leadingOn(2))
     await load(2)
@@ -143,7 +143,7 @@ describe('a class in the load hook', () => {
     await settled()
   })
 
-  it('a class in the load hook is answered out of order if a slow redefinition may wait for it', async () => {
+  it('the load hook of a class returns before earlier requests finish if a slow redefinition may wait for that class', async () => {
     revelations.set(2, leadingOn(2))
     revelations.set(3, leadingOn(3))
     await load(2)
@@ -169,7 +169,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('a class in the load hook does not wait before recording starts', async () => {
+  it('the load hook of a class does not wait before recording starts', async () => {
     inherits = true
     let goOn = () => {}
     const turn = turns.enqueue(() => new Promise((resolve) => (goOn = resolve)))
@@ -192,7 +192,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('a class in the load hook does not wait if the redefinition itself loads the class', async () => {
+  it('the load hook of a class does not wait if the redefinition itself loads the class', async () => {
     inherits = true
     revelations.set(2, leadingOn(2))
     revelations.set(3, leadingOn(3))
@@ -205,7 +205,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('a class in the load hook is left unchanged if its analysis fails', async () => {
+  it('a class whose analysis fails is loaded unchanged', async () => {
     await load(5)
     assert.deepEqual(log, ['hook 5 as it is', 'Error: nothing is known of 5'])
     // And the next one has its turn.

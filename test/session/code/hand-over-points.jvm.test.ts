@@ -32,7 +32,7 @@ forEachJdk((jdk) => {
       .filter(({ name }) => HAND_OVER_CLASSES.has(name))
   })
 
-  it('every executor probe passes the type check and is sent, and no class is unknown', async () => {
+  it('every executor probe passes the type check and is sent, and all executor classes are known', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(classes, sent))
     const ids = new Map(classes.map(({ name }, id) => [name, id]))

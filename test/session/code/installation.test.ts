@@ -104,7 +104,7 @@ describe('before recording begins', () => {
     )
   })
 
-  it('methods of a class that was still being defined are instrumented and are not a gap', async () => {
+  it('methods of a class that is not yet completely defined are instrumented later and not counted as missing', async () => {
     classes.comes(2, 7)
     await installation.begin([found(method(1, 1), method(2, 2))])
     assert.deepEqual(installed, [[1]])
@@ -116,7 +116,7 @@ describe('before recording begins', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('methods found by classes answered out of order are instrumented', async () => {
+  it('methods found for a class whose load hook returned out of order are instrumented', async () => {
     await installation.begin([])
     installation.addRest(found(method(1, 4)), [])
     await installation.catchUp()

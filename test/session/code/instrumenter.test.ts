@@ -109,7 +109,7 @@ describe('code for a class that the JVM verifies', () => {
 describe('code that is inserted when a class is loaded', () => {
   const verified = { unverified: () => false }
 
-  it('code that is inserted when a class is loaded is checked by jfluid too, since a VerifyError would hit the application', () => {
+  it('code that is inserted when a class is loaded is also checked by jfluid, since the application would get the VerifyError', () => {
     const { bytes } = half()
     const instrumenter = new Instrumenter(agentWith(half(), []), { ...verified, rewriter: broken })
     const { answer, refusals } = instrumenter.atLoad(CLASS_ID, bytes, [TASK], [TASK.id])
@@ -202,7 +202,7 @@ describe('a body that the JVM refuses', () => {
     assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
   })
 
-  it('a body that the JVM refuses marks its class as refused if it was the only instrumented method', async () => {
+  it('a class is marked as refused if the JVM refuses the body of its only instrumented method', async () => {
     const { bytes } = half()
     const { agent } = verifyingAgent(bytes, () => true, [])
     const instrumenter = new Instrumenter(agent, { unverified: () => false })
@@ -212,7 +212,7 @@ describe('a body that the JVM refuses', () => {
     ])
   })
 
-  it('a body that the JVM refuses is not retried if another agent has changed its class', async () => {
+  it('a body that the JVM refuses is not retried if another agent has changed the class', async () => {
     const reason =
       'java.lang.UnsupportedOperationException: class redefinition failed: attempted to delete a method'
     const { refusals, calls } = await refusedFor(reason)
@@ -221,7 +221,7 @@ describe('a body that the JVM refuses', () => {
     assert.equal(calls, 1)
   })
 
-  it('a body that the JVM refuses is not retried if its class cannot be linked', async () => {
+  it('a body that the JVM refuses is not retried if the class cannot be linked', async () => {
     const reason = 'java.lang.InternalError: class redefinition failed: invalid class'
     const { refusals, calls } = await refusedFor(reason)
     assert.deepEqual(refusals, [reason, reason, reason])
@@ -262,9 +262,9 @@ describe('a body that the JVM refuses', () => {
 
 describe('a redefinition of very many classes', () => {
   it.each([
-    ['ready methods are reported with the last part', [], [7, 8]],
-    ['no method is ready if a part has loaded classes that are not analysed yet', [0], []],
-    ['ready methods are held by the agent if the last part has loaded classes', [1], [7, 8]],
+    ['methods are reported as installed with the last part', [], [7, 8]],
+    ['no method is reported as installed if a part has loaded classes that are not analysed yet', [0], []],
+    ['the agent delays the report of installed methods if the last part has loaded classes', [1], [7, 8]],
   ])(
     'a redefinition of very many classes is split into parts of whole classes: %s',
     async (_, loading: number[], told) => {
@@ -315,7 +315,7 @@ describe('a method that is timed and hooked for reflection', () => {
     return sent.at(-1)
   }
 
-  it('a method that is timed and hooked for reflection has both probes, in either order of installation', async () => {
+  it('a method that is timed and hooked for reflection has both probes, whichever probe is installed first', async () => {
     const both = await installed([hook, timed])
     assert.ok(both !== undefined)
     assert.deepEqual(await installed([hook], [timed]), both)
@@ -341,7 +341,7 @@ describe('a method with probes of two kinds', () => {
     assert.deepEqual(sent.at(-1)!.code, sent[rounds.length - 1]!.code)
   })
 
-  it('a method with probes of two kinds loses both probes if it is refused', async () => {
+  it('a method with probes of two kinds loses both probes if the JVM refuses its code', async () => {
     const instrumenter = new Instrumenter(agentWith(classFile(), []), {
       rewriter: (file, [first]) => ({
         ...instrumentClass(file, []),
@@ -357,7 +357,7 @@ describe('a method with probes of two kinds', () => {
 })
 
 describe('an excluded method', () => {
-  it('an excluded method gets its original code, and is timed again after it is added', async () => {
+  it('an excluded method gets its original code, and is timed again after the user adds the method', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
@@ -373,7 +373,7 @@ describe('an excluded method', () => {
     assert.deepEqual(sent[3]!.code, sent[0]!.code)
   })
 
-  it('an excluded method stays instrumented if the JVM refuses the change', async () => {
+  it('a method that the user excludes stays instrumented if the JVM refuses the change', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])

@@ -14,11 +14,11 @@ function below(notation: string, out: readonly string[], roots: readonly string[
 }
 
 describe('methods excluded together with their caller', () => {
-  it('methods excluded together with their caller are its callees at any depth if they have no other caller', () => {
+  it('methods excluded together with their caller are callees at any depth that have no other caller', () => {
     assert.deepEqual(below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) ) d 1x 1ns )', ['a']), ['b', 'c'])
   })
 
-  it('methods excluded together with their caller do not include methods with another caller, or the callees of these', () => {
+  it('methods excluded together with their caller do not include methods with another caller, or callees of such methods', () => {
     const calls = 'root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) e 1x 1ns ) d 1x 1ns ( b 1x 1ns ) )'
     assert.deepEqual(below(calls, ['a']), ['e'])
     assert.deepEqual(below(calls, ['a', 'd']), ['b', 'c', 'e'])

@@ -58,7 +58,7 @@ it('a waiting Common-Cleaner thread is suspended for one round trip and interrup
   expect(await woken).toBe(true)
 })
 
-it('a Common-Cleaner thread that has started to clean in the meantime is resumed', async () => {
+it('a Common-Cleaner thread that waits at the first check and cleans at the second check is resumed', async () => {
   const { woken, turn } = jvmWith(WAITS, CLEANS)
   await turn()
   expect(await turn()).toBe('resume')

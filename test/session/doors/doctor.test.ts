@@ -95,12 +95,12 @@ describe('an idle agent inside the JVM', () => {
   })
   const SHUT = '-XX:-EnableDynamicAgentLoading'
 
-  it('of this build is woken, and no agent is loaded', () => {
+  it('an idle agent of this jfluid build is woken, and no other agent is loaded', () => {
     expect(worries(inside('ours', SHUT))).toEqual([])
     expect(only('session', inside('ours'))[0].text).toContain('its idle agent is used')
   })
 
-  it('of another build is reported, and this agent is loaded in addition if permitted', () => {
+  it('an idle agent of another jfluid build is reported, and the agent of this build is loaded in addition if permitted', () => {
     expect(only('session', inside('beside'))[0]).toMatchObject({
       level: 'ok',
       text: expect.stringContaining('the agent of this build is loaded in addition'),
@@ -110,7 +110,7 @@ describe('an idle agent inside the JVM', () => {
     expect(worries(inside('foreign', '-XX:+EnableDynamicAgentLoading'))).toEqual(['problem session 69'])
   })
 
-  it('loaded at JVM startup avoids the loss of compiled code', () => {
+  it('an idle agent that was loaded at JVM startup avoids the loss of compiled code', () => {
     const circumstances = { options: ['-javaagent:/opt/jfluid-agent.jar'], openFile: () => 'open' as const }
     const change: Change = { version: '17.0.15', circumstances, places: { agentInside: 'ours' } }
     expect(worries(change)).toEqual([])
@@ -119,7 +119,7 @@ describe('an idle agent inside the JVM', () => {
     ])
   })
 
-  it('of another program may already have caused the loss of compiled code', () => {
+  it('an agent of another program may already have caused the loss of compiled code', () => {
     const text = (...libraries: string[]) =>
       only('redefinition', { version: '17.0.15', circumstances: { libraries: new Set(libraries) } })[0].text
     expect(text('libjvm.so')).toMatch(/\(JDK-8324241\)$/)
@@ -128,7 +128,7 @@ describe('an idle agent inside the JVM', () => {
 })
 
 describe('doctor for a JVM that permits an attach', () => {
-  it('on JDK 25 warns only about agent loading', () => {
+  it('doctor for a JVM of JDK 25 that permits an attach warns only about agent loading', () => {
     expect(worries({})).toEqual(['note agent loading'])
     expect(worries({ circumstances: { options: ['-XX:+EnableDynamicAgentLoading'] } })).toEqual([])
   })
@@ -139,7 +139,7 @@ describe('doctor for a JVM that permits an attach', () => {
     ['23', ['note agent loading']],
     ['26', ['note jdk', 'note agent loading']],
     [undefined, ['note jdk']],
-  ])('of version %s reports the expected notes', (version, expected) => {
+  ])('doctor for a JVM of version %s reports the expected notes', (version, expected) => {
     expect(worries({ version })).toEqual(expected)
   })
 
@@ -167,7 +167,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })
   })
 
-  it('doctor for a JVM that permits an attach reports missing facts of another user or without counters and does not guess', () => {
+  it('doctor reports facts as unknown if the JVM belongs to another user or has no counters', () => {
     const circumstances = { otherNamespaces: undefined, modules: undefined, libraries: undefined }
     const facts = { perf: undefined, hasPerfFile: true }
     expect(worries({ version: undefined, facts, circumstances })).toEqual([
@@ -244,7 +244,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded at run time')
   })
 
-  it('doctor for a JVM that permits an attach notes a container, a slow clock source, and sampling by thread dumps without flight recorder', () => {
+  it('doctor for a JVM that permits an attach notes a container, a slow clock source, and sampling by thread dumps if the JVM has no flight recorder', () => {
     const circumstances = {
       otherNamespaces: ['pid', 'mnt'] as const,
       clockSource: 'hpet',
@@ -314,7 +314,7 @@ describe('doctor for a JVM that refuses an attach', () => {
     expect(only('security manager', { version: '24', circumstances })).toEqual([])
   })
 
-  it('-Djava.security.manager=disallow is not reported, nor an option that a later one overrides', () => {
+  it('neither -Djava.security.manager=disallow nor an option that a later option overrides is reported', () => {
     const options = ['-Djava.security.manager', '-Djava.security.manager=disallow']
     expect(only('security manager', { version: '21', circumstances: { options } })[0].level).toBe('ok')
   })
@@ -334,7 +334,7 @@ describe('doctor for a JVM that refuses an attach', () => {
   })
 })
 
-it('an earlier attach is detected, even if the agent jar has been replaced', () => {
+it('an earlier attach of jfluid is detected, even if the agent jar has been replaced', () => {
   const told = (openFile: 'open' | 'deleted' | undefined) =>
     only('session', { circumstances: { openFile: () => openFile } })[0]
   expect(told(undefined).text).toBe('jfluid has not been attached before')
@@ -349,7 +349,7 @@ it('an earlier attach is detected, even if the agent jar has been replaced', () 
   expect(openAs('jfluid-agent.jar', ['/opt/my-jfluid-agent.jar', '/opt/app.jar (deleted)'])).toBe(undefined)
 })
 
-it('loaded libraries are listed by file name, even if the file has been replaced', () => {
+it('loaded native libraries are listed by file name, even if the file has been replaced', () => {
   const maps = [
     '7f00-7f01 r-xp 00000000 fe:00 1  /jdk/lib/server/libjvm.so',
     '7f02-7f03 r-xp 00000000 fe:00 2  /jdk/lib/libinstrument.so (deleted)',

@@ -62,7 +62,7 @@ describe('the agent jar for starting JVMs', () => {
     expect(readFileSync(jar.path, 'utf8')).toBe('the agent')
   })
 
-  it('the agent jar for starting JVMs is otherwise a copy that other users can read, deleted after use', () => {
+  it('the agent jar for starting JVMs is a copy if the path is not plain; other users can read the copy, and it is deleted after use', () => {
     const started = startJar(jarIn('Größe'))
     expect(isPlainPath(started.path)).toBe(true)
     expect(readFileSync(started.path, 'utf8')).toBe('the agent')
@@ -87,7 +87,7 @@ describe('the agent jar for starting JVMs', () => {
     },
   )
 
-  it('left by a killed client is kept until no process names it', async () => {
+  it('the agent jar for starting JVMs that a killed client left is kept until no process names the jar', async () => {
     const place = temporary()
     const dead = running()
     const { pid } = dead

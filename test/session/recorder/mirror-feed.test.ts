@@ -28,7 +28,7 @@ async function feedWith(answer: (agent: Socket) => void, silentMs?: number) {
   return { feed, problem, closed }
 }
 
-it('the feed ends after it has confirmed the last round', async () => {
+it('the feed of event data ends after it has confirmed the last round of data', async () => {
   let questions = 0
   const { feed, closed } = await feedWith((agent) => {
     if (++questions === 1) agent.write(head(LAST, 0))
@@ -38,7 +38,7 @@ it('the feed ends after it has confirmed the last round', async () => {
   expect([questions, feed.ring.age(), feed.ring.isWhole]).toEqual([2, 0, true])
 })
 
-it('the feed accepts an answer split into single bytes', async () => {
+it('the feed of event data accepts an answer that arrives byte by byte', async () => {
   let questions = 0
   const { closed } = await feedWith((agent) => {
     questions++

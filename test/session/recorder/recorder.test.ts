@@ -46,9 +46,9 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
 }
 
 describe.each([
-  ['mapped', '0'],
+  ['mapped into memory', '0'],
   ['read as a file', '1'],
-])('the recorder, its buffer %s', (_way, noMmap) => {
+])('a recorder whose buffer is %s', (_way, noMmap) => {
   const itMapped = itOnlyIf(noMmap === '0' || FULL, 'does not depend on how it is read: test:full has both')
   let dir: string
   let target: FakeTarget
@@ -112,7 +112,7 @@ describe.each([
     })
   })
 
-  it('times root calls from the request on, also with per-thread trees', async () => {
+  it('the recorder times root calls after it is asked to time them, also with per-thread trees', async () => {
     recorder.timeRoots(FREE)
     await recorder.stats() // commands are taken in their order: it is asked before the first event
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10), exitWord(WORK, 40)])
@@ -122,7 +122,7 @@ describe.each([
     assert.deepEqual([rootCalls?.count, rootCalls?.total], [1, 100])
   })
 
-  it('shows events while they are written, with thread names', async () => {
+  it('the recorder shows events with thread names while the target still writes', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10)])
     await read(2)
     const open = await snapshot(names, 25)
@@ -163,7 +163,7 @@ describe.each([
     await read(2)
   })
 
-  it('frees full chunks and advances the heartbeat', async () => {
+  it('the recorder frees full chunks and advances the heartbeat', async () => {
     const calls = Array.from({ length: PER_CHUNK }, (_, i) =>
       i % 2 === 0 ? enterWord(MAIN, i) : exitWord(MAIN, i),
     )
@@ -180,7 +180,7 @@ describe.each([
     await until('the heart beats', () => target.heartbeat() > before + 3)
   })
 
-  it('stores the process id, thread id and start time of its reader in the buffer', () => {
+  it('the recorder stores the process id, thread id and start time of the reader in the buffer', () => {
     const [pid, thread, since] = target.reader()
     assert.equal(pid, process.pid)
     assert.notEqual(thread, pid) // the main thread's may be busy and the reader well
@@ -249,7 +249,7 @@ describe.each([
     assert.equal(told, 1)
   })
 
-  it('reads the remaining events and closes open frames at the end', async () => {
+  it('the recorder reads the remaining events and closes open frames at the end', async () => {
     target.put(0, CHUNK_IDLE, 2, 0, [enterWord(MAIN, 0), enterWord(WORK, 10)])
     target.put(1, CHUNK_FULL, 3, 0, [enterWord(MAIN, 5)])
     await recorder.finish(100)
@@ -258,7 +258,7 @@ describe.each([
     assert.deepEqual([(await recorder.stats()).healed, (await recorder.stats()).lastTicks], [0, 10])
   })
 
-  it('ends with an error and the data so far if the buffer is corrupted, and its heartbeat stops', async () => {
+  it('the recorder ends with an error and the data recorded so far if the buffer is corrupted, and its heartbeat stops', async () => {
     const errors: Error[] = []
     recorder.onError = (error) => errors.push(error)
     target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 8), [7, 7]])
@@ -271,7 +271,7 @@ describe.each([
     await recorder.finish()
   })
 
-  it('never blocks the main thread with many contexts and snapshots', async () => {
+  it('the recorder never blocks the main thread, even with many contexts and snapshots', async () => {
     const callers = FULL ? 300 : 20 // of 1000 contexts each
     const events: [number, number][] = []
     let ticks = 0
@@ -360,7 +360,7 @@ describe('a recorder of per-thread trees', () => {
     assert.equal(errors.length, 1)
   })
 
-  it('still accepts a snapshot and a reset after a tree was corrupted', async () => {
+  it('a recorder of per-thread trees still accepts a snapshot and a reset after a tree was corrupted', async () => {
     await overwritten()
     assert.equal(await snapshot(), 'main 3x 0ns')
     assert.equal(errors.length, 1)
@@ -375,7 +375,7 @@ describe('a recorder of per-thread trees', () => {
     await recorder.stop()
   })
 
-  it('a recorder of per-thread trees polls trees sooner while threads wait, but not for every request of a thread', async () => {
+  it('a recorder of per-thread trees reads the trees more often while threads wait, but not at every request of a thread', async () => {
     write(1, 0, -1, 0)
     let looks = 0
     let called = 0
@@ -395,17 +395,17 @@ describe('a recorder of per-thread trees', () => {
 })
 
 describe('a recorder that cannot start or has stopped', () => {
-  it('a recorder that cannot start or has stopped reports why it cannot start', async () => {
+  it('a recorder that cannot start reports the reason', async () => {
     await assert.rejects(Recorder.start({ ring: '/nowhere/ring', workerUrl: worker }), /ENOENT/)
   })
 
-  it('a recorder that cannot start or has stopped reports that it ran out of memory, with a hint and without Node.js internals', () => {
+  it('a recorder that runs out of memory reports this with a hint and without Node.js internals', () => {
     const gone = Object.assign(new Error('Worker terminated'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
     assert.equal(factsOf(gone).message, 'the recording thread ran out of memory')
     assert.match(factsOf(gone).hint, /--max-old-space-size/)
   })
 
-  it('a recorder that cannot start or has stopped rejects requests after it has stopped, and can be stopped twice', async () => {
+  it('a recorder that has stopped rejects requests, and can be stopped again', async () => {
     const dir = mkdtempSync('/dev/shm/jfluid-recorder-')
     createRing(join(dir, 'ring'), { chunkBytes: 4096, chunkCount: 1 })
     const recorder = await Recorder.start({ ring: join(dir, 'ring'), workerUrl: worker })

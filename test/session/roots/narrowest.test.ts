@@ -176,7 +176,7 @@ it('the recommended root for Kafka is the method that handles the sampled reques
 })
 
 describe('the recommended root of a plain executor', () => {
-  it('the recommended root of a plain executor is the body of its tasks, not a callee that repeats or waits', () => {
+  it('the recommended root of a plain executor is the task method, not a callee that is called repeatedly or waits', () => {
     const TASK = `${POOL} java.util.concurrent.FutureTask.run shop.Main.lambda$main$0 shop.Order.process`
     expect(
       recommended([['pool-1-thread-1', `${TASK} shop.Order.pause ${SLEEP}`, 50]], `${POOL} ${PARKED}`),
@@ -211,7 +211,7 @@ it('the recommended root of a scheduled job is the job method', () => {
   expect(recommended(stacks, `${POOL} ${PARKED}`)).toBe('shop.Report.nightly')
 })
 
-it('no root is recommended without a method that was seen to return', () => {
+it('no root is recommended if no sampled method was seen to return', () => {
   const tree = new SampledTree()
   expect(rootCandidates(tree.snapshot(true), (id) => tree.methodNames[id]!, new Looks()).roots).toEqual([])
 })

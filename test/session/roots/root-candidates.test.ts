@@ -51,26 +51,26 @@ describe('a root candidate', () => {
     })
   })
 
-  it('a root candidate counts recursion once, at the outermost call', () => {
+  it('the samples of a recursive root candidate are counted once, at the outermost call', () => {
     const { roots } = candidatesOf({
       worker: 'loop 1x 10ns ( down 9x 0ns ( down 9x 20ns ( down 9x 10ns ) ) )',
     })
     expect(roots.map((it) => [it.root, it.samples, it.seen])).toEqual([['com.acme.App.down', 30, 9]])
   })
 
-  it('a root candidate is summed over threads, with the busiest thread first', () => {
+  it('the samples of a root candidate are summed over its threads, which are listed with the busiest first', () => {
     const { roots } = candidatesOf({ a: 'loop 1x 1ns ( task 2x 9ns )', b: 'loop 1x 1ns ( task 3x 19ns )' })
     expect(roots.map(({ share, seen, threads }) => ({ share, seen, threads }))).toEqual([
       { share: 28 / 30, seen: 5, threads: ['b', 'a'] },
     ])
   })
 
-  it('a root candidate needs more than 1 % of the samples and more than one sighting', () => {
+  it('a root candidate needs more than 1 % of the samples, and samples at more than one time', () => {
     const { roots } = candidatesOf({ a: 'loop 1x 1000ns ( rare 9x 10ns  other 9x 11ns )', b: 'once 2x 1ns' })
     expect(short(roots)).toEqual(['other'])
   })
 
-  it('that is a constructor is named as --root accepts it', () => {
+  it('a root candidate that is a constructor is written as the option --root accepts it', () => {
     expect(short(candidatesOf({ a: 'loop 1x 1ns ( Order.<init> 2x 9ns )' }).roots)).toEqual([
       'com.acme.Order.new',
     ])
@@ -94,7 +94,7 @@ describe('a method that is on the stack in every sample', () => {
     expect(short(stays)).toEqual(['task', 'loop'])
   })
 
-  it('a method that is on the stack in every sample is a root candidate if a thread dump shows its thread without the method', () => {
+  it('a method that is on the stack in every sample is a root candidate if a thread dump shows the same thread without the method', () => {
     const frames = ['com.acme.App.loop', 'java.lang.Thread.run']
     const { roots, stays } = candidatesOf({ a: tree }, [
       dump(1, ...frames),
@@ -104,7 +104,7 @@ describe('a method that is on the stack in every sample', () => {
     expect(short(stays)).toEqual(['loop'])
   })
 
-  it('a method that is on the stack in every sample is not a root candidate because of the dump of another thread', () => {
+  it('a method that is on the stack in every sample does not become a root candidate by a dump that shows another thread', () => {
     const both = ['com.acme.App.task', 'com.acme.App.loop']
     const { roots } = candidatesOf({ a: tree }, [[...dump(1, ...both), ...dump(2, 'com.acme.App.other')]])
     expect(roots).toEqual([])
@@ -115,7 +115,7 @@ describe('a method that is on the stack in every sample', () => {
     expect(short(roots)).toEqual(['loop', 'task'])
   })
 
-  it('a method that is on the stack in every sample is not a root candidate if it is a constructor that never returned', () => {
+  it('a constructor that is on the stack in every sample and never returned is not a root candidate', () => {
     const frames = ['com.acme.Order.<init>', 'com.acme.App.loop']
     const { roots } = candidatesOf({ a: 'loop 1x 0ns ( Order.<init> 1x 9ns )' }, [dump(1, ...frames)])
     expect(roots).toEqual([])

@@ -58,7 +58,7 @@ describe('the watch over roots', () => {
     assert.deepEqual(await watch.uncalled(), ['Server.serve', 'Other.run'])
   })
 
-  it('the watch over roots reports one uncalled root while another is called, and withdraws the report after its first call', async () => {
+  it('the watch over roots reports an uncalled root while another root is called, and withdraws the report after the first call', async () => {
     called = [3]
     assert.match((await until(5000)).join('|'), /^root Server\.serve has not been called yet;[^|]*$/)
     assert.deepEqual(await watch.uncalled(), ['Server.serve'])
@@ -95,7 +95,7 @@ describe('the watch over roots', () => {
     assert.deepEqual(await until(5000), [])
   })
 
-  it('the watch over roots starts the five seconds when the root has a method', async () => {
+  it('the watch over roots measures the five seconds from the moment when a method of the root is found', async () => {
     roots = [root('Server.serve')]
     assert.equal(watch.armed, true)
     assert.deepEqual(await until(8000), [])
@@ -105,7 +105,7 @@ describe('the watch over roots', () => {
     assert.equal((await until(13_500)).length, 1)
   })
 
-  it('the watch over roots reports a problem with the class of a root at once, until another class matches', async () => {
+  it('the watch over roots reports a problem with the class of a root at once, and withdraws the report if another class matches', async () => {
     roots = [{ ...root('Server.serve'), failed: true }]
     assert.deepEqual(await until(0), ["root 'Server.serve' will not do. Try another"])
     assert.equal(watch.armed, false)

@@ -40,7 +40,7 @@ describe('methods below a selected root', () => {
     [`${LOOP} com.acme.Report.print com.acme.Prices.sum`, 100],
   ] as const
 
-  it('methods below a selected root have shares of the samples of the root and exclude samples of other callers', () => {
+  it('shares of methods below a selected root exclude samples of other callers', () => {
     const seen = below(stacks, 'com.acme.Shop.order')
     expect(seen.map((it) => [it.className, it.share])).toEqual([
       ['lib.Driver', 0.5],
@@ -56,7 +56,7 @@ describe('methods below a selected root', () => {
     expect(of(seen, 'lib.Driver')).toMatchObject({ self: 0, owner: 'library', computing: 0 })
   })
 
-  it('methods below a selected root are chosen as in a session, without computing libraries and waiting JDK methods', () => {
+  it('methods below a selected root are chosen as in a session, without libraries that compute and JDK methods that wait', () => {
     expect([...chooseMethods(below(stacks, 'com.acme.Shop.order')).keys()]).toEqual([
       'com.acme.Prices',
       'com.acme.Tax',
@@ -74,7 +74,7 @@ describe('methods below a selected root', () => {
     expect(below(stacks, 'Shop.order')).toEqual(below(stacks, 'com.acme.Shop.order'))
   })
 
-  it('methods below a selected root are empty if the root has too few samples', () => {
+  it('methods below a selected root are not determined if the root has too few samples', () => {
     const few = [[`${ROOT} com.acme.Prices.sum`, 39]] as const
     expect(below(few, 'com.acme.Shop.order')).toEqual([])
     expect(below(few, 'com.acme.Shop.order', 15_000)).toHaveLength(1)
@@ -83,7 +83,7 @@ describe('methods below a selected root', () => {
     expect(below(enough, 'com.acme.Shop.order', 3_000)).toEqual([])
   })
 
-  it('methods below a selected root are empty for a root without samples', () => {
+  it('methods below a selected root are not determined if the root has no samples', () => {
     expect(below(stacks, 'com.acme.Shop.close')).toEqual([])
   })
 })

@@ -35,7 +35,7 @@ describe('roots that run during the attach', () => {
     )
   })
 
-  it('roots that run during the attach are not reported if no stack contains them', () => {
+  it('roots are not reported as running during the attach if no stack contains a root', () => {
     expect(
       rootsOnStacks([stack('t', 'app.Main.main')], [{ class: 'app.Main', method: 'run' }], isJdk),
     ).toEqual([])

@@ -162,7 +162,7 @@ describe('a thread that waits inside a task', () => {
     expect(isIdle({ state, frames: frames(stack) })).toBe(false)
   })
 
-  it('in state RUNNABLE is never idle', () => {
+  it('a thread in state RUNNABLE inside a task is never idle', () => {
     expect(isIdle({ state: 'RUNNABLE', frames: frames(`shop.Stock.count ${TASK}`) })).toBe(false)
     expect(isIdle({ state: 'RUNNABLE', frames: ['java.util.HashMap.get', 'java.lang.Thread.run'] })).toBe(
       false,
@@ -171,7 +171,7 @@ describe('a thread that waits inside a task', () => {
 })
 
 describe('thread dumps', () => {
-  it('take at most 1 % of the time, based on their median cost', () => {
+  it('thread dumps take at most 1 % of the time, based on their median cost', () => {
     expect(dueAfter(10, [1.2, 1.5, 60])).toBeCloseTo(150)
     expect(dueAfter(10, [0.05])).toBe(10)
     expect(dueAfter(10, [])).toBe(10)

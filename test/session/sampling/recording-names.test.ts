@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { isLeftover, recordingName } from '../../../src/session/sampling/recording-names.ts'
 
-it('a recording of an ended client or of this process is a leftover, and one of another process is not', () => {
+it('a flight recording of an ended client or of this process is a leftover, and a recording of another running process is not', () => {
   const ours = recordingName()
   expect(recordingName()).not.toBe(ours)
   expect(isLeftover(ours)).toBe(true)

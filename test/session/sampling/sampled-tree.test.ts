@@ -53,7 +53,7 @@ describe('samples inside roots', () => {
     expect([...tree.snapshot(false).merged.metrics.calls!]).toEqual([2])
   })
 
-  it('samples inside roots exclude a thread that waits for work, which ends its calls', () => {
+  it('samples inside roots exclude a thread that waits for work, and the calls of this thread end', () => {
     const tree = treeOf(['A.serve'], 'M.main A.serve')
     const ids = ['M.main', 'M.take'].map((it) => {
       const [className, method] = it.split('.')
@@ -69,13 +69,13 @@ describe('samples inside roots', () => {
     expect(tree).toMatchObject({ samples: 2, outside: 0 })
   })
 
-  it('of several roots start at the outermost root, and unseen roots keep their given name', () => {
+  it('samples inside several roots start at the outermost root, and roots without samples keep their given name', () => {
     const tree = treeOf(['A.serve', 'C.run', 'D.never'], 'C.run A.serve', 'A.serve C.run')
     expect(shown(tree).toSorted()).toEqual(['  run 1', '  serve 1', 'run 1', 'serve 1'])
     expect(tree.rootNames.toSorted()).toEqual(['A.serve', 'C.run', 'D.never'])
   })
 
-  it('for a wildcard root exclude JDK and hidden classes, which an exact root includes', () => {
+  it('samples inside a wildcard root exclude JDK and hidden classes, which an exact root includes', () => {
     const stack = 'java.lang.Thread.run com.acme.App$$Lambda.run com.acme.Task.run com.acme.Task.work'
     expect(shown(treeOf(['*.run'], stack))).toEqual(['run 1', '  work 1'])
     expect(shown(treeOf(['java.lang.Thread.run'], stack))).toEqual([
@@ -86,7 +86,7 @@ describe('samples inside roots', () => {
     ])
   })
 
-  it('for a wildcard root exclude classes by their loader, and lambdas', () => {
+  it('samples inside a wildcard root exclude lambdas and classes of JDK loaders', () => {
     const tree = new SampledTree([parseRoot('**.service')])
     const id = (owner: string, loader: string) =>
       tree.idOf({ class: owner, method: 'service', descriptor: '()V', loader })
