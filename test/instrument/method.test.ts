@@ -192,7 +192,7 @@ describe('the resume probe in a handler of the method', () => {
     assert.equal(resumes(`from: ${CALL} | to: return | catch: ${rest}`).length, 1)
   })
 
-  it("a handler has no resume probe if a stack overflow in the probe would return to the handler", () => {
+  it('a handler has no resume probe if a stack overflow in the probe would return to the handler', () => {
     const itself = `from: ${CALL} | to: return | catch: pop | ${CALL} | end: return`
     assert.deepEqual(resumes(itself, 'from..to -> catch | catch..end -> catch'), [])
     const other = `from: ${CALL} | to: return | catch: pop | ${CALL} | return | two: pop | ${CALL} | end: return`
@@ -318,9 +318,12 @@ describe('the return value of a method with probes', () => {
     // Another class would have to be looked up, by its loader.
     ['()Ljava/lang/String;', 'aconst_null | areturn', 'methodExit(I)V'],
     ['()V', 'return', 'methodExit(I)V'],
-  ])('the return value of a method %s passes through the exit probe if the probe can return that type', (descriptor, code, exit) => {
-    assert.equal(exitOf(descriptor, code), exit)
-  })
+  ])(
+    'the return value of a method %s passes through the exit probe if the probe can return that type',
+    (descriptor, code, exit) => {
+      assert.equal(exitOf(descriptor, code), exit)
+    },
+  )
 })
 
 describe('a constructor with probes', () => {
@@ -395,7 +398,7 @@ describe('a constructor with probes', () => {
     )
   })
 
-  it("the frame of a constructor's first handler has an uninitialised "this", and the frame of the second handler has no uninitialised "this"", () => {
+  it("the frame of a constructor's first handler has an uninitialised this, and the frame of the second handler has none", () => {
     const classFile = instrumented(
       assemble({
         method: '<init>(Z)V',
@@ -458,12 +461,15 @@ describe('the probe for reflection', () => {
     ])
   })
 
-  it.each(['run()V', 'run(I)V'])('the reflection probe is refused in a method without an object to pass: %s', (method) => {
-    const result = instrumentClass(assemble({ method, code: 'return' }), [
-      { methodIndex: 0, id: 0, probe: 'reflection' },
-    ])
-    assert.equal(result.skipped[0].reason, 'has no object to report to the runtime')
-  })
+  it.each(['run()V', 'run(I)V'])(
+    'the reflection probe is refused in a method without an object to pass: %s',
+    (method) => {
+      const result = instrumentClass(assemble({ method, code: 'return' }), [
+        { methodIndex: 0, id: 0, probe: 'reflection' },
+      ])
+      assert.equal(result.skipped[0].reason, 'has no object to report to the runtime')
+    },
+  )
 })
 
 describe('the probe for callees of method handles', () => {

@@ -562,7 +562,7 @@ describe('excluded code is transparent', () => {
   })
 
   it.each(['before', 'after'])(
-    'lambdas with an excluded interface that appear %s the call are found among 250,000 possible lambdas',
+    'lambdas whose proxies appear %s the call are found among 250,000 possible pairs of proxy and lambda',
     async (order) => {
       const target = new Target({ program: many, root: 'Main.call' })
       // Each of the proxies may be any of the 250 lambdas: its name does not tell.
