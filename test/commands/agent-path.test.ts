@@ -7,12 +7,12 @@ import { expect, it } from 'vitest'
 import { AgentPathUnusable, agentOption, doubtsAbout, waysToGive } from '../../src/commands/agent-path.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-it('agent-path refuses a path that the JVM would split', () => {
+it('agent-path refuses a path that the JVM would split into several parts', () => {
   expect(agentOption('/opt/jfluid/jfluid-agent.jar')).toBe('-javaagent:/opt/jfluid/jfluid-agent.jar')
   expect(() => agentOption('/opt/version=2/jfluid-agent.jar')).toThrow(AgentPathUnusable)
 })
 
-it('agent-path warns about a temporary directory and about one that other users cannot enter', () => {
+it('agent-path warns about a temporary directory and about a directory that other users cannot enter', () => {
   const home = temporaryDirectory()
   const folder = join(home, 'lib')
   const jar = join(folder, 'jfluid-agent.jar')
@@ -55,7 +55,7 @@ it('agent-path warns about a path that needs quoting or that some JVMs cannot re
   ])
 })
 
-it('the printed variable is one shell word and contains one JVM option', () => {
+it('the printed environment variable is one shell word and contains one JVM option', () => {
   const variable = (option: string): string => {
     const line = waysToGive(option).find((it) => it.includes('export'))!
     const script = `${line.replace(/^.*?(?=export)/, '')}; printf %s "$JAVA_TOOL_OPTIONS"`

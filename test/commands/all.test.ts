@@ -25,7 +25,7 @@ it.each([
   [undefined, { root: [] }, '--all needs a root'],
   [undefined, { all: ' ' }, 'it is empty'],
   [undefined, { all: 'tcp://shop7:7071/*' }, 'and --all works only on this machine'],
-])('%s with %o is refused', (pid, more, message) => {
+])('--all is refused with process id %s and options %o', (pid, more, message) => {
   expect(() => checkAll('record', pid, { ...FLAGS, ...more })).toThrow(message)
   expect(() => checkAll('record', undefined, FLAGS)).not.toThrow()
 })
@@ -37,7 +37,7 @@ const jvms = (count: number, mainClass: string): Jvm[] =>
     attachable: true as const,
   }))
 
-it('--all matches 1 to 16 JVMs with that main class', async () => {
+it('--all selects JVMs by main class and accepts 1 to 16 of them', async () => {
   expect(await allMeant('Shop', jvms(16, 'com.Shop'))).toHaveLength(16)
   await expect(allMeant('Shop', jvms(17, 'com.Shop'))).rejects.toThrow("'Shop' is the main class of 17 JVMs")
   await expect(allMeant('Other', jvms(1, 'com.Shop'))).rejects.toThrow(
@@ -57,6 +57,6 @@ it('--wait-for refuses a container name', () => {
 it.each([
   ['p.jfluid', 'p.47.jfluid'],
   ['a.b/p', 'a.b/p.47'],
-])('with --out %s the profile of one JVM goes to %s', (out, own) => {
+])('with --all and --out %s the profile of JVM 47 is written to %s', (out, own) => {
   expect(ownPath(out, 47)).toBe(own)
 })

@@ -42,14 +42,14 @@ describe('options with bad values', () => {
     ['--exclude', 'com..x', /part of the name is empty/],
     ['--include', 'a b', /no blanks/],
     ['--exclude', 'com.[ab]', /characters that are invalid in a class name/],
-  ])('option %s %s is refused', async (option, pattern, reason) => {
+  ])('the pattern %s %s is refused', async (option, pattern, reason) => {
     expectRefusal(await record('1', '--root', 'A.b', option, pattern), 64, reason, /com\.foo\.\*\*/)
   })
 
   it.each([
     ['--scheme', 'c', /It is auto, a, b or adaptive/],
     ['--sideways', 'x', /unknown option '--sideways'/],
-  ])('value %s %s is refused', async (option, value, reason) => {
+  ])('the option %s %s is refused', async (option, value, reason) => {
     expectRefusal(await record('1', '--root', 'A.b', option, value), 64, reason, /--help/)
   })
 

@@ -58,7 +58,7 @@ describe('jfluid compare', () => {
     )
   })
 
-  it('compare exits with 82 even if the reader of its output has exited', async () => {
+  it('compare exits with 82 if a --fail-if condition holds, even if the reader of the output has exited', async () => {
     const p = startProcess('bash', [
       '-o',
       'pipefail',
@@ -99,7 +99,7 @@ describe('jfluid compare', () => {
     assert.match(stderr, /the profile contains no method 'Foo\.work'\n {2}Use .*: com\.acme\.App\.work\n/)
   })
 
-  it('compare refuses two profiles that measure different costs', async () => {
+  it('compare refuses two profiles with different measures', async () => {
     const { code, stderr } = await inProcess('compare', path('old'), path('bytecodes'))
     assert.equal(code, 65)
     assert.match(
@@ -111,7 +111,7 @@ describe('jfluid compare', () => {
   it.each([
     ['empty', /nothing to compare: .*empty\.jfluid contains no call of a root/],
     ['regions', /nothing to compare: .*regions\.jfluid contains times of regions, and no tree/],
-  ])('compare refuses a profile that is %s, as either argument', async (name, message) => {
+  ])('compare refuses a profile with this content as first or second argument: %s', async (name, message) => {
     for (const files of [
       [path('old'), path(name)],
       [path(name), path('old')],

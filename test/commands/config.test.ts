@@ -35,7 +35,7 @@ async function inForce(...args: string[]): Promise<string[][]> {
 const FILE = 'jfluid.config.json'
 
 describe('jfluid.config.json', () => {
-  it('the file sets the options of each command, and the command line overrides them', async () => {
+  it('the configuration file sets options of each command, and the command line overrides these options', async () => {
     given({
       ...{ mode: 'count', duration: '30s', 'max-contexts': 5000, include: ['a.**', 'b.**'] },
       json: true,
@@ -59,13 +59,13 @@ describe('jfluid.config.json', () => {
     ])
   })
 
-  it('its options apply to each command that accepts them', async () => {
+  it('options in the configuration file apply to each command that accepts them', async () => {
     given({ json: true, 'no-call-sites': true })
     expect(JSON.parse((await jfluid('ps')).stdout)).toBeInstanceOf(Array)
     expect(await inForce('compare')).toContainEqual(['--no-call-sites', 'true', FILE])
   })
 
-  it('--no-config skips the file, even if it is invalid', async () => {
+  it('--no-config skips the configuration file, even if the file is invalid', async () => {
     given('no JSON')
     expect((await jfluid('ps', '--no-config')).code).toBe(0)
     expect((await jfluid('ps', '--no-config', '--show-config')).stdout).toBe(
@@ -73,7 +73,7 @@ describe('jfluid.config.json', () => {
     )
   })
 
-  it('an error in an option names the file if the value came from the file', async () => {
+  it('an error in an option names the configuration file if the value came from the file', async () => {
     given({ duration: 'soon', top: 3 })
     const { code, stderr } = await jfluid('record', '1', '-r', 'A.b', '--out', 'p')
     expect([code, stderr]).toEqual([
@@ -110,7 +110,7 @@ describe('jfluid.config.json', () => {
     ['--include', { include: 'a.**' }, ['--mode', 'sample']],
     ['--slow', { slow: 'p99' }, ['--all', 'no.such.Main']],
   ])(
-    'the file option %s is ignored with a note when %j is combined with %j',
+    'the option %s from the configuration file is ignored with a note for file %j and command line %j',
     async (option, options, args) => {
       given(options)
       expect(await leftOut('--root', 'A.b', ...args)).toEqual([
@@ -127,14 +127,14 @@ describe('jfluid.config.json', () => {
     [{ 'wait-for': 'Shop' }, ['1']],
     [{ 'wait-for': 'Shop' }, ['--all', 'Shop']],
     [{ all: 'Shop' }, ['--wait-for', 'no.such.Main', '--wait-timeout', '1ms']],
-  ])('the file options %j are ignored without a note when combined with %j', async (options, args) => {
+  ])('the configuration file %j is ignored without a note for command line %j', async (options, args) => {
     given(options)
     expect(await leftOut('--root', 'A.b', ...args)).toEqual([])
     const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
     expect(stdout.match(/^ignored: /gm)).toHaveLength(Object.keys(options).length)
   })
 
-  it('root in the file does not make doctor load the agent, and trace does not affect report', async () => {
+  it('root in the configuration file does not make doctor load the agent, and trace does not affect report', async () => {
     given({ root: 'A.b', trace: 3 })
     expect(await inForce('record')).toContainEqual(['--root', 'A.b', FILE])
     for (const name of ['doctor', 'report']) {
@@ -145,7 +145,7 @@ describe('jfluid.config.json', () => {
     }
   })
 
-  it('every command works without the file, and --show-config needs no argument', async () => {
+  it('every command works without a configuration file, and --show-config needs no argument', async () => {
     for (const name of COMMANDS) {
       if (!optionsOf(name).some((it) => it.name === '--show-config')) continue
       const { code, stdout } = await jfluid(name, '--show-config')
@@ -193,7 +193,7 @@ describe('a refused configuration file', () => {
     ['maxOverhead', 'max-overhead'],
     ['--mode', 'mode'],
     ['excludes', 'exclude'],
-  ])('unknown key %s is refused with the nearest valid key', async (key, close) => {
+  ])('the unknown key %s is refused with the most similar valid key', async (key, close) => {
     const [, stderr] = await refusal({ [key]: 1 })
     expect(stderr).toContain(`  Did you mean "${close}"?\n`)
   })
@@ -205,7 +205,7 @@ describe('a refused configuration file', () => {
     ['region', [], 'It has at least one value.'],
     ['autosave', ['1s'], 'It is one value.'],
     ['trace', 0, 'It is how many calls of the root'],
-  ])('a value that %s does not accept is refused: %j', async (key, value, message) => {
+  ])('an invalid value of %s in the configuration file is refused: %j', async (key, value, message) => {
     given({ [key]: value })
     const { code, stderr } = await jfluid('record', '--show-config')
     expect([code, stderr]).toEqual([
@@ -229,19 +229,19 @@ describe('a refused configuration file', () => {
   }
 
   it.each(Object.entries(RISKY))(
-    'a key that runs code, writes, sends, or holds a secret or a consent is refused: %s',
+    'the configuration file refuses a key that runs code, writes, sends, or holds a secret or a consent: %s',
     async (key, value) => {
       const [code, stderr] = await refusal({ [key]: value })
       expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(`"${key}" `)])
     },
   )
 
-  it('the built-in analyses of --bba and --mode are accepted', async () => {
+  it('the configuration file may name the built-in analyses of --bba and --mode', async () => {
     given({ bba: 'precise', mode: 'bytecodes' })
     expect(await inForce('record')).toContainEqual(['--bba', 'precise', FILE])
   })
 
-  it('every option that names a file, an address or code is refused in the file', () => {
+  it('the configuration file refuses every option that names a file, an address or code', () => {
     const named = OPTIONS.filter(
       ({ name, commands }) => /<.*(?:file|url|jar|host).*>/.test(name) && !commands.includes('proxy'),
     )
@@ -249,7 +249,7 @@ describe('a refused configuration file', () => {
     for (const row of named) expect(Object.keys(RISKY)).toContain(longOf(row).slice(2))
   })
 
-  it('a file owned by another user, or a link to such a file, is refused', async () => {
+  it('a configuration file owned by another user, or a link to such a file, is refused', async () => {
     const { geteuid } = process
     const own = geteuid!()
     const of = {
@@ -270,7 +270,7 @@ describe('a refused configuration file', () => {
     }
   })
 
-  it('a file that other users can write, or a directory in its place, is refused', async () => {
+  it('a configuration file that other users can write, or a directory with its name, is refused', async () => {
     given({})
     for (const mode of [0o622, 0o606, 0o660]) {
       chmodSync(file(), mode)
@@ -303,14 +303,14 @@ describe('a refused configuration file', () => {
   })
 })
 
-it('commands work in a deleted current directory', async () => {
+it('commands work if the current directory was deleted', async () => {
   const gone = join(directory, 'gone')
   mkdirSync(gone)
   const script = `cd ${gone} && rm -r ${gone} && exec ${process.execPath} ${cli} ps --json`
   expect(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' }))).toBeInstanceOf(Array)
 })
 
-it('a proxy and commands without options do not read the file', async () => {
+it('a proxy and commands without options do not read the configuration file', async () => {
   given('no JSON')
   expect(await jfluid('proxy')).toMatchObject({ code: EX_USAGE, stderr: expect.not.stringContaining(FILE) })
   expect((await jfluid('completion', 'bash')).code).toBe(0)

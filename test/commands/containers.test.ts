@@ -139,7 +139,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       },
     )
 
-    it('only the client that reports the container as running is used', async () => {
+    it('only the container client that reports the container as running is used', async () => {
       client('podman', { 'container inspect shop': inspected(other) })
       client('crictl', {})
       for (const answer of [NONE_OF_DOCKER, inspected(0, 'exited'), inspected(2 ** 22 + 1)]) {
@@ -149,14 +149,14 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       }
     })
 
-    it('processes of all containers with that name are found if several clients know it', async () => {
+    it('processes of all containers with the name are found if several container clients know such containers', async () => {
       client('docker', { 'container inspect shop': inspected(inside) })
       client('podman', { 'container inspect shop': inspected(other) })
       const isInside = await insideContainer('container:shop')
       expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
     })
 
-    it('a prefix such as podman: selects one client', async () => {
+    it('a prefix such as podman: selects one container client', async () => {
       client('docker', { 'container inspect shop': inspected(inside) })
       client('podman', { 'container inspect shop': inspected(other) })
       const isInside = await insideContainer('podman:shop')
@@ -164,14 +164,14 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       expect(asked('docker')).toEqual([])
     })
 
-    it('a client that hangs is killed, and the answer of another client is used', async () => {
+    it('a container client that hangs is killed, and the answer of another client is used', async () => {
       client('docker', { 'container inspect shop': 600 })
       client('podman', { 'container inspect shop': inspected(other) })
       expect((await insideContainer('container:shop'))(other)).toBe(true)
       await hasEnded('docker')
     })
 
-    it('a client whose child process keeps its output open does not block the lookup', async () => {
+    it('a container client whose child process keeps the output open does not block the lookup', async () => {
       const file = join(bin, 'answer.json')
       writeFileSync(file, JSON.stringify(inspected(inside)))
       const script = `#!/bin/sh\n/bin/sleep 600 & echo $! > '${bin}/docker.pid'\nexec /bin/cat '${file}'\n`
@@ -191,13 +191,13 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
     })
 
-    it('a container is found by its id prefix', async () => {
+    it('a container is found by the first digits of its id', async () => {
       const short = ID.slice(0, 12)
       client('crictl', { [`inspect --output json ${short}`]: criInspected(inside) })
       expect((await insideContainer(`container:${short}`))(inside)).toBe(true)
     })
 
-    it('k8s: finds the containers of a pod that runs on this machine', async () => {
+    it('the prefix k8s: finds the containers of a pod that runs on this machine', async () => {
       client('kubectl', { [GET_POD]: pod({ nodeName: hostname() }) })
       client('crictl', {
         [`inspect --output json ${ID}`]: criInspected(inside),
@@ -209,7 +209,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       expect([inside, other].map(one)).toEqual([false, true])
     })
 
-    it('k8s: recognizes this machine by its IP address if the node name differs', async () => {
+    it('the prefix k8s: recognizes this machine by its IP address if the node name differs', async () => {
       client('kubectl', { [GET_POD]: pod({ nodeName: 'node-of-another-name', hostIP: '127.0.0.1' }) })
       client('nerdctl', { [`--namespace k8s.io container inspect ${ID}`]: inspected(inside) })
       expect((await insideContainer('k8s:shop/shop-0/app'))(inside)).toBe(true)
@@ -266,7 +266,7 @@ describe('a container lookup that fails', () => {
     })
   })
 
-  it('the error quotes each client if none knows the container', async () => {
+  it('the error quotes each container client if no client knows the container', async () => {
     client('docker', { 'container inspect shop': NONE_OF_DOCKER })
     client('podman', { 'container inspect shop': NONE_OF_PODMAN })
     client('crictl', { 'ps --name ^shop$ --output json': criList() })
@@ -286,7 +286,7 @@ describe('a container lookup that fails', () => {
     })
   })
 
-  it('the error suspects a remote engine if the process id does not exist in a container here', async () => {
+  it('the error suspects a remote container engine if the reported process id does not exist here', async () => {
     for (const pid of [process.pid, 2 ** 22 + 1]) {
       client('docker', { 'container inspect shop': inspected(pid) })
       expect(await refusal('container:shop')).toMatchObject({
@@ -298,7 +298,7 @@ describe('a container lookup that fails', () => {
     }
   })
 
-  it('the error names a client that hung and was killed', async () => {
+  it('the error names a container client that hung and was killed', async () => {
     client('docker', { 'container inspect shop': 600 })
     client('podman', { 'container inspect shop': NONE_OF_PODMAN })
     expect(await refusal('container:shop', new Clients(500))).toMatchObject({
@@ -309,16 +309,19 @@ describe('a container lookup that fails', () => {
     await hasEnded('docker')
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('%s during a container lookup kills the client', async (signal) => {
-    client('docker', { 'container inspect shop': 600 })
-    const jfluid = startProcess(process.execPath, [cli, 'doctor', 'container:shop'], { env: { PATH: bin } })
-    await expect.poll(() => asked('docker'), { timeout: 30_000 }).toHaveLength(1)
-    jfluid.child.kill(signal)
-    expect((await jfluid.exit).code).not.toBe(0)
-    await hasEnded('docker')
-  })
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s during a container lookup kills the container client',
+    async (signal) => {
+      client('docker', { 'container inspect shop': 600 })
+      const jfluid = startProcess(process.execPath, [cli, 'doctor', 'container:shop'], { env: { PATH: bin } })
+      await expect.poll(() => asked('docker'), { timeout: 30_000 }).toHaveLength(1)
+      jfluid.child.kill(signal)
+      expect((await jfluid.exit).code).not.toBe(0)
+      await hasEnded('docker')
+    },
+  )
 
-  it('a client that users other than root can modify is not run as root', async () => {
+  it('a container client that users other than root can modify is not run as root', async () => {
     client('docker', { 'container inspect shop': inspected(inside) })
     const of = (isRoot: boolean) => clientPath('docker', bin, isRoot)
     expect(of(false)).toBe(join(bin, 'docker'))
@@ -335,7 +338,7 @@ describe('a container lookup that fails', () => {
     expect(of(false)).toBe(join(bin, 'docker'))
   })
 
-  it('relative PATH entries are never used to find a client', () => {
+  it('a container client is never searched in relative PATH entries', () => {
     client('docker', {})
     const cwd = process.cwd()
     process.chdir(bin)
@@ -356,9 +359,9 @@ describe('a container lookup that fails', () => {
 
   it.each([
     ['no JSON', 'not found', 'cannot read the output of docker container inspect: Unexpected'],
-    ['another JSON', '[{"Id": 7}]', 'it has no id, state or process'],
+    ['JSON of another structure', '[{"Id": 7}]', 'it has no id, state or process'],
     ['an invalid process id', JSON.stringify(inspected(1.5)), 'it has no id, state or process'],
-  ])('the error describes a client that answers with %s', async (_, text, expected) => {
+  ])('the error describes a container client that answers with %s', async (_, text, expected) => {
     writeFileSync(join(bin, 'docker'), `#!/bin/sh\nprintf '%s' '${text}'\n`, { mode: 0o755 })
     expect(await refusal('container:shop')).toMatchObject({
       exit: STATUS.notAJvm,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BadInterval, parseEvery } from '../../src/commands/every.ts'
 
-describe('intervals of samples', () => {
+describe('sampling intervals', () => {
   it.each([
     ['10000bc', 10_000, 'bytecodes'],
     ['1bc', 1, 'bytecodes'],
@@ -11,7 +11,7 @@ describe('intervals of samples', () => {
     ['250us', 250_000, 'ns'],
     ['100µs', 100_000, 'ns'],
     ['10s', 10_000_000_000, 'ns'],
-  ])('%s means every %d %s', (text, every, unit) => {
+  ])('the sampling interval %s means every %d %s', (text, every, unit) => {
     expect(parseEvery(text)).toEqual({ every, unit })
   })
 
@@ -29,7 +29,7 @@ describe('intervals of samples', () => {
     '1e3us',
     '1m',
     'NaNms',
-  ])('%j is refused with advice', (text) => {
+  ])('the sampling interval %j is refused with advice', (text) => {
     expect(() => parseEvery(text)).toThrow(BadInterval)
   })
 })

@@ -24,13 +24,13 @@ function ending(
 describe('the end of a session', () => {
   const noProfile = () => Promise.reject(new Error('the recording thread ran out of memory'))
 
-  it('finish waits for the detach even if there is no profile', async () => {
+  it('the end of a session waits for the detach even if there is no profile', async () => {
     const { session, done } = ending(() => Promise.resolve(null), noProfile)
     await expect(finish(session)).rejects.toThrow('the recording thread ran out of memory')
     expect(done).toEqual(['detached', 'closed'])
   })
 
-  it('finish reports an error of the detach before a missing profile', async () => {
+  it('the end of a session reports an error of the detach before a missing profile', async () => {
     const { session, done } = ending(() => Promise.reject(new Error('the link is lost')), noProfile)
     await expect(finish(session)).rejects.toThrow('the link is lost')
     expect(done).toEqual(['detached', 'closed'])

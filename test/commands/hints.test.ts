@@ -13,7 +13,7 @@ import { CannotWriteProfile } from '../../src/profile/errors.ts'
 import { OldRootsAgain } from '../../src/session/changed-roots.ts'
 
 it.each(['p.jfluid', '/a/b c.jfluid', "it's.jfluid", '$HOME/*.jfluid', 'a;b', ''])(
-  'shell quoting turns %s into one word',
+  'shell quoting turns the file name %s into one word',
   (text) => {
     const printed = execFileSync('sh', ['-c', `printf '%s\\n' ${shellWord(text)}`], { encoding: 'utf8' })
     expect(printed).toBe(`${text}\n`)
@@ -58,7 +58,7 @@ const TO_BE_TYPED = /jfluid ((?:[\w./-]+ |<[^<>]+> )*<[^<>]+>(?: [\w./-]+| <[^<>
 
 const typed = told(TO_BE_TYPED)
 
-it('the search finds commands in hint texts', () => {
+it('the search of this test finds commands in hint texts', () => {
   expect(typed).toContain('push <file> --to <url>')
 })
 

@@ -69,11 +69,11 @@ describe('names with terminal escape sequences', () => {
     harmless(reportText(hostile(), { width: 200, ...options }))
   })
 
-  it('escape sequences are removed by the report of regions', () => {
+  it('the report of regions removes escape sequences', () => {
     harmless(reportText(hostile({ regions: [{ ...REGION, region: EVIL }] }), { width: 200 }))
   })
 
-  it('escape sequences are removed by compare', () => {
+  it('compare removes escape sequences', () => {
     const [before, after] = [hostile(), hostile({ methodNames: hostile().methodNames.toReversed() })]
     const changes = changesOf(before, after)
     const of = (profile: Profile) => ({ path: EVIL, profile })
@@ -87,7 +87,7 @@ describe('names with terminal escape sequences', () => {
     },
   )
 
-  it('escape sequences are removed by export --format csv, which keeps tabs and line ends in cells', async () => {
+  it('export --format csv removes escape sequences and keeps tabs and line ends in cells', async () => {
     harmless((await exported(hostile(), 'csv')).replaceAll('\r\n', '\n').replaceAll('\t', ' '))
   })
 
@@ -127,7 +127,7 @@ describe('names with terminal escape sequences', () => {
     assert.equal(table.split('\n').length, 4)
   })
 
-  it('ps cuts main classes to the terminal width, and not in a pipe', () => {
+  it('ps shortens main classes to the terminal width, but not in a pipe', () => {
     const jvm = {
       pid: 1,
       uid: 1,

@@ -8,7 +8,7 @@ import { profileOf } from '../profile/trees.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
 describe('saving a profile from a live view', () => {
-  it('the printed jfluid open command quotes the file name for a shell', async () => {
+  it('after saving from a live view, the printed jfluid open command quotes the file name for a shell', async () => {
     const keeper = fileKeeper(profileOf('main 1x 5ns'), 'p.jfluid')
     const folder = temporaryDirectory()
     const [plain, spaced] = [join(folder, 'a.jfluid'), join(folder, "it's mine.jfluid")]

@@ -7,8 +7,8 @@ import { temporaryDirectory } from '../support/java-process.ts'
 import { MILLION, openShowsTheLastRow, reports, runBounded, writeLarge } from './large-file.ts'
 
 describe.each([
-  ['of chains 100,000 long', 10],
-  ['100,000 wide', 100_000],
+  ['a profile of call chains 100,000 long', 10],
+  ['a profile of nodes with 100,000 children', 100_000],
 ] as const)('%s', { timeout: 120_000 }, (_, wide) => {
   let file: string
   beforeAll(() => {
@@ -18,7 +18,7 @@ describe.each([
   it.each([
     ['json', '"calls":999999,', 1],
     ['callgrind', '^fn=', 1001],
-  ] as const)('a million contexts can be exported as %s', async (format, line, least) => {
+  ] as const)('a profile of a million contexts can be exported as %s', async (format, line, least) => {
     const out = join(temporaryDirectory(), 'out')
     await runBounded(MILLION, 'export', file, '--format', format, '--out', out)
     // All of the file has gone through: the last context has its calls, and each method is there.
@@ -26,7 +26,7 @@ describe.each([
     expect(found.trim().split('\n').length).toBeGreaterThanOrEqual(least)
   })
 
-  it('a million contexts can be reported', () => reports(file, MILLION))
+  it('a profile of a million contexts can be reported', () => reports(file, MILLION))
 
   it('open shows the last of a million rows', () => openShowsTheLastRow(file, MILLION))
 })

@@ -5,7 +5,7 @@ import { closeLostTerminals } from '../../src/commands/lost-terminals.ts'
 const deviceOf = (file: number) => fstatSync(file).rdev
 const NOTHING = statSync('/dev/null').rdev
 
-it('a descriptor open on /dev/null stays open on /dev/null', () => {
+it('a file descriptor open on /dev/null is left unchanged', () => {
   const file = openSync('/dev/null', 'r')
   closeLostTerminals([file])
   const other = openSync('/dev/zero', 'r')
@@ -14,7 +14,7 @@ it('a descriptor open on /dev/null stays open on /dev/null', () => {
   closeSync(file)
 })
 
-it('the descriptor number of a lost terminal is redirected to /dev/null and not reused', () => {
+it('the file descriptor of a lost terminal is redirected to /dev/null, so its number is not reused', () => {
   const file = openSync('/dev/zero', 'r')
   closeLostTerminals([file])
   const other = openSync('/dev/zero', 'r')

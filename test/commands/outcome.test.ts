@@ -124,11 +124,11 @@ describe('the exit status of a recording', () => {
     )
   })
 
-  it('the exit status of a recording is the exit status of the error that stopped the recorder', () => {
+  it('the exit status of a recording is that of the error if an error stopped the recorder', () => {
     assert.equal(status({ ending: silent(70) }), 70)
   })
 
-  it('the exit status of a recording comes with a message and the path of the profile', () => {
+  it('a recording ends with an exit status, a message and the path of the profile', () => {
     const problem = outcome(session({ ending: GONE }), null, 'p.jfluid')
     assert.equal(problem?.message, 'JVM 4711 ended during the recording')
     assert.equal(
@@ -138,7 +138,7 @@ describe('the exit status of a recording', () => {
     assert.match(outcome(session({ ending: GONE }), null, null)?.hint ?? '', /^Use --out to keep/)
   })
 
-  it('the exit status of a recording comes with a hint that lists names similar to the root', () => {
+  it('a recording whose root was not found ends with a hint that lists similar names', () => {
     const hint = (near: string[]) => outcome(session({ armed: true, near }), null, null)?.hint
     assert.equal(hint(['a.A.b', 'a.C.b']), "Try --root 'a.A.b'; also close: a.C.b")
     assert.match(hint([]) ?? '', /^Check the name/)
@@ -146,7 +146,7 @@ describe('the exit status of a recording', () => {
 })
 
 describe('the final message about a target without a profile', () => {
-  it('states whether the target has exited, ended the session or does not answer', () => {
+  it('the final message about a target without a profile states whether the target has exited, has ended the session or does not answer', () => {
     const said = (ending: Ending) => describeDetach({ pid: 4711, ending, detachFacts: null }, null)
     assert.equal(said(GONE), 'JVM 4711 has ended')
     assert.equal(said(silent()), 'the session with JVM 4711 had ended before')
@@ -182,7 +182,7 @@ describe('sampling without a single sample', () => {
     ['23', 3, true],
     ['23', undefined, false],
     ['24.0.1', 3, false],
-  ])('with JDK %s and %s dumps, the hint about virtual threads is shown: %s', (jdk, dumps, isTold) => {
+  ])('with JDK %s and %s thread dumps, the hint about virtual threads is shown: %s', (jdk, dumps, isTold) => {
     const problem = new NothingSampled(42, {
       target: { jdk },
       roots: ['a.B.c'],

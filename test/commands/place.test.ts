@@ -67,7 +67,7 @@ describe('the output path is checked before recording starts', () => {
     await assert.rejects(ProfilePlace.at(join(place, 'p.jfluid'), {}, tell), /permission denied|read-only/)
   })
 
-  it('the check creates no file and keeps an existing file', async () => {
+  it('the check of an output path creates no file and keeps an existing file', async () => {
     writeFileSync(join(directory, 'p.jfluid'), 'before')
     await ProfilePlace.at(join(directory, 'p.jfluid'), {}, tell)
     await ProfilePlace.at(join(directory, 'new.jfluid'), {}, tell)
@@ -149,18 +149,21 @@ describe('autosave during a recording', () => {
     assert.equal(statSync(`${path}.autosave`).size, 10)
   })
 
-  it.each(['off', 'a device'])('no autosave file is written: %s', async (why) => {
-    const session = new FakeSession()
-    const path = why === 'off' ? join(directory, 'p.jfluid') : '/dev/null'
-    const place = await ProfilePlace.at(path, { autosave: why === 'off' ? 'off' : '1ms' }, tell)
-    place.guard(session)
-    await sleep(20)
-    assert.equal(session.asked, 0)
-    await place.keep(PROFILE)
-    assert.deepEqual(readdirSync(directory), why === 'off' ? ['p.jfluid'] : [])
-  })
+  it.each(['off', 'a device'])(
+    'no autosave file is written if autosave is off or the output is a device: %s',
+    async (why) => {
+      const session = new FakeSession()
+      const path = why === 'off' ? join(directory, 'p.jfluid') : '/dev/null'
+      const place = await ProfilePlace.at(path, { autosave: why === 'off' ? 'off' : '1ms' }, tell)
+      place.guard(session)
+      await sleep(20)
+      assert.equal(session.asked, 0)
+      await place.keep(PROFILE)
+      assert.deepEqual(readdirSync(directory), why === 'off' ? ['p.jfluid'] : [])
+    },
+  )
 
-  it('no autosave file is written before the first event', async () => {
+  it('no autosave file is written before the first recorded event', async () => {
     const session = new FakeSession()
     session.profile = { ...PROFILE, events: { count: 0, waitMs: 0 } }
     const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
@@ -170,7 +173,7 @@ describe('autosave during a recording', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  it('an unavailable directory is reported once, and autosave resumes when it is back', async () => {
+  it('an unavailable directory is reported once, and autosave resumes when the directory is available again', async () => {
     const folder = join(directory, 'folder')
     mkdirSync(folder)
     const session = new FakeSession()
@@ -260,7 +263,7 @@ it('the error for a missing profile names its autosave file', async () => {
 })
 
 describe('a profile without a given file name', () => {
-  it('a profile without a given file name is written to the default directory, or to another one', async () => {
+  it('a profile without a given file name is written to the default directory, or to another directory if that fails', async () => {
     const path = await keepIn(directory, 'jfluid-1.jfluid', PROFILE)
     assert.equal(path, join(directory, 'jfluid-1.jfluid'))
     assert.equal((await readProfile(path)).events.count, PROFILE.events.count)

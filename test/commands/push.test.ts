@@ -85,7 +85,7 @@ describe('jfluid push', () => {
     expect(wrong.stderr).not.toContain('ey-secret')
   })
 
-  it('push sends nothing that the store cannot use', async () => {
+  it('push sends no data that the store cannot use', async () => {
     const store = await startStore()
     const told = async (args: readonly string[]) => {
       const { code, stderr } = await jfluid([...args, '--to', store.url])
@@ -171,7 +171,7 @@ describe('a recording with --push', () => {
     expect(keptIn(done)).toBe(file())
   })
 
-  it('a recording with --push is in the file if the store refuses it, and the error names the next command', async () => {
+  it('a recording with --push is in the file if the store refuses the profile, and the error names the next command', async () => {
     const store = await startStore((response) => response.writeHead(403).end())
     const { problem, path } = await put({ out: file(), push: store.url })
     expect(path).toBe(file())
@@ -195,7 +195,7 @@ describe('a recording with --push', () => {
     expect(second).toBe(first)
   })
 
-  it('a recording with --push succeeds if the store accepts it and the temporary file cannot be deleted', async () => {
+  it('a recording with --push succeeds if the store accepts the profile but the temporary file cannot be deleted', async () => {
     const pid = 4_000_000_000 + process.pid // of its own: the file is in the directory of all tests
     const mine = () => readdirSync('.').filter((name) => name.startsWith(`jfluid-${pid}-`))
     const store = await startStore((response) => {

@@ -39,7 +39,7 @@ const refused = async (...words: string[]): Promise<unknown> =>
     .parseAsync(words, { from: 'user' })
     .catch((error: unknown) => error)
 
-describe.each(COMMANDS)('jfluid %s %s', (name, ...rest) => {
+describe.each(COMMANDS)('removed options of jfluid %s %s', (name, ...rest) => {
   const rows = removedFrom(COMMANDS_NAMED.find((it) => it === name)!)
   it.each(rows)('$option $value is refused as removed', async (row) => {
     const { option, value } = row
@@ -96,7 +96,7 @@ const SAMPLER: RemovedOption = {
   ...{ option: '--sampler', value: 'stacks', why: 'it is slow', instead: 'Take jfr.' },
 }
 
-it('one value of an existing option can be marked as removed', () => {
+it('a single value of an existing option can be marked as removed', () => {
   const parse = (value: string) =>
     withRemovedOptions(new Command(), [SAMPLER])
       .addOption(new Option('--sampler <name>').choices(['jfr', 'cpu']))
@@ -117,7 +117,7 @@ it('the library refuses removed options with the same message', async () => {
   expect(() => checkRemovedOptions({ sampler: 'stacks' }, [SAMPLER])).toThrow(OptionRemoved)
 })
 
-it('other options are accepted as before', () => {
+it('options that were not removed are accepted', () => {
   const command = withOptions(new Command(), 'session').exitOverride()
   expect(command.parse(['--root', 'a.B.c'], { from: 'user' }).opts()).toEqual({
     ...{ root: ['a.B.c'], mode: 'exact', scheme: 'auto' },

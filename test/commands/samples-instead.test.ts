@@ -8,7 +8,7 @@ const flags = (given: Partial<SessionFlags>): SessionFlags => ({
   ...given,
 })
 
-it('sampling inside the root replaces counting if only a root is given', () => {
+it('for a busy JVM, sampling inside the root replaces counting if only a root is given', () => {
   expect(samplesInstead(flags({}))).toEqual(flags({ mode: 'sample' }))
 })
 
@@ -27,7 +27,7 @@ it('sampling does not replace counting for several JVMs', () => {
   expect(samplesInstead({ ...flags({}), all: 'Shop' })).toBeNull()
 })
 
-it('only the code cache flush of a busy JVM triggers sampling as a replacement', () => {
+it('sampling replaces counting only if the code cache flush would affect a busy JVM', () => {
   const busy = new BusyBeforeFlush(7, { used: 0.32, most: 2, idle: 1.58, ours: 0 }, 11_768, 17)
   expect(whySampled(busy, flags({}))?.why).toBe(
     'only sampling stacks, without counting calls: JVM 7 is too busy for its first redefinition, which discards all of its 11,768 compiled methods (JDK 17): the JVM uses 0.32 processors and can use 1.90, but would need about 2.24 to compile them again, so requests would wait for seconds (--yes attaches anyway)',

@@ -47,14 +47,14 @@ describe('completion', () => {
     expect(await candidates('nothing ')).toEqual([])
   })
 
-  it('completion offers process ids where the command expects one', async () => {
+  it('completion offers process ids where the command expects a process id', async () => {
     expect(await candidates('attach 4')).toEqual(['4711', '47'])
     expect(await candidates('attach --root A.b 4')).toEqual(['4711', '47'])
     expect(await candidates('attach 4711 ')).toEqual([])
     expect(await candidates('attach --root 4')).toEqual([])
   })
 
-  it('completion omits options that are already given, except repeatable ones', async () => {
+  it('completion omits options that are already given, except repeatable options', async () => {
     expect(await candidates('attach 4711 --ro')).toEqual(['--root'])
     expect(await candidates('attach 4711 --root A.b --ro')).toEqual(['--root'])
     expect(await candidates('attach 4711 --sch')).toEqual(['--scheme'])

@@ -12,7 +12,7 @@ import { Terminal } from '../support/terminal.ts'
 
 const LINE_WRITER = await moduleUrl('commands/stream/line-writer.js')
 
-describe('lines written for a slow reader', () => {
+describe('lines written for a slow reader of a stream', () => {
   let directory: string
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'jfluid-stream-'))
@@ -54,7 +54,7 @@ describe('lines written for a slow reader', () => {
     closeSync(writing)
   })
 
-  it('lines written for a slow reader are flushed only until the timeout', async () => {
+  it('lines written for a slow reader are flushed until the timeout and not longer', async () => {
     const { reading, writing } = pipe()
     const out = new LineWriter(writing)
     out.line('x'.repeat(200_000))

@@ -24,11 +24,11 @@ it.each([
   ['er2', 2],
   ['org.Batch', 3],
   ['app.jar', 4],
-])('%s selects JVM %i', (name, pid) => {
+])('the target name %s selects JVM %i', (name, pid) => {
   expect(pidNamed(name, JVMS)).toBe(pid)
 })
 
-it('a name that matches several JVMs is refused', () => {
+it('a target name that matches several JVMs is refused', () => {
   expect(() => pidNamed('Batch', JVMS)).toThrow("'Batch' matches 2 JVMs")
   expect(() => pidNamed('com.', JVMS)).toThrow("'com.' matches 3 JVMs")
   expect(() => pidNamed('nothing', JVMS)).toThrow("'nothing' is not a process id")
@@ -47,7 +47,7 @@ it.each([
   expect(jvmsNamed(pattern, JVMS).map((it) => it.pid)).toEqual(pids)
 })
 
-it('a number is always a process id', async () => {
+it('a number as the target is always a process id', async () => {
   expect(await targetOf('4711')).toBe(4711)
   await expect(targetOf('0')).rejects.toThrow("'0' is not a process id")
   await expect(targetOf('')).rejects.toThrow("'' is not a process id")
@@ -56,7 +56,7 @@ it('a number is always a process id', async () => {
 it.each([
   ['ssh://deploy@shop7:2222/4711', 'that machine (ssh -p 2222 deploy@shop7). Only attach'],
   ['tcp://shop7:7071/4711', 'that machine. Only attach'],
-])('%s is refused as a JVM on another machine', async (address, hint) => {
+])('the target %s is refused as a JVM on another machine', async (address, hint) => {
   const error = await targetOf(address).catch((it: unknown) => it)
   expect(error).toBeInstanceOf(JvmElsewhere)
   expect((error as JvmElsewhere).message).toBe(

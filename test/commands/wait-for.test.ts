@@ -7,7 +7,7 @@ it.each([
   [undefined, { waitFor: 'ssh://shop7/x' }, 'and --wait-for works only on this machine'],
   [undefined, { waitFor: ' ' }, "cannot read main class ' ': it is empty"],
   [undefined, { waitFor: 'x', waitTimeout: 'soon' }, "'soon' is not a duration"],
-])('%s with %o is refused', async (pid, flags, message) => {
+])('process id %s with the options %o is refused', async (pid, flags, message) => {
   await expect(jvmFor(pid, flags)).rejects.toThrow(message)
 })
 

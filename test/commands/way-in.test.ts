@@ -34,7 +34,7 @@ it('doctor --jdwp refuses a process id', async () => {
   await expect(doctor('4711', { jdwp }, () => {})).rejects.toThrow(JdwpOrPid)
 })
 
-it('--jdwp names the JVM and its files by host and port', async () => {
+it('with --jdwp, messages and file names contain host and port of the JVM', async () => {
   expect(await wayIn(undefined, { jdwp })).toMatchObject({ name: '127.0.0.1:5005', number: 5005 })
   expect(await wayIn(undefined, { jdwp: { host: '::1', port: 1 } })).toMatchObject({ name: '[::1]:1' })
 })

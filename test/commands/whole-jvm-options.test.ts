@@ -43,7 +43,7 @@ describe('--mode sample by time', () => {
     [{ bba: 'precise' }, '--bba'],
     [{ profiler: 'a.jar' }, '--profiler'],
     [{ reproducible: true }, '--reproducible'],
-  ])('%j without --root is refused with its name', (given, option) => {
+  ])('the option %j without --root is refused, and the error names the option', (given, option) => {
     expect(() => wholeJvmSampling(flags(given))).toThrow(
       `${option} needs --root, because without a root no method is instrumented`,
     )
@@ -59,11 +59,11 @@ describe('--mode sample by time', () => {
     ['1.5ms', 'jfr'],
     ['0.1ms', 'jfr'],
     ['1bc', 'cpu'],
-  ])('%s is not a valid interval for %s', (every, sampler) => {
+  ])('%s is not a valid sampling interval for the sampler %s', (every, sampler) => {
     expect(() => wholeJvmSampling(flags({ every, sampler }))).toThrow(IntervalNotTaken)
   })
 
-  it('an invalid interval is refused as a bad interval', () => {
+  it('an invalid sampling interval is refused and described in the error', () => {
     expect(() => wholeJvmSampling(flags({ every: '1' }))).toThrow(BadInterval)
   })
 })
@@ -73,7 +73,7 @@ it('samples are kept only inside the given roots', () => {
   expect(roots).toEqual([expect.objectContaining({ className: 'A', method: 'b', parameters: 'int' })])
 })
 
-it('other modes refuse sampling options', async () => {
+it('modes that take no samples refuse sampling options', async () => {
   await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(
     '--sampler is for sampling, and --mode exact takes no samples',
   )

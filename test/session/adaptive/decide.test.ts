@@ -123,7 +123,7 @@ describe('the predicted pause of a redefinition', () => {
     expect(refittedSlowness(slowness, 100, 25)).toBe(1)
   })
 
-  it('the predicted pause of a batch is at most 1.2 times the pause for the root, and at most twice the consent limit', () => {
+  it('the predicted pause of a batch is 1.2 times the pause for the root, and at most twice the consent limit', () => {
     const root = (predictedMs: number | null, measuredMs: number | null) => ({
       ...{ predictedMs, measuredMs, classes: 1 },
     })
