@@ -28,8 +28,8 @@ function decode(words: [number, number][], state = new WriterState(1), gate = OP
   return { events: sink.all, taken: stopped / 2, state }
 }
 
-describe('decoding', () => {
-  it('decodes method and time of entries and exits for the writing thread', () => {
+describe('decoding of event words', () => {
+  it('the decoder decodes method and time of entries and exits for the thread that wrote them', () => {
     const { events, state } = decode([
       enterWord(1, 0),
       enterWord(2 ** 22 - 1, 2 ** 40 - 1),
@@ -40,7 +40,7 @@ describe('decoding', () => {
     assert.equal(state.lastTicks, 2 ** 32)
   })
 
-  it('decodes method and time of handlers, which do not count as events', () => {
+  it('the decoder decodes method and time of handlers, which do not count as events', () => {
     const { events, state } = decode([
       enterWord(1, 0),
       catchWord(1, 2 ** 32 + 5),
@@ -51,7 +51,7 @@ describe('decoding', () => {
     assert.equal(state.lastTicks, 2 ** 33)
   })
 
-  it('decodes the method ended by a StackOverflowError, which is no event', () => {
+  it('the decoder decodes the method that a StackOverflowError ended, which does not count as an event', () => {
     const words = [exitWord(3, 8), controlWord(CONTROL_OVERFLOW, 2 ** 22 - 1), exitWord(2, 9)]
     const { events, state } = decode(words)
     assert.deepEqual(events, ['@1', 'exit 3 8', 'overflow 4194303', 'exit 2 9'])
@@ -64,13 +64,13 @@ describe('decoding', () => {
     assert.equal(builder.overflows.size, 0)
   })
 
-  it('ticks continue from the epoch of the chunk', () => {
+  it('the ticks of events continue from the epoch of the chunk', () => {
     const state = new WriterState(1)
     state.startChunk(3)
     assert.deepEqual(decode([enterWord(1, 5)], state).events, ['@1', `enter 1 ${3 * 2 ** 40 + 5}`])
   })
 
-  it('ticks continue from an EPOCH, also in the next piece, up to 2^53', () => {
+  it('the ticks of events continue from an EPOCH word, in the next piece of words, too, up to 2^53', () => {
     const state = new WriterState(1)
     const first = decode(
       [exitWord(1, 2 ** 40 - 1), controlWord(CONTROL_EPOCH, 1), exitWord(1, 2 ** 40)],
@@ -85,7 +85,7 @@ describe('decoding', () => {
     assert.equal(state.events, 4)
   })
 
-  it('ticks beyond 2^53 increase in steps of a double and never decrease', () => {
+  it('ticks beyond 2^53 increase in the steps that a double can represent, and never decrease', () => {
     // From 2^57 on these are 32 ticks.
     const { events } = decode([
       controlWord(CONTROL_EPOCH, MAX_EPOCHS - 1),
@@ -98,7 +98,7 @@ describe('decoding', () => {
     )
   })
 
-  it('passes on submissions, and stops at a BEGIN that must wait', () => {
+  it('the decoder passes on submissions, and stops at a BEGIN word that must wait', () => {
     const words = [
       controlWord(CONTROL_SUBMIT, 2 ** 40 - 1),
       controlWord(CONTROL_DROP, 3),
@@ -111,7 +111,7 @@ describe('decoding', () => {
     assert.deepEqual([taken, state.held], [2, true])
   })
 
-  it('passes on control events; SUSPEND and RESUME are times, ADJUST is a duration', () => {
+  it('the decoder passes on control events: SUSPEND and RESUME as times, ADJUST as a duration', () => {
     const state = new WriterState(1)
     state.startChunk(2)
     const { events } = decode(
@@ -134,7 +134,7 @@ describe('decoding', () => {
     assert.equal(state.events, 0)
   })
 
-  it('a THREAD word applies to following events, also in the next piece, until the next chunk', () => {
+  it('a THREAD word applies to the events after it, including those in the next piece of words, until the next chunk', () => {
     const state = new WriterState(1)
     assert.deepEqual(decode([threadWord(9, 65535), enterWord(1, 0)], state).events, [
       '@1',
@@ -152,7 +152,7 @@ describe('decoding', () => {
     assert.deepEqual(decode([enterWord(1, 0)], state).events, ['@1', 'enter 1 0'])
   })
 
-  it('stops before a thread whose segment may not begin yet', () => {
+  it('the decoder stops before a thread whose segment may not begin yet', () => {
     const { events, taken, state } = decode(
       [enterWord(1, 0), threadWord(9, 0), enterWord(1, 0)],
       undefined,
@@ -163,7 +163,7 @@ describe('decoding', () => {
     assert.equal(state.held, true)
   })
 
-  it('decoding stops at the first zero word', () => {
+  it('the decoder stops at the first zero word', () => {
     const { taken, state } = decode([enterWord(1, 0), [0, 0], enterWord(1, 0)])
     assert.equal(taken, 1)
     assert.equal(state.held, false)
@@ -176,11 +176,11 @@ describe('decoding', () => {
     ['a control event with a code of 0', word(KIND_CONTROL, 0, 5)],
     ['a thread without a number', threadWord(0, 4)],
     ['an epoch beyond 2^58 ticks', controlWord(CONTROL_EPOCH, MAX_EPOCHS)],
-  ])('stops at %s', (_what, garbage) => {
+  ])('the decoder stops at %s', (_what, garbage) => {
     assert.equal(decode([enterWord(1, 0), garbage, enterWord(1, 0)]).taken, 1)
   })
 
-  it('decodes any 64 bits without hanging or throwing', () => {
+  it('the decoder decodes any 64 bits without hanging or throwing', () => {
     const words = new Uint32Array(20_000)
     for (let i = 0; i < words.length; i++) words[i] = Math.floor(Math.random() * 2 ** 32)
     for (let from = 0; from < words.length; ) {

@@ -27,8 +27,8 @@ function answer(kind: number, ...entries: Buffer[]): Buffer {
 
 const wholeRound = (...entries: Buffer[]): Buffer[] => [answer(WHOLE, ...entries)]
 
-describe('a mirror', () => {
-  it('words are readable one round after their arrival, and at once for reading back', () => {
+describe('a mirror of the buffer at the other end of a network', () => {
+  it('words are readable one round after their arrival, and immediately if they are read back', () => {
     const ring = new MirrorRing(4096, 4)
     ring.take(wholeRound(entry({ words: 3 })))
     const end = CHUNK_EVENTS + 24
@@ -41,7 +41,7 @@ describe('a mirror', () => {
     expect([ring.look(0, CHUNK_EVENTS, 0), ring.isSettled(0), ring.age()]).toEqual([end + 8, true, 0])
   })
 
-  it('reports read chunks once, and ignores data for them that was in transit', () => {
+  it('a mirror reports each read chunk once, and ignores data for that chunk that was still being transferred', () => {
     const ring = new MirrorRing(4096, 4)
     ring.take(wholeRound(entry({ chunk: 2, words: 3 })))
     ring.beat()

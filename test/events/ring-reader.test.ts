@@ -67,7 +67,7 @@ describe.each([
   beforeEach(() => open(asFile))
   afterEach(() => close())
 
-  it('reads a chunk as far as it is written', () => {
+  it('the reader reads a chunk as far as the chunk is written', () => {
     target.put(3, CHUNK_BUSY, 5, 0, [enterWord(1, 10)])
     assert.equal(reader.poll(), 1)
     assert.equal(reader.poll(), 0)
@@ -77,14 +77,14 @@ describe.each([
     assert.equal(target.state(3), CHUNK_BUSY)
   })
 
-  it('waits for the header of a chunk', () => {
+  it('the reader waits for the header of a chunk', () => {
     target.setState(3, CHUNK_BUSY)
     assert.equal(reader.poll(), 0)
     target.put(3, CHUNK_BUSY, 5, 0, [enterWord(1, 10)])
     assert.equal(reader.poll(), 1)
   })
 
-  it('returns a full chunk after reading it to its end, even if it ended early', () => {
+  it('the reader returns a full chunk after reading it to its end, even if the chunk ended early', () => {
     target.put(0, CHUNK_FULL, 5, 0, many(PER_CHUNK, 0))
     target.put(1, CHUNK_FULL, 6, 0, many(3, 0))
     target.put(2, CHUNK_BUSY, 7, 0, many(PER_CHUNK, 0))
@@ -99,7 +99,7 @@ describe.each([
     assert.equal(reader.returnedChunks, 2)
   })
 
-  it('reads the chunks of a writer in order, at any position', () => {
+  it('the reader reads the chunks of a writer in order, at any position in the buffer', () => {
     target.put(1, CHUNK_BUSY, 5, 2, many(2, 2000))
     target.put(4, CHUNK_FULL, 5, 1, many(PER_CHUNK, 1000))
     assert.equal(reader.poll(), 0)
@@ -112,7 +112,7 @@ describe.each([
     )
   })
 
-  it('does not read a later chunk before the earlier one is full', () => {
+  it('the reader does not read a later chunk before the earlier chunk is full', () => {
     target.put(0, CHUNK_BUSY, 5, 0, many(1, 0))
     assert.equal(reader.poll(), 1)
     // Full, with one more event, and its successor signed: as one store after the other would do.
@@ -123,7 +123,7 @@ describe.each([
     assert.deepEqual(sink.of(5), ['enter 1 0', 'enter 1 1', 'enter 1 2'])
   })
 
-  it('copies full chunks if few are free, and reads them in order', () => {
+  it('the reader copies full chunks if few chunks are free, and reads the copies in order', () => {
     target.put(0, CHUNK_FULL, 5, 0, many(PER_CHUNK, 0))
     target.put(1, CHUNK_FULL, 5, 1, many(2, 1000))
     target.put(2, CHUNK_FULL, 6, 0, many(3, 0))
@@ -143,7 +143,7 @@ describe.each([
     assert.equal(sink.of(6).length, 7)
   })
 
-  it('catches up with a running writer, and gives later words to another sink', () => {
+  it('the reader catches up with a running writer, and gives later words to another sink', () => {
     let next = 0
     const write = (chunk: number) => {
       target.put(chunk, CHUNK_FULL, 5, next, many(2, 10 * next))
@@ -169,7 +169,7 @@ describe.each([
     assert.equal(later.of(5)[0], sink.of(5)[0]!.replace(/\d+$/, String((read / 2) * 10)))
   })
 
-  it('copies chunks during a callback, except the chunk being read', () => {
+  it('the reader copies chunks during a callback, except the chunk being read', () => {
     const chunks = [0, 1, 2, 3, 4]
     for (const chunk of chunks) target.put(chunk, CHUNK_FULL, 5, chunk, many(2, 10 * chunk))
     let states: number[] = []
@@ -224,7 +224,7 @@ describe.each([
     assert.throws(() => reader.poll(), /chunk \d of writer 5: has sequence 0 again/)
   })
 
-  it('reads a BEGIN after the SUBMIT of its token, through several writers', () => {
+  it('the reader reads a BEGIN after the SUBMIT with the same token, across several writers', () => {
     target.put(0, CHUNK_FULL, 4, 0, [controlWord(CONTROL_BEGIN, 2), enterWord(3, 30)])
     target.put(1, CHUNK_FULL, 5, 0, [
       controlWord(CONTROL_BEGIN, 1),
@@ -240,7 +240,7 @@ describe.each([
     assert.equal(reader.returnedChunks, 3)
   })
 
-  it('delays a segment for any number of rounds until the previous one is reached', () => {
+  it('the reader delays a segment for any number of rounds until the previous segment is reached', () => {
     const chunks = 40
     const path = join(dir, 'large')
     createRing(path, { chunkBytes: 4096, chunkCount: chunks })
@@ -263,7 +263,7 @@ describe.each([
     assert.equal(sink.of(guest).length, 32)
   })
 
-  it('delays a BEGIN until its SUBMIT arrives, and returns the chunk only then', () => {
+  it('the reader delays a BEGIN until its SUBMIT arrives, and returns the chunk only after that', () => {
     target.put(0, CHUNK_FULL, 4, 0, [enterWord(1, 5), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     assert.equal(reader.poll(), 1)
     assert.equal(target.state(0), CHUNK_FULL)
@@ -274,7 +274,7 @@ describe.each([
     assert.equal(reader.disordered, 0)
   })
 
-  it('continues without a SUBMIT that never arrives', () => {
+  it('the reader continues without a SUBMIT that never arrives', () => {
     target.put(0, CHUNK_FULL, 4, 0, [controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     for (let round = 0; round < 6; round++) reader.poll()
     assert.deepEqual(sink.of(4), ['begin 1', 'enter 2 30'])
@@ -282,7 +282,7 @@ describe.each([
     assert.equal(target.state(0), CHUNK_FREE)
   })
 
-  it('keeps segments of a virtual thread in order while the first waits for a SUBMIT', () => {
+  it('the reader keeps segments of a virtual thread in order while the first segment waits for a SUBMIT', () => {
     target.put(0, CHUNK_BUSY, 4, 0, [threadWord(9, 1), exitWord(2, 40)])
     target.put(1, CHUNK_BUSY, 5, 0, [threadWord(9, 0), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     target.put(2, CHUNK_BUSY, 6, 0, [controlWord(CONTROL_SUBMIT, 1)])
@@ -291,7 +291,7 @@ describe.each([
     assert.equal(reader.disordered, 0)
   })
 
-  it('gives up a missing SUBMIT, also if another writer waits for a later segment', () => {
+  it('the reader stops waiting for a missing SUBMIT, even if another writer waits for a later segment', () => {
     target.put(0, CHUNK_FULL, 4, 0, [threadWord(9, 1), exitWord(2, 40)])
     target.put(1, CHUNK_FULL, 5, 0, [threadWord(9, 0), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     for (let round = 0; round < 8; round++) reader.poll()
@@ -300,7 +300,7 @@ describe.each([
     assert.deepEqual([target.state(0), target.state(1)], [CHUNK_FREE, CHUNK_FREE])
   })
 
-  it('a round covers all writers, also if most have written nothing', () => {
+  it('a round covers all writers, even if most writers have written nothing', () => {
     for (let chunk = 0; chunk < 6; chunk++) target.put(chunk, CHUNK_IDLE, chunk + 1, 0, [enterWord(1, chunk)])
     assert.equal(reader.poll(), 6)
     assert.equal(reader.poll(2), 0)
@@ -310,7 +310,7 @@ describe.each([
     assert.equal(reader.complete, true)
   })
 
-  it('a round is bounded and includes every writer', () => {
+  it('the length of a round is limited, and a round includes every writer', () => {
     for (let chunk = 0; chunk < 6; chunk++)
       target.put(chunk, CHUNK_FULL, chunk < 3 ? 1 : 2, chunk % 3, many(10, 0))
     assert.equal(reader.poll(2), 20)
@@ -374,13 +374,13 @@ describe.each([
       assert.deepEqual(sink.of(8), ['enter 1 20', 'enter 3 60', 'enter 4 70'])
     })
 
-    it('continues on the same carrier in its next chunk', () => {
+    it('a virtual thread is read on in the next chunk of the same carrier', () => {
       target.put(0, CHUNK_FULL, 2, 0, [threadWord(9, 0), ...many(PER_CHUNK - 1, 0)])
       target.put(1, CHUNK_BUSY, 2, 1, [threadWord(9, 1), enterWord(2, 2000)])
       assert.equal(reader.poll(), PER_CHUNK)
     })
 
-    it('counts segments modulo 2^16', () => {
+    it('segments of a virtual thread are numbered modulo 2^16', () => {
       let segment = 0
       for (let round = 0; segment <= 2 ** 16; round++) {
         const words = Array.from({ length: PER_CHUNK }, () => threadWord(9, segment++ % 2 ** 16))
@@ -391,7 +391,7 @@ describe.each([
       assert.equal(reader.disordered, 0)
     })
 
-    it('continues without a lost segment after a few rounds', () => {
+    it('the reader continues without a lost segment after a few rounds', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [threadWord(9, 4), exitWord(1, 30), threadWord(9, 5), enterWord(1, 40)])
       let rounds = 0
       while (reader.poll() === 0) rounds++
@@ -640,7 +640,7 @@ function builtTree(builder: CctBuilder): Map<string, [calls: number, ticks: numb
 describe.each([
   ['mapped', false, FULL ? 100 : 10],
   ['read as a file', true, FULL ? 30 : 4],
-])('a target that goes on between any two accesses, %s', (_way, asFile, runs) => {
+])('a target that writes between any two accesses of the reader, buffer %s', (_way, asFile, runs) => {
   afterEach(() => close())
 
   it.each(Array.from({ length: runs }, (_, i) => i))('no event is lost or reordered (run %i)', (run) => {

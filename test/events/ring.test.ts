@@ -19,8 +19,8 @@ afterEach(() => {
   delete process.env.JFLUID_NO_MMAP
 })
 
-describe('creating the buffer', () => {
-  it('creates a private file with every byte written, so that no store of the target can fail', () => {
+describe('creating the event buffer', () => {
+  it('the buffer is a private file with every byte written, so that no store of the target can fail', () => {
     const bytes = createRing(path)
     const stat = statSync(path)
     assert.equal(bytes, ringBytes(32768, 512))
@@ -29,13 +29,13 @@ describe('creating the buffer', () => {
     assert.equal(stat.mode & 0o777, 0o600)
   })
 
-  it('creation never reuses an existing file', () => {
+  it('the creation of the buffer never reuses an existing file', () => {
     writeFileSync(path, 'mine')
     assert.throws(() => createRing(path), CannotCreateRing)
     assert.equal(statSync(path).size, 4)
   })
 
-  it('creation without space or permission fails with a hint', () => {
+  it('the creation of the buffer fails with a hint if space or permission is missing', () => {
     const full = new CannotCreateRing('/dev/shm/x', 17 * 2 ** 20, {
       cause: Object.assign(new Error('no space'), { code: 'ENOSPC' }),
     })
@@ -45,7 +45,7 @@ describe('creating the buffer', () => {
     assert.throws(() => createRing(join(dir, 'none', 'ring')), /cannot create the event buffer .*: ENOENT/)
   })
 
-  it('a failed creation leaves no file', () => {
+  it('a failed creation of the buffer leaves no file', () => {
     const owner = { uid: -2, gid: -2 } // nobody can be given a file that way
     assert.throws(() => createRing(path, { owner }), CannotCreateRing)
     assert.throws(() => statSync(path), /ENOENT/)
@@ -56,7 +56,7 @@ describe('opening an invalid buffer', () => {
   it.each([
     ['an empty file', ''],
     ['a text', 'a file of another make, longer than a header'],
-  ])('%s is refused', (_what, text) => {
+  ])('a buffer is refused that is %s', (_what, text) => {
     writeFileSync(path, text)
     assert.throws(() => openRing(path), ForeignRing)
   })
@@ -106,7 +106,7 @@ describe.each([
   })
 
   it.each([0, 1, 2, 3, 7, 100, 509, 510])(
-    'finds the end after %i events, from wherever it looks',
+    'the reader finds the end of %i events, from any position',
     (events) => {
       target.put(
         1,
@@ -123,7 +123,7 @@ describe.each([
     },
   )
 
-  it('reading does not continue into the next chunk', () => {
+  it('reading of a chunk does not continue into the next chunk', () => {
     const events = Array.from({ length: 510 }, (_, i) => enterWord(1, i))
     target.put(0, CHUNK_FULL, 1, 0, events)
     target.put(1, CHUNK_FULL, 1, 1, events)
@@ -142,7 +142,7 @@ describe.each([
     assert.deepEqual([ring.state(1), ring.writer(1)], [CHUNK_FREE, 0])
   })
 
-  it('increments the heartbeat, and reads the end of the target', () => {
+  it('the client increments the heartbeat, and reads that the target has ended', () => {
     ring.beat()
     ring.beat()
     assert.equal(target.heartbeat(), 2)
@@ -153,7 +153,7 @@ describe.each([
     assert.equal(ring.ended(), 1)
   })
 
-  it('refuses an epoch that a tick cannot hold', () => {
+  it('an epoch that a tick cannot contain is refused', () => {
     target.put(0, CHUNK_BUSY, 1, 0, [], MAX_EPOCHS)
     ring.refresh()
     assert.equal(ring.epoch(0), -1)

@@ -107,7 +107,7 @@ describe('trees kept by threads', () => {
     store(blockAt(0) + record * RECORD_BYTES + RECORD_METHOD, method)
   }
 
-  it('trees are read while they grow; each reading adds the changes', () => {
+  it('trees are read while they grow, and each read adds the changes', () => {
     take(0, 7)
     write(1, 0, TOP, 0)
     write(2, 1, 1, 5, 100)
@@ -147,7 +147,7 @@ describe('trees kept by threads', () => {
     expect(sink.calls).toEqual({})
   })
 
-  it('blocks of an ended thread are read once more, and returned when all have ended', () => {
+  it('blocks of an ended thread are read once more, and returned when all threads of the tree have ended', () => {
     take(0, 7)
     take(1, 7)
     write(1, 0, TOP, 0)
@@ -209,7 +209,7 @@ describe('trees kept by threads', () => {
     expect(asked).toBe(1)
   })
 
-  it('blocks are added before all are taken, within the initial file size', () => {
+  it('blocks are added before all blocks are used, within the initial file size', () => {
     const { size, blocks } = statSync(join(dir, 'ring'))
     for (const block of [0, 1, 2, 3]) take(block, 7)
     trees.read(sink)
@@ -221,7 +221,7 @@ describe('trees kept by threads', () => {
     expect(now.blocks).toBeGreaterThanOrEqual(blocks + (2 * BLOCK_BYTES) / 512)
   })
 
-  it('if no block can be added, the target is informed, and the reason is reported when all are taken', () => {
+  it('if no block can be added, the target is informed, and the reason is reported when all blocks are used', () => {
     const header = (): number => {
       const read = new Uint32Array(1)
       readSync(fd, read, 0, 4, RING_BLOCKS)
@@ -243,7 +243,7 @@ describe('trees kept by threads', () => {
     expect([header(), sink.calls['7/1']]).toEqual([0x8000_0004, 5])
   })
 
-  it('the maximum number of blocks is reported once all are taken', () => {
+  it('the maximum number of blocks is reported when all blocks are used', () => {
     const path = join(dir, 'most')
     createRing(path, { ...CHUNKS, blockCount: MAX_BLOCKS - 1 })
     const most = TreeBlocks.open(path)
@@ -282,7 +282,7 @@ describe('trees kept by threads', () => {
     many.close()
   })
 
-  it('random contents give a jfluid error or few contexts', () => {
+  it('random contents of blocks are a jfluid error or few contexts', () => {
     let [sound, placed] = [0, 0]
     let seed = 1
     const random = (below: number): number => {
@@ -321,7 +321,7 @@ describe('trees kept by threads', () => {
     expect(placed).toBeGreaterThan(1000)
   })
 
-  it('trees do not move the chunks before them', () => {
+  it('trees in the buffer do not move the chunks before the trees', () => {
     const ring = openRing(join(dir, 'ring'))
     expect(ring.chunkCount).toBe(1)
     ring.close()

@@ -17,7 +17,7 @@ import { written } from './tools.ts'
 
 const short = (text: string): string => text.replaceAll('com.acme.App.', '')
 
-describe('in a browser', () => {
+describe('Speedscope and Perfetto in a browser', () => {
   let browser: Browser
   let page: Page
   const problems: string[] = []
@@ -109,7 +109,7 @@ describe('in a browser', () => {
         ],
         'call sites': ['10.00ns 10.00ns work:7', '20.00ns 20.00ns work:9', '35.00ns 5.00ns main'],
       }),
-    )('shows %s in their unit', async (_, profile, expected) => {
+    )('speedscope shows %s in the right unit', async (_, profile, expected) => {
       await open(profile)
       assert.deepEqual(await methods(), expected)
     })
@@ -122,7 +122,7 @@ describe('in a browser', () => {
       assert.deepEqual(await methods(), ['54.00ns 54.00ns work', '74.00ns 20.00ns main'])
     })
 
-    it('speedscope shows traced calls in order of time, after the samples', async () => {
+    it('speedscope shows traced calls in order of time, after the profile of samples', async () => {
       await open(traced())
       await page.keyboard.press('n')
       await shows('call 1 in t1 (2/4)')
@@ -139,7 +139,7 @@ describe('in a browser', () => {
     })
   })
 
-  it('Perfetto reads trace events: threads, pairs of calls, and arrows of tasks', async () => {
+  it('Perfetto reads trace events: threads, begin and end of calls, and arrows of tasks', async () => {
     const trace = await written(traced(), 'trace-events')
     const types: Readonly<Record<string, string>> = {
       ...{ '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' },

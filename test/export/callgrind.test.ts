@@ -82,7 +82,7 @@ const callgrindOf = async (profile: Profile, threads = false) =>
   parsed(await exported(profile, 'callgrind', threads))
 
 describe('callgrind', () => {
-  it('callgrind has self cost and calls with inclusive cost per method', async () => {
+  it('callgrind has for each method the self cost, and the calls with their inclusive cost', async () => {
     assert.equal(
       await exported(profileOf('main 1x 10ns ( work 2x 54ns ( leaf 3x -1ns ) )'), 'callgrind'),
       `# callgrind format
@@ -128,7 +128,7 @@ totals: 64
     )
   })
 
-  it('callgrind counts recursion once: inclusive cost is the time while a method is active', async () => {
+  it('callgrind counts recursion once: the inclusive cost is the time in which the method is active', async () => {
     // a: 1 + 2 + 4 + 8 = 15 from the first call of it on; b: 2 + 4 + 8 = 14.
     const { calls, functions } = await callgrindOf(
       profileOf('a 1x 1ns ( b 1x 2ns ( a 1x 4ns ( b 1x 8ns ) ) )'),
@@ -141,7 +141,7 @@ totals: 64
     })
   })
 
-  it('callgrind sums per method equal those of the tree, for any recursion', async () => {
+  it('the callgrind sums of each method equal the sums of the tree, for any recursion', async () => {
     const tree = randomTree(3000, 12, seeded(11))
     const names = Array.from({ length: 12 }, (_, id) => `m${id} 1x 1ns`).join(' ')
     const profile = profileOfTree(tree, profileOf(names).methodNames)
@@ -159,7 +159,7 @@ totals: 64
     )
   })
 
-  it('callgrind has a caller of top nodes per thread on request', async () => {
+  it('callgrind has on request one caller per thread, which calls the top nodes of the thread', async () => {
     assert.deepEqual((await callgrindOf(twoThreads(), true)).calls, [
       '[main id=1] → main 1x 10',
       '[pool "1";? id=21] → main 2x 74',
@@ -179,7 +179,7 @@ totals: 64
       bytes: { events: ['Bytes', 'Objects'], call: 'work → byte[]:new byte[] 1x 100 1' },
       'call sites': { events: ['Nanoseconds'], call: 'main:9 → work 2x 20' },
     }),
-  )('says %s', async (_, profile, { events, call }) => {
+  )('callgrind has %s', async (_, profile, { events, call }) => {
     const file = await callgrindOf(profile)
     assert.deepEqual(file.events, events)
     assert.equal(file.calls.at(-1), call)

@@ -15,7 +15,7 @@ function rowsOf(text: string): string[][] {
 }
 
 describe('csv', () => {
-  it('csv has one row per context, below column names', async () => {
+  it('csv has one row per context, below a row of column names', async () => {
     const text = await exported(profileOf('main 1x 10.5ns ( work 2x -4ns )'), 'csv')
     assert.equal(
       text,
@@ -41,7 +41,7 @@ describe('csv', () => {
     )
   })
 
-  it('csv protects names that look like formulas, and every name can be restored', async () => {
+  it('csv marks names that look like formulas, and every original name can be restored', async () => {
     const names = [
       '=1+1',
       '+1',
@@ -93,7 +93,7 @@ describe('csv', () => {
     assert.deepEqual(row!.slice(3, 8), ["'=cmd|x.-main", "'=cmd|x", "'-main", '()V', "'@app"])
   })
 
-  it('csv has call sites if recorded', async () => {
+  it('csv has call sites if the profile has them', async () => {
     const [head, , seven] = rowsOf(await exported(callSites(), 'csv'))
     assert.deepEqual(head!.slice(4, 10), ['class', 'method', 'descriptor', 'loader', 'bci', 'line'])
     assert.deepEqual(seven!.slice(3, 10), [
@@ -102,7 +102,7 @@ describe('csv', () => {
     ])
   })
 
-  it('csv rows of a recursion 3,000 deep have bounded length', async () => {
+  it('the length of csv rows is limited for a recursion 3,000 deep', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const rows = rowsOf(await exported(deep, 'csv'))
     assert.equal(rows.length, 3001)

@@ -21,19 +21,19 @@ import { cli } from '../support/jfluid.ts'
 import { exported } from './exported.ts'
 
 describe('export formats', () => {
-  it('formats are found by name, and each has an extension', () => {
+  it('export formats are found by name, and each format has an extension', () => {
     assert.equal(formatNamed('JSON').name, 'json')
     assert.equal(new Set(formats.map((format) => format.extension)).size, formats.length)
   })
 
-  it("formats have the names in the command's help", () => {
+  it("export formats have the names that are in the command's help", () => {
     assert.deepEqual(
       formats.map((format) => format.name),
       FORMAT_NAMES,
     )
   })
 
-  it('a format is derived from the file name, by the longest extension', () => {
+  it('the export format is derived from the file name, by the longest extension that matches', () => {
     for (const format of formats) assert.equal(formatOfFile(`/tmp/a.b${format.extension}`), format)
     assert.equal(formatOfFile('P.CSV').name, 'csv')
     for (const name of ['p.xlsx', 'csv', undefined]) {
@@ -44,7 +44,7 @@ describe('export formats', () => {
     }
   })
 
-  it('an unknown format exits with 64 and lists the known ones', () => {
+  it('an unknown export format ends the command with exit code 64 and a list of the known formats', () => {
     assert.throws(
       () => formatNamed('svg\x1b'),
       (error) =>
@@ -64,7 +64,7 @@ describe('export formats', () => {
 describe('collapsed stacks', () => {
   const profile = profileOf('main 1x 10.4ns ( work 2x 54.5ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )')
 
-  it('collapsed stacks have one line per context with rounded self time, none for zero or negative', async () => {
+  it('collapsed stacks have one line per context with rounded self time, and no line if the self time is zero or negative', async () => {
     assert.equal(
       await exported(profile, 'collapsed'),
       `com.acme.App.main 10
@@ -79,7 +79,7 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
     assert.equal(first, '[worker-1 id=21];com.acme.App.main 10')
   })
 
-  it('collapsed stacks contain no separators or line ends in frames', async () => {
+  it('the frames of collapsed stacks contain no separators or line ends', async () => {
     const odd = profileOf('main 1x 1ns', {
       methodNames: [
         { class: '', method: '', descriptor: '', loader: '' },
@@ -89,7 +89,7 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
     assert.equal(await exported(odd, 'collapsed'), 'a:b.c?d 1\n')
   })
 
-  it('collapsed stacks of a recursion 3,000 deep have bounded lines', async () => {
+  it('the length of lines in collapsed stacks is limited for a recursion 3,000 deep', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const lines = (await exported(deep, 'collapsed')).trimEnd().split('\n')
     assert.equal(lines.length, 3000)
@@ -102,7 +102,7 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
 describe('an export to a file', () => {
   const profile = profileOf('main 1x 10ns')
 
-  it('an export is complete, private, and leaves no other file', async () => {
+  it('an exported file is complete and private, and no other file is left', async () => {
     const dir = temporaryDirectory()
     const out = join(dir, 'p.csv')
     const told: number[] = []
@@ -123,7 +123,7 @@ describe('an export to a file', () => {
     assert.ok(statSync('/dev/null').isCharacterDevice())
   })
 
-  it('an export is written through a symbolic link without a target', async () => {
+  it('an export is written through a symbolic link whose target does not exist', async () => {
     const dir = temporaryDirectory()
     symlinkSync('real.csv', join(dir, 'link.csv'))
     await exportToFile(profile, formatNamed('csv'), join(dir, 'link.csv'))
@@ -147,10 +147,10 @@ describe('an export to a file', () => {
   it.each([
     ['a full disk', '/dev/full', /no space left on the device/],
     ['a folder', 'folder', /it is a directory/],
-    ['no folder to be in', 'missing/p.csv', /no such file or directory/],
-    ['part of the path is a file', 'file/p.csv', /part of the path is not a directory/],
+    ['a missing folder', 'missing/p.csv', /no such file or directory/],
+    ['a file in place of a folder', 'file/p.csv', /part of the path is not a directory/],
     ['a name that is too long', `${'n'.repeat(300)}.csv`, /the name is too long/],
-  ])('%s: exit 73, and what to do', async (_, path, message) => {
+  ])('%s ends the export with exit code 73 and advice', async (_, path, message) => {
     const dir = temporaryDirectory()
     mkdirSync(join(dir, 'folder'))
     writeFileSync(join(dir, 'file'), 'old')

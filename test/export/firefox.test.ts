@@ -91,7 +91,7 @@ function stacks({ samples, stackTable, frameTable, funcTable, stringArray }: Thr
 }
 
 describe('firefox', () => {
-  it('firefox has one sample per context with self time, in ms, consecutively', async () => {
+  it('firefox has one sample per context with self time, one after the other, in ms', async () => {
     const profile = profileOf(
       'main 1x 1000000ns ( work 2x 5400000ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )',
     )
@@ -102,7 +102,7 @@ describe('firefox', () => {
     assert.equal(threads[0]!.samples.weightType, 'tracing-ms')
   })
 
-  it('firefox has one thread per thread with calls on request', async () => {
+  it('firefox has on request one thread for each thread with calls', async () => {
     const { threads } = await firefoxOf(twoThreads(), true)
     assert.deepEqual(
       threads.map(({ name, tid, pid, isMainThread }) => [name, tid, pid, isMainThread]),
@@ -127,7 +127,7 @@ describe('firefox', () => {
         expected: ['main 0.000005@0', 'main;work:7 0.00001@0.000005', 'main;work:9 0.00002@0.000015'],
       },
     }),
-  )('says %s by their weights', async (_, profile, { type, expected }) => {
+  )('firefox has %s as weights of samples', async (_, profile, { type, expected }) => {
     const [thread] = (await firefoxOf(profile)).threads
     assert.equal(thread!.samples.weightType, type)
     assert.deepEqual(stacks(thread!), expected)

@@ -92,7 +92,7 @@ describe('the HTML page in a browser', () => {
     assert.ok(Math.abs((await frame('work')).width - whole / 2) < 1)
   })
 
-  it('arrows move the selection, and Enter zooms', async () => {
+  it('arrow keys move the selection, and Enter zooms into the selected frame', async () => {
     await openProfile()
     await page.focus('.flame')
     await page.keyboard.press('ArrowDown')
@@ -115,7 +115,7 @@ describe('the HTML page in a browser', () => {
     assert.deepEqual(await rows('hot'), ['com.acme.App.leaf(int)'])
   })
 
-  it('the tree opens and closes by mouse and key', async () => {
+  it('rows of the tree are opened and closed by mouse and by key', async () => {
     await openProfile()
     await page.keyboard.press('2')
     const all = ['main', 'work', 'leaf', 'other', 'leaf'].map((name) => `com.acme.App.${name}`)
@@ -129,7 +129,7 @@ describe('the HTML page in a browser', () => {
     assert.deepEqual(await rows('tree'), all.slice(0, 1))
   })
 
-  it('hot methods sort by any column, and link to their callers', async () => {
+  it('hot methods can be sorted by any column, and link to their callers', async () => {
     await openProfile()
     await page.keyboard.press('3')
     assert.deepEqual((await rows('hot'))[0], 'com.acme.App.leaf(int)')
@@ -142,7 +142,7 @@ describe('the HTML page in a browser', () => {
     assert.deepEqual(totals, ['400 ns', '300 ns', '300 ns', '100 ns', '100 ns'])
   })
 
-  it('a thread has a tree of its own', async () => {
+  it('the page shows the tree of a single thread', async () => {
     await openProfile()
     await page.selectOption('#threads', { label: 'idle (3)' })
     await page.waitForFunction("document.querySelector('#detail').textContent.includes('7 calls')")
@@ -172,7 +172,7 @@ describe('the HTML page in a browser', () => {
     }
   })
 
-  it('a differential flame graph is orange for more, blue for less, and shows removed contexts', async () => {
+  it('a differential flame graph is orange for an increase, blue for a decrease, and shows removed contexts', async () => {
     const before = profileOf('main 1x 100ns ( slower 1x 100ns faster 1x 400ns gone 1x 200ns )')
     const after = profileOf('main 1x 100ns ( slower 1x 400ns faster 1x 100ns )')
     const of = (path: string, it: Profile) => ({ path, profile: it })
@@ -192,7 +192,7 @@ describe('the HTML page in a browser', () => {
     assert.ok(!(await frames()).some(({ name }) => name.endsWith('.gone')))
   })
 
-  it('the page opens a profile of 300,000 contexts, of which it has the largest', async () => {
+  it('the page opens a profile of 300,000 contexts, and contains the largest contexts', async () => {
     const names = new Methods()
     for (let i = 0; i < 40; i++) names.id(`App.m${i}`)
     const tree = randomTree(300_000, 40, seeded(3))

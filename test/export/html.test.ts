@@ -91,7 +91,7 @@ describe('the HTML page', () => {
     assert.deepEqual(trees[0]!.hot[0], [method[1], 2, 30, 26])
   })
 
-  it('the page has a tree per thread if there are several', () => {
+  it('the page has a tree per thread if the profile has several threads', () => {
     const one = profileOf('main 1x 10ns')
     const other = { id: 7, name: 'b', tree: one.merged }
     assert.deepEqual(
@@ -120,7 +120,7 @@ describe('the HTML page', () => {
     assert.doesNotMatch(page.replace(/<script.*?<\/script>/gs, ''), /<script|alert\(1\)<\/|<!--/)
   })
 
-  it('the page reports omitted contexts of a large tree, and shown sums are unchanged', () => {
+  it('the page reports how many contexts of a large tree are omitted, and the sums shown are unchanged', () => {
     const seed = 5
     const names = new Methods()
     for (let i = 0; i < 20; i++) names.id(`App.m${i}`)
@@ -144,7 +144,7 @@ describe('the HTML page', () => {
     }
   })
 
-  it('the page of an empty profile says so', () => {
+  it('the page of an empty profile says that the profile is empty', () => {
     const page = pageOf(profileOf(''))
     assert.match(page, /nothing was recorded: there is no call to show/)
     assert.deepEqual(decode(page, dataOf(page).trees[0]!).method, [])
@@ -172,7 +172,7 @@ describe('the HTML page', () => {
     assert.ok(bytes < 30e6 && bytes > 1e6, `${bytes} bytes`)
   })
 
-  it('the page of two profiles has both, per root call', () => {
+  it('the page of two profiles has the costs of both profiles per root call', () => {
     const methods = new Methods()
     const before = treeOf('main 10x 100ns ( work 20x 300ns )', methods)
     const after = treeOf('main 20x 400ns ( fresh 20x 60ns )', methods)
@@ -196,7 +196,7 @@ describe('the HTML page', () => {
 })
 
 describe('the page with call sites and counted calls', () => {
-  it('the page has one hot method per name, whose total counts nested calls once', () => {
+  it('the page has one hot method per name, and the total of a method counts nested calls once', () => {
     const methods = new Methods()
     const tree = treeOf('main 1x 10ns ( run 1x 5ns ( twin 3x 7ns ) twin 1x 1ns )', methods)
     const twins = methods.names.map((it) =>
@@ -212,7 +212,7 @@ describe('the page with call sites and counted calls', () => {
     )
   })
 
-  it('hot methods in the page have no line', () => {
+  it('hot methods in the page have no line number', () => {
     const page = pageOf(callSites())
     const { names, trees } = dataOf(page)
     const member = (id: number | undefined) => names[id!]![1]
@@ -223,7 +223,7 @@ describe('the page with call sites and counted calls', () => {
   })
 })
 
-describe('widths of frames', () => {
+describe("widths of frames in the page's flame graph", () => {
   interface Shown {
     readonly count: number
     readonly parent: Int32Array
@@ -235,7 +235,7 @@ describe('widths of frames', () => {
     return [...weightsOf(tree, how)]
   }
 
-  it('frame widths of two profiles are the larger of both self costs', async () => {
+  it('the width of a frame of two profiles is the larger of both self costs', async () => {
     // main 10 ( work 20, then 5; gone 30; fresh 40 )
     const tree = {
       count: 4,
@@ -247,7 +247,7 @@ describe('widths of frames', () => {
     assert.deepEqual(await weights(tree, 'before'), [60, 20, 30, 0])
   })
 
-  it('frame widths of allocations count bytes once, for classes', async () => {
+  it('frame widths of allocations count bytes only for the allocated class', async () => {
     // main makes 100 bytes of strings, then 70; work makes 50 of lists.
     const tree = {
       count: 4,
@@ -272,7 +272,7 @@ describe('widths of frames', () => {
 })
 
 describe("the page's back traces", () => {
-  it('back traces in the page report the part of a method that is too small', async () => {
+  it("back traces in the page report how much of a method's cost is in callers too small to be shown", async () => {
     const module = new URL('../../src/export/html/client/traces.js', import.meta.url).href
     const { partInPage } = (await import(module)) as {
       partInPage(head: object, trace: { method: number; sums: object }): number | undefined
@@ -296,7 +296,7 @@ describe("the page's back traces", () => {
     callersOf(tree: object, trace: Trace): Trace[]
   }
 
-  it('back traces in the page equal those of the report, for random trees', async () => {
+  it('back traces in the page equal the back traces of the report, for random trees', async () => {
     const module = new URL('../../src/export/html/client/traces.js', import.meta.url).href
     const { traceOf, callersOf } = (await import(module)) as Traces
     const seed = 20261123

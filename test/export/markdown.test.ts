@@ -43,7 +43,7 @@ describe('markdown', () => {
     )
   })
 
-  it('markdown has lines on the hottest path, and none for hot methods', async () => {
+  it('markdown has line numbers on the hottest path, and no line numbers for hot methods', async () => {
     const [path, hot] = (await exported(callSites(), 'markdown')).split('## Hot methods')
     assert.match(path!, /`com\.acme\.App\.work:9`/)
     assert.match(hot!, /\| 85\.7 \| .* \| 3 \| `com\.acme\.App\.work` \|\n/)
@@ -92,7 +92,7 @@ describe('markdown', () => {
       bytes: /^\| 100 \| 67\.6 \| 1 \| `new byte\[\]` \|$/m,
       'call sites': /`com\.acme\.App\.work:9`/,
     }),
-  )('says %s', async (_, profile, row) => {
+  )('markdown has %s', async (_, profile, row) => {
     assert.match(await exported(profile, 'markdown'), row)
   })
 

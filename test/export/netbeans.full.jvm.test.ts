@@ -30,7 +30,7 @@ describe('the NetBeans profiler', () => {
     read = async (...files) => (await ran(newest.java, '-cp', path, 'ReadSnapshot', ...files)).stdout
   }, 600_000)
 
-  it('the NetBeans profiler reads the tree and has the same sums per method', async () => {
+  it('the NetBeans profiler reads the tree, and its sums per method equal ours', async () => {
     const profile = recursive()
     // In microseconds what ours are in nanoseconds: nothing is rounded.
     const scaled = {

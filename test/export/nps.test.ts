@@ -113,7 +113,7 @@ describe('nps', () => {
     assert.equal(file.comments, 'jfluid, mode exact, roots: com.acme.App.main?warning: one')
   })
 
-  it('nps rounds so that children and self sum to the parent, and writes 0 for negative times', async () => {
+  it('nps rounds times so that self and children sum to the parent, and writes 0 for negative times', async () => {
     const { threads } = await npsOf(
       profileOf('main 1x 400ns ( a 1x 400ns b 1x 400ns ( c 1x 400ns ) d 9x -5000ns )'),
     )
@@ -121,7 +121,7 @@ describe('nps', () => {
     assert.equal(threads[0]!.tree, 'main 1x 0/0 ( a 1x 1/1 b 1x 1/0 ( c 1x 1/1 ) d 9x 0/0 )')
   })
 
-  it('nps has all threads with calls, by name', async () => {
+  it('nps has all threads with calls, with their names', async () => {
     const { threads } = await npsOf(twoThreads())
     assert.deepEqual(
       threads.map((it) => it.name),
@@ -130,15 +130,15 @@ describe('nps', () => {
   })
 
   it.each([
-    ['waits by their time', waits, 'lock 1x 1/0 ( (blocked on) 2x 1/1 )'],
-    ['calls without times', () => counted('count'), 'main 5x 0/0 ( work 7x 0/0 )'],
-    ['places of calls', callSites, 'main 1x 0/0 ( work:7 1x 0/0 work:9 2x 0/0 )'],
+    ['waits with their time', waits, 'lock 1x 1/0 ( (blocked on) 2x 1/1 )'],
+    ['calls, if only calls are counted', () => counted('count'), 'main 5x 0/0 ( work 7x 0/0 )'],
+    ['call sites', callSites, 'main 1x 0/0 ( work:7 1x 0/0 work:9 2x 0/0 )'],
     [
-      'samples by the time that one stands for',
+      'samples as the time between two samples',
       () => ({ ...counted('sample'), sampling: { every: 1e6, unit: 'ns', by: 'jfr' } }) as Profile,
       'main 5x 12000/5000 ( work 7x 7000/7000 )',
     ],
-  ] as const)('says %s', async (_, make, tree) => {
+  ] as const)('nps has %s', async (_, make, tree) => {
     assert.equal((await npsOf(make())).threads[0]!.tree, tree)
   })
 
@@ -177,21 +177,24 @@ describe('nps', () => {
       },
       /more than 65,535 methods/,
     ],
-  ] as const)('too large for it, %s: exit 64, said, and not written', async (_, make, message) => {
-    await assert.rejects(npsOf(make()), (error) => {
-      assert.ok(error instanceof DoesNotFit)
-      assert.equal(error.exitCode, 64)
-      assert.match(error.message, message)
-      return true
-    })
-  })
+  ] as const)(
+    'a profile that nps cannot contain is not written, and the command ends with exit code 64: %s',
+    async (_, make, message) => {
+      await assert.rejects(npsOf(make()), (error) => {
+        assert.ok(error instanceof DoesNotFit)
+        assert.equal(error.exitCode, 64)
+        assert.match(error.message, message)
+        return true
+      })
+    },
+  )
 
-  it('nps holds the largest calls and times', async () => {
+  it('nps can contain the largest possible numbers of calls and times', async () => {
     const { threads } = await npsOf(profileOf('main 2147483647x 1099511627775000ns'))
     assert.equal(threads[0]!.tree, 'main 2147483647x 1099511627775/1099511627775')
   })
 
-  it('nps of a recursion 3,000 deep has the first 1,000 levels, the last with the rest of the time', async () => {
+  it('nps has the first 1,000 levels of a recursion 3,000 deep, and the last level has the time of the omitted levels', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const selfNs = deep.merged.metrics.selfNs!.map(() => 1000)
     const file = await npsOf({

@@ -58,7 +58,7 @@ async function pprofOf(profile: Profile, threads = false): Promise<Pprof> {
 const lines = ({ samples }: Pprof) => samples.map(({ stack, values }) => `${stack} ${values.join(' ')}`)
 
 describe('pprof', () => {
-  it('pprof has one sample per context with calls and self time, also negative', async () => {
+  it('pprof has one sample per context with calls and self time, including negative self time', async () => {
     const file = await pprofOf(profileOf('main 1x 10ns ( work 2x 54ns ( main 1x 0ns ) other 1x -3ns )'))
     assert.deepEqual(file.types, ['calls/count', 'time/nanoseconds'])
     assert.equal(file.shown, 'time')
@@ -107,7 +107,7 @@ describe('pprof', () => {
         expected: ['main 1 5', 'main:7;work 1 10', 'main:9;work 2 20'],
       },
     }),
-  )('says %s', async (_, profile, { types, expected }) => {
+  )('pprof has %s', async (_, profile, { types, expected }) => {
     const file = await pprofOf(profile)
     assert.deepEqual(
       file.types.map((it) => it.split('/')[0]),
@@ -121,14 +121,14 @@ describe('pprof', () => {
     assert.deepEqual((await pprofOf(profileOf(''))).samples, [])
   })
 
-  it('pprof stacks of a recursion 3,000 deep have bounded length', async () => {
+  it('the length of pprof stacks is limited for a recursion 3,000 deep', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const last = (await pprofOf(deep)).samples.at(-1)!.stack.split(';')
     assert.equal(last.length, 513)
     assert.equal(last[256], '[2488 frames]')
   })
 
-  it('pprof sums equal calls and times of methods within a nanosecond', async () => {
+  it('the pprof sums of each method equal its calls, and its times within a nanosecond', async () => {
     const tree = randomTree(2000, 30, seeded(7))
     const halves = tree.metrics.selfNs!.map((ns) => ns + 0.5)
     const merged = { ...tree, metrics: { ...tree.metrics, selfNs: halves } }

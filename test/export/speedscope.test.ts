@@ -58,7 +58,7 @@ describe('speedscope', () => {
     )
   })
 
-  it('speedscope has one profile per thread with calls on request', async () => {
+  it('speedscope has on request one profile for each thread with calls', async () => {
     const file = await speedscopeOf(twoThreads(), true)
     assert.deepEqual(
       file.profiles.map((it) => it.name),
@@ -77,17 +77,17 @@ describe('speedscope', () => {
       bytes: { unit: 'bytes', expected: ['main;new java.lang.String 48', 'main;work;new byte[] 100'] },
       'call sites': { unit: 'nanoseconds', expected: ['main 5', 'main;work:7 10', 'main;work:9 20'] },
     }),
-  )('says %s in their unit', async (_, profile, { unit, expected }) => {
+  )('speedscope has %s in the right unit', async (_, profile, { unit, expected }) => {
     const file = await speedscopeOf(profile)
     assert.equal(file.profiles[0]!.unit, unit)
     assert.deepEqual(stacks(file), expected)
   })
 
-  it('speedscope of an empty profile is valid, with a profile without samples', async () => {
+  it('the speedscope file of an empty profile is valid, and contains a profile without samples', async () => {
     assert.deepEqual(stacks(await speedscopeOf(profileOf(''))), [])
   })
 
-  it('speedscope stacks of a recursion 3,000 deep are bounded, and name the missing frames', async () => {
+  it('the length of speedscope stacks is limited for a recursion 3,000 deep, and a frame says how many frames are missing', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const [last] = stacks(await speedscopeOf(deep)).slice(-1)
     assert.equal(last!.split(';').length, 513)

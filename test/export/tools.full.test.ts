@@ -21,7 +21,7 @@ describe('go tool pprof', () => {
     )
   }
 
-  it('the tool has the same sums per method', async () => {
+  it('the tool shows the same sums per method as the profile', async () => {
     const profile = recursive()
     const found = await top(await written(profile, 'pprof'))
     assert.deepEqual(new Map([...found].sort()), new Map([...ours(profile, fullName)].sort()))
@@ -46,7 +46,7 @@ describe('callgrind_annotate', () => {
     return new Map([...rows].map(([, cost, name]) => [name!, Number(cost!.replaceAll(',', ''))]))
   }
 
-  it('callgrind_annotate has the same inclusive and self sums per method', async () => {
+  it('callgrind_annotate shows the same inclusive and self costs per method as the profile', async () => {
     const profile = recursive()
     const file = await written(profile, 'callgrind')
     const known = [...ours(profile, signature)]
@@ -121,7 +121,7 @@ describe('the Firefox Profiler', () => {
     }
   }
 
-  it('the tool has the same sums per method', async () => {
+  it('the tool shows the same sums per method as the profile', async () => {
     const profile = recursive()
     const found = await inFirefox(await written(profile, 'firefox'), (ask) => ask('thread', 'functions'))
     const { functions } = found as Functions
@@ -148,7 +148,7 @@ describe('the Firefox Profiler', () => {
     assert.ok(functions.some(({ name }) => name.startsWith('com.acme.App.')))
   })
 
-  it('the Firefox Profiler reads trace events: one thread each, calls in order', async () => {
+  it('the Firefox Profiler reads trace events: each thread separately, with calls in order', async () => {
     const markers = await inFirefox(await written(traced(), 'trace-events'), async (ask) => [
       await ask('thread', 'markers', '--list', '--thread', 't-0'),
       await ask('thread', 'markers', '--list', '--thread', 't-1'),

@@ -17,8 +17,8 @@ const schema = JSON.parse(
 ) as object
 const isValid = new Ajv({ strict: false }).compile(schema)
 
-describe('traced calls', () => {
-  it('traced calls are evented speedscope profiles after the sampled one, valid by its schema', async () => {
+describe('traced calls in speedscope and trace event files', () => {
+  it('traced calls are evented speedscope profiles after the sampled profile, and the file is valid by the speedscope schema', async () => {
     const file: unknown = JSON.parse(await exported(traced(), 'speedscope'))
     assert.ok(isValid(file), JSON.stringify(isValid.errors))
     const { shared, profiles } = file as {
@@ -45,7 +45,7 @@ describe('traced calls', () => {
     assert.equal(profiles[0]!.type, 'sampled')
   })
 
-  it('traced calls of many events are valid: frames are closed innermost first', async () => {
+  it('traced calls of many events are valid: the innermost frame is closed first', async () => {
     const methods = new Methods()
     const loop = Array.from(
       { length: 2000 },
@@ -67,7 +67,7 @@ describe('traced calls', () => {
     assert.equal(file.profiles[1]!.events.length, 8002)
   })
 
-  it('traced calls are trace events: pairs of calls, tasks as arrows, in microseconds since the start', async () => {
+  it('traced calls are trace events in microseconds since the start: a begin and an end per call, and an arrow per task', async () => {
     const { traceEvents } = JSON.parse(await exported(traced(), 'trace-events')) as {
       traceEvents: {
         ph: string
@@ -100,7 +100,7 @@ describe('traced calls', () => {
     ])
   })
 
-  it('traced calls of one thread never go back in time, for any order of calls', async () => {
+  it('the trace events of one thread never go back in time, for any order of calls', async () => {
     const methods = new Methods()
     // The second call's task begins before the first one's, in the same thread; the third's before that has ended.
     const calls = [

@@ -46,7 +46,7 @@ forEachJdk((jdk) => {
     await program?.java.kill()
   })
 
-  describe('VirtualMachine', () => {
+  describe('commands of VirtualMachine', () => {
     it('VirtualMachine reports version and capabilities', async () => {
       const version = await the(jvm.virtualMachine.version())
       expect(version).toMatchObject({ major: jdk.version, vmVersion: jdk.full })
@@ -92,7 +92,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('ReferenceType', async () => {
+  it('commands of ReferenceType describe a class', async () => {
     const { referenceType } = jvm
     expect(await the(referenceType.signature(known.program))).toBe('Ldbg/Debuggee;')
     expect(await the(referenceType.signatureWithGeneric(known.program))).toEqual({
@@ -146,7 +146,7 @@ forEachJdk((jdk) => {
     expect((await the(jvm.classLoaderReference.visibleClasses(null))).length).toBeGreaterThan(200)
   })
 
-  it('Method', async () => {
+  it('commands of Method describe a method', async () => {
     const { method } = jvm
     const [call, foreign, plus] = [known.method('call'), known.method('foreign'), known.method('plus')]
     const table = await the(method.lineTable(known.program, call))
@@ -168,7 +168,7 @@ forEachJdk((jdk) => {
     expect(await the(method.isObsolete(known.program, call))).toBe(false)
   })
 
-  describe('values', () => {
+  describe('values on the wire', () => {
     it('values of every tag are read', async () => {
       const value = (name: string) => known.value(name)
       expect(await value('aByte')).toEqual({ tag: 'BYTE', value: -7 })
@@ -218,7 +218,7 @@ forEachJdk((jdk) => {
       expect(await known.value('nothing')).toEqual({ tag: 'OBJECT', id: null })
     })
 
-    it('values of arrays are read and written', async () => {
+    it('elements of arrays are read and written', async () => {
       const { arrayReference } = jvm
       const array = async (name: string): Promise<ArrayId> => {
         const value = await known.value(name)
@@ -263,7 +263,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('ObjectReference', async () => {
+  it('commands of ObjectReference describe an object', async () => {
     const { objectReference } = jvm
     const { id } = (await known.value('object')) as { id: ObjectId }
     const number = known.field('number')
@@ -282,7 +282,7 @@ forEachJdk((jdk) => {
     expect(await jvm.stringReference.value(id as StringId)).toMatchObject({ error: 'INVALID_STRING' })
   })
 
-  it('ThreadReference and ThreadGroupReference', async () => {
+  it('commands of ThreadReference and ThreadGroupReference describe threads and groups', async () => {
     const { threadReference, threadGroupReference } = jvm
     const main = stand.thread
     expect(await the(threadReference.name(main))).toBe('main')
@@ -316,7 +316,7 @@ forEachJdk((jdk) => {
     expect(await threadReference.name(known.program as string as ThreadId)).toMatchObject({ ok: false })
   })
 
-  it('StackFrame', async () => {
+  it('commands of StackFrame read and write local variables', async () => {
     const { stackFrame } = jvm
     const frames = await the(jvm.threadReference.frames(stand.thread))
     expect(frames[0]).toEqual({ id: stand.frame.id, location: stand.location })
@@ -342,7 +342,7 @@ forEachJdk((jdk) => {
     expect(wrong).toMatchObject({ error: 'INVALID_SLOT' })
   })
 
-  describe('invoking', () => {
+  describe('invoking methods', () => {
     const int = (value: number) => ({ tag: 'INT', value }) as const
 
     it('static methods of classes and interfaces are invoked', async () => {
@@ -382,7 +382,7 @@ forEachJdk((jdk) => {
       expect(granted(own, 'plus').value).toEqual(int(9)) // 7 + 2
     })
 
-    it('an invocation that throws has the exception as its answer', async () => {
+    it('the answer to an invocation that throws has the exception', async () => {
       const { thread } = stand
       const message = { tag: 'STRING', id: await the(jvm.virtualMachine.createString('no')) } as const
       const failed = await the(
@@ -412,7 +412,7 @@ forEachJdk((jdk) => {
     expect(await the(jvm.threadReference.suspendCount(main))).toBe(1)
   })
 
-  it('monitors have owner, depth and waiting threads', async () => {
+  it('commands about monitors show the owner, the depth and the waiting threads', async () => {
     // On the line behind `synchronized (LOCK) {`.
     const { location } = await known.line('call', 2)
     const request = await the(
@@ -435,7 +435,7 @@ forEachJdk((jdk) => {
     expect(await stand.answer).toBe('returned 52') // 50 was put there, and "me" has two
   })
 
-  it('frames are popped, and methods return early', async () => {
+  it('frames can be popped, and methods can be made to return early', async () => {
     const again = await standInCall(jvm, known, program)
     await the(jvm.threadReference.forceEarlyReturn(again.thread, { tag: 'INT', value: 1234 }))
     await the(jvm.resume(again.set))
@@ -449,14 +449,14 @@ forEachJdk((jdk) => {
     expect(await once.answer).toBe('returned 44') // 2·21 + 2: it was called again
   })
 
-  it('a thread is stopped by an exception', async () => {
+  it('a thread can be stopped by an exception', async () => {
     const poison = await known.value('poison')
     if (poison.tag !== 'OBJECT' || poison.id === null) throw new Error(poison.tag)
     await the(jvm.threadReference.stop(await threadNamed('worker'), poison.id))
     await program.java.line(/^stopped$/)
   })
 
-  it('classes are redefined, and old methods are obsolete', async () => {
+  it('classes can be redefined, and the old methods are then obsolete', async () => {
     const file = readFileSync(join(await debuggeeClasses(), 'dbg/Debuggee.class'))
     // `return number + more` becomes `number - more`: aload_0 getfield # iload_1 iadd ireturn
     const code = await the(jvm.method.bytecodes(known.program, known.method('plus')))

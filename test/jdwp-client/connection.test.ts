@@ -32,7 +32,7 @@ const same = (data: Buffer): Buffer => data
 const ask = (connection: JdwpConnection, n: number, data = Buffer.alloc(0), timeoutMs?: number) =>
   connection.command([1, n], data, same, { timeoutMs })
 
-describe('replies', () => {
+describe('replies of a JVM', () => {
   it('replies are matched to commands in any order', async () => {
     const held: { id: number; data: Buffer }[] = []
     const peer = await startPeer((command, socket) => {
@@ -61,7 +61,7 @@ describe('replies', () => {
     expect(await ask(other, 1)).toEqual({ ok: false, error: 'ERROR_999', code: 999 })
   })
 
-  it('replies are distinguished from events, and unmatched replies are dropped', async () => {
+  it('replies are distinguished from events, and replies without a command are dropped', async () => {
     const events: string[] = []
     const peer = new MemoryPeer((c, it) => {
       it.send(encodeCommand(c.id, 64, 100, Buffer.from('VM start')))
@@ -78,7 +78,7 @@ describe('replies', () => {
     expect(connection.strayReplies).toBe(4)
   })
 
-  it('missing replies time out, and late replies are dropped', async () => {
+  it('a command without a reply times out, and a late reply is dropped', async () => {
     const held: Buffer[] = []
     const peer = new MemoryPeer((c, it) => {
       if (c.command === 1) held.push(reply(c, Buffer.from('late')))
@@ -106,7 +106,7 @@ describe('replies', () => {
     await jvm.dispose() // harmless
   })
 
-  it('an invalid reply is an error of its command only', async () => {
+  it('an invalid reply fails only its command, and the connection continues', async () => {
     const peer = new MemoryPeer((c, it) => it.send(reply(c, c.command === 7 ? SIZES : Buffer.alloc(3))))
     const jvm = await JdwpTarget.over(peer)
     await expect(jvm.virtualMachine.version()).rejects.toThrow(
@@ -118,7 +118,7 @@ describe('replies', () => {
   })
 })
 
-describe('ids', () => {
+describe('sizes of ids', () => {
   it('ids have the sizes stated by the JVM', async () => {
     const seen: string[] = []
     const peer = new MemoryPeer((c, it) => {
@@ -145,7 +145,7 @@ describe('ids', () => {
     [-1, MalformedJdwp],
     [9, MalformedJdwp],
     [2 ** 31 - 1, MalformedJdwp],
-  ])('of %i bytes are refused, and the connection is closed', async (size, error) => {
+  ])('packets of %i bytes are refused, and the connection is closed', async (size, error) => {
     const peer = new MemoryPeer((c, it) => it.send(reply(c, sizes(8, 8, size, 8, 8))))
     await expect(JdwpTarget.over(peer)).rejects.toThrow(error)
     expect(peer.destroyed).toBe(true)
@@ -157,10 +157,10 @@ describe('ids', () => {
   })
 })
 
-describe('events', () => {
+describe('events of a JVM', () => {
   const start = Buffer.from('0200000001' + '5a' + '00000000' + '0000000000000001', 'hex')
 
-  it('events before the id sizes are known are read afterwards', async () => {
+  it('events that arrive before the id sizes are known are read when the sizes are known', async () => {
     const peer = new MemoryPeer((c, it) => {
       it.send(encodeCommand(1, 64, 100, start))
       it.send(reply(c, SIZES))
@@ -173,7 +173,7 @@ describe('events', () => {
     await jvm.connection.close()
   })
 
-  it('endless events before the id sizes are refused', async () => {
+  it('endless events that arrive before the id sizes are refused', async () => {
     const peer = new MemoryPeer((_, it) => {
       for (let n = 0; n < 100; n++) it.send(encodeCommand(n, 64, 100, start))
     })
@@ -239,7 +239,7 @@ describe('a packet with an implausible number of elements', () => {
     return data
   }
 
-  it('too many one-byte ids are refused before allocation', async () => {
+  it('too many one-byte ids are refused before memory is allocated', async () => {
     await using jvm = await listing(things(MAX_ELEMENTS + 1))
     await expect(jvm.virtualMachine.allThreads()).rejects.toThrow(
       /^malformed JDWP: VirtualMachine.AllThreads: more than 2097152 things in a packet$/,
@@ -247,14 +247,14 @@ describe('a packet with an implausible number of elements', () => {
     expect(jvm.connection.lost).toBe(undefined)
   })
 
-  it('too many booleans are refused before allocation', async () => {
+  it('too many booleans are refused before memory is allocated', async () => {
     const boolean = 0x5a
     await using jvm = await listing(things(MAX_ELEMENTS + 1, [boolean]))
     const region = jvm.arrayReference.getValues('01' as ArrayId, 0, 1)
     await expect(region).rejects.toThrow(/more than 2097152 things/)
   })
 
-  it('too many nested lists are refused before allocation', async () => {
+  it('too many nested lists are refused before memory is allocated', async () => {
     // Three lists of a million: paths, and in front of them an empty base directory.
     const one = Buffer.concat([Buffer.alloc(4), Buffer.alloc(0)])
     const million = Buffer.alloc(4 + 4 * (MAX_ELEMENTS / 2 + 1))
@@ -264,7 +264,7 @@ describe('a packet with an implausible number of elements', () => {
   })
 })
 
-describe('a connection', () => {
+describe('a connection to a JVM', () => {
   it('a connection closed by the JVM fails all open commands', async () => {
     const peer = await startPeer(() => 'hang up')
     await using connection = await connect(peer.port)
@@ -281,7 +281,7 @@ describe('a connection', () => {
     await expect(ask(connection, 1)).rejects.toThrow(MalformedJdwp)
   })
 
-  it('no connection is made if another program, or none, answers', async () => {
+  it('no connection is made if another program answers, or if no program answers', async () => {
     const web = await startPeer(() => 'nothing', 'HTTP/1.1 400 Bad Request')
     await expect(connect(web.port)).rejects.toThrow(/does not speak JDWP/)
     const half = await startPeer(() => 'nothing', 'JDWP-Hand')

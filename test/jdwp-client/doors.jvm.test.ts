@@ -93,7 +93,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('a debugger that times out in an invocation leaves all threads running, also after its return', async () => {
+  it('if an invocation times out in the debugger, all threads run, even after the invoked method has returned', async () => {
     const program = await startDebuggee(jdk)
     await program.java.line(/^ready/)
     const jvm = await JdwpTarget.connect(await program.port())
@@ -112,7 +112,7 @@ forEachJdk((jdk) => {
     await program.java.kill()
   })
 
-  it('after dispose the JVM has closed the connection', async () => {
+  it('after the debugger sends Dispose, the JVM has closed the connection', async () => {
     const program = await startDebuggee(jdk)
     await program.java.line(/^ready/)
     const jvm = await JdwpTarget.connect(await program.port())

@@ -9,7 +9,7 @@ const death = (request: number): EventSet => ({
   ...{ suspendPolicy: 'NONE', events: [{ kind: 'VM_DEATH', request }] },
 })
 
-describe('an event', () => {
+describe('delivery of an event', () => {
   it('an event goes to the first waiter only', async () => {
     const queue = new EventQueue()
     const heard: EventSet[] = []
@@ -41,7 +41,7 @@ describe('an event', () => {
     await expect(queue.next('VM_DEATH')).rejects.toThrow(JdwpLost)
   })
 
-  it('an event, and later ones, are not lost if a listener throws', async () => {
+  it('if a listener throws, its event and later events are not lost', async () => {
     const queue = new EventQueue()
     for (const request of [1, 2, 3]) queue.push(death(request), 10)
     const first = () => {
@@ -55,7 +55,7 @@ describe('an event', () => {
     expect(heard).toEqual([2, 3, 4].map(death))
   })
 
-  it('waiting ends with the connection, and an exception of a condition is passed to its waiter', async () => {
+  it("waiting for an event ends with the connection, and an exception in a waiter's condition is passed to the waiter", async () => {
     const queue = new EventQueue()
     const lost = queue.next('VM_DEATH', { request: 7, timeoutMs: Infinity })
     const wrong = queue.next('VM_DEATH', {

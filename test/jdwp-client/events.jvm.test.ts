@@ -63,7 +63,7 @@ forEachJdk((jdk) => {
 
   const inProgram = (): Modifier => ({ modifier: 'ClassOnly', type: known.program })
 
-  it('METHOD_ENTRY, METHOD_EXIT and return values', async () => {
+  it('METHOD_ENTRY and METHOD_EXIT events arrive, with return values', async () => {
     const call = known.method('call')
     const inMain: Modifier[] = [inProgram(), { modifier: 'ThreadOnly', thread: main }]
     const entered = await comesOf('call', 'METHOD_ENTRY', inMain)
@@ -74,7 +74,7 @@ forEachJdk((jdk) => {
     expect(returned.event).toMatchObject({ location: { method: call }, value: { tag: 'INT', value: 44 } })
   })
 
-  it('BREAKPOINT and SINGLE_STEP, line by line', async () => {
+  it('BREAKPOINT and SINGLE_STEP events arrive, line by line', async () => {
     const [first, second, third] = await Promise.all([0, 1, 2].map((nth) => known.line('call', nth)))
     const step = async (depth: 'OVER' | 'OUT') => {
       const request = await the(
@@ -111,7 +111,7 @@ forEachJdk((jdk) => {
     expect(await jvm.events.next('BREAKPOINT', { request, timeoutMs: 0 })).toBe(null)
   })
 
-  it('EXCEPTION with the location of its handler', async () => {
+  it('an EXCEPTION event has the location of the handler', async () => {
     const [type] = await the(jvm.virtualMachine.classesBySignature('Ljava/lang/RuntimeException;'))
     const { event } = await comesOf('throw', 'EXCEPTION', [
       { modifier: 'ExceptionOnly', type: type!.id, caught: true, uncaught: true },
@@ -123,7 +123,7 @@ forEachJdk((jdk) => {
     expect(await the(jvm.referenceType.signature(thrown.id))).toBe('Ljava/lang/IllegalStateException;')
   })
 
-  it('THREAD_START and THREAD_DEATH', async () => {
+  it('THREAD_START and THREAD_DEATH events arrive', async () => {
     const seen: string[] = []
     const name = async ({ event }: { event: { thread: ThreadId } }) => {
       seen.push(await the(jvm.threadReference.name(event.thread)))
@@ -136,7 +136,7 @@ forEachJdk((jdk) => {
     if (only.ok) await the(jvm.eventRequest.clear('THREAD_START', only.value))
   })
 
-  it('FIELD_ACCESS and FIELD_MODIFICATION', async () => {
+  it('FIELD_ACCESS and FIELD_MODIFICATION events arrive', async () => {
     const field = known.field('watched')
     const only: Modifier = { modifier: 'FieldOnly', type: known.program, field }
     const read = await comesOf('field', 'FIELD_ACCESS', [only])
@@ -148,7 +148,7 @@ forEachJdk((jdk) => {
     expect(await known.value('watched')).toEqual(written.event.valueToBe)
   })
 
-  it('MONITOR_CONTENDED_ENTER, MONITOR_CONTENDED_ENTERED, MONITOR_WAIT and MONITOR_WAITED', async () => {
+  it('MONITOR_CONTENDED_ENTER, MONITOR_CONTENDED_ENTERED, MONITOR_WAIT and MONITOR_WAITED events arrive', async () => {
     const lock = await known.value('LOCK')
     const wanted = await comesOf('contend', 'MONITOR_CONTENDED_ENTER', [])
     expect(wanted.event.object).toEqual(lock)
@@ -160,7 +160,7 @@ forEachJdk((jdk) => {
     expect(waited.event).toMatchObject({ object: lock, timedOut: true })
   })
 
-  it('held events arrive after release', async () => {
+  it('events that the JVM holds arrive after the events are released', async () => {
     await the(jvm.virtualMachine.holdEvents())
     const { location } = await known.line('call', 0)
     const request = await the(
@@ -173,7 +173,7 @@ forEachJdk((jdk) => {
     await the(jvm.eventRequest.clear('BREAKPOINT', request))
   })
 
-  it('CLASS_PREPARE and CLASS_UNLOAD, by pattern', async () => {
+  it('CLASS_PREPARE and CLASS_UNLOAD events arrive for a class name pattern', async () => {
     const prepared = await comesOf('load', 'CLASS_PREPARE', [
       { modifier: 'ClassMatch', pattern: 'dbg.*' },
       { modifier: 'ClassExclude', pattern: '*.Early' },
@@ -212,7 +212,7 @@ forEachJdk((jdk) => {
     expect(await jvm.events.next('BREAKPOINT', { request, timeoutMs: 50 })).toBe(null)
   })
 
-  it('events without a waiter go to a listener', async () => {
+  it('events for which no one waits go to a listener', async () => {
     const request = await the(jvm.eventRequest.set('METHOD_ENTRY', 'NONE', [inProgram()]))
     const called = new Promise<readonly string[]>((resolve) => {
       const seen: string[] = []
@@ -228,7 +228,7 @@ forEachJdk((jdk) => {
     await the(jvm.eventRequest.clear('METHOD_ENTRY', request))
   })
 
-  it('other modifiers are accepted, and invalid requests are refused', async () => {
+  it('the other modifiers of event requests are accepted, and invalid requests are refused', async () => {
     const object = await known.value('object')
     if (object.tag !== 'OBJECT') throw new Error(object.tag)
     const instance: Modifier = { modifier: 'InstanceOnly', object: object.id }

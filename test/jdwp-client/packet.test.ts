@@ -17,7 +17,7 @@ const written = (write: (w: DataWriter) => unknown): Buffer => {
 }
 const int = (value: number): Buffer => written((w) => w.int(value))
 
-describe('a packet', () => {
+describe('a JDWP packet', () => {
   it('a packet has the layout of the specification', () => {
     // length 14, id 258, no flags, set 1, command 7, three bytes
     expect(hex(encodeCommand(258, 1, 7, Uint8Array.of(1, 2, 3)))).toBe(
@@ -48,7 +48,7 @@ describe('a packet', () => {
   })
 
   it.each([0, 10, 1001, 2 ** 31, 2 ** 32 - 1])(
-    'of %i bytes is malformed where 1,000 are the most',
+    'a packet of %i bytes is malformed if the limit is 1,000 bytes',
     (length) => {
       const packet = encodeReply(1, 0, Buffer.alloc(0))
       packet.writeUInt32BE(length, 0)
@@ -79,7 +79,7 @@ describe('a packet', () => {
   })
 })
 
-describe('data', () => {
+describe('data of a JDWP packet', () => {
   it('data is read back as written', () => {
     const bytes = written((w) =>
       w
@@ -120,7 +120,7 @@ describe('data', () => {
   })
 })
 
-describe('values', () => {
+describe('values on the wire', () => {
   const VALUES: [Value, bytes: string][] = [
     [{ tag: 'BYTE', value: -1 }, '42ff'],
     [{ tag: 'BOOLEAN', value: true }, '5a01'],
@@ -134,7 +134,7 @@ describe('values', () => {
     [{ tag: 'STRING', id: '000000000000000a' as never }, '73000000000000000a'],
     [{ tag: 'OBJECT', id: null }, '4c0000000000000000'],
   ]
-  it.each(VALUES)('%o', (value, bytes) => {
+  it.each(VALUES)('the value %o is written and read', (value, bytes) => {
     expect(hex(written((w) => writeValue(w, value)))).toBe(bytes)
     expect(readValue(new DataReader(Buffer.from(bytes, 'hex')))).toEqual(value)
   })

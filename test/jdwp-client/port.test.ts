@@ -4,13 +4,13 @@ import { connect as connectSocket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { CannotListen, JdwpPort, NoJvmCame } from '../../src/jdwp-client/index.ts'
 
-describe('a port', () => {
-  it('a used port is reported', async () => {
+describe('a port for JVMs that connect', () => {
+  it('a port that is already used is reported', async () => {
     await using port = await JdwpPort.open()
     await expect(JdwpPort.open({ port: port.port })).rejects.toThrow(CannotListen)
   })
 
-  it('a port has a timeout, and reports the caller', async () => {
+  it('waiting at a port has a timeout, and the address of the caller is reported', async () => {
     await using port = await JdwpPort.open({ handshakeMs: 20 })
     await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(/no JVM has connected, in 20 ms/)
     const silent = connectSocket(port.port, port.host)
@@ -21,7 +21,7 @@ describe('a port', () => {
     )
   })
 
-  it('closing a port releases waiters, and its backlog is limited', async () => {
+  it('closing a port ends all waiting, and the number of connections that wait is limited', async () => {
     const port = await JdwpPort.open()
     const callers = Array.from({ length: 20 }, () => connectSocket(port.port, port.host))
     let hungUp = 0

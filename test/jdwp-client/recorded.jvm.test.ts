@@ -7,7 +7,7 @@ import { startDebuggee } from './debuggee.ts'
 import { converse, type Piece, recordedConnection, writeRecording } from './recording.ts'
 
 describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))('a real JVM %i', (_, jdk) => {
-  it('answers every command', async () => {
+  it('a real JVM answers every command', async () => {
     const program = await startDebuggee(jdk)
     await program.java.line(/^ready/)
     const pieces: Piece[] = []

@@ -12,14 +12,14 @@ const all = Object.entries(COMMANDS).flatMap(([set, { commands }]) =>
 )
 
 describe('a recorded JVM', () => {
-  it('a recorded JVM is asked every command', () => {
+  it('every command gets an answer from a recorded JVM', () => {
     const asked = asksOf({} as JdwpTarget, {} as never).map(([name]) => name as string)
     expect([...asked, ...ELSEWHERE].sort()).toEqual([...all].sort())
     expect(new Set(asked).size).toBe(asked.length)
   })
 
   it.each([1, 2, 3])(
-    "a recorded JVM's answers are decoded equally for another split of the bytes (seed %i)",
+    'the answers of a recorded JVM are decoded equally for any split of the bytes (seed %i)',
     async (seed) => {
       const recording = readRecording()
       const chance = new Chance(seed)

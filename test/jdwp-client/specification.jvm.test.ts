@@ -51,7 +51,7 @@ const NEWER = new Map(
 )
 
 forEachJdk((jdk) => {
-  describe('the specification', () => {
+  describe('the JDWP specification of a JDK', () => {
     let theirs: string[]
     beforeAll(async () => {
       const java = startJava(jdk, [
@@ -67,20 +67,20 @@ forEachJdk((jdk) => {
       theirs = java.stdout().trim().split('\n')
     })
 
-    it('the specification has all our commands except newer ones', () => {
+    it("the JDK's specification has all our commands except commands of newer JDKs", () => {
       const missing = OURS.filter((line) => !theirs.includes(line))
       expect(missing.sort()).toEqual(
         [...NEWER].flatMap(([line, since]) => (since > jdk.version ? [line] : [])).sort(),
       )
     })
 
-    it('we have all commands of the specification', () => {
+    it("our client has all commands of the JDK's specification", () => {
       expect(theirs.length).toBeGreaterThan(200)
       expect(theirs.filter((line) => !OURS.includes(line))).toEqual([])
     })
   })
 })
 
-it('JDK 17 has all commands except two', () => {
+it('the specification of JDK 17 has all our commands except two', () => {
   expect([...NEWER.keys()]).toEqual(['ThreadReference.IsVirtual 11/15', 'Modifier PlatformThreadsOnly 13'])
 })

@@ -129,7 +129,7 @@ describe('a store that refuses', () => {
     )
   })
 
-  it('the refusal in an OTLP message is quoted', async () => {
+  it('a refusal in an OTLP message is quoted', async () => {
     // google.rpc.Status: 1 code, 2 message.
     const said = Buffer.from('proto: wrong wireType = 2 for field LinkIndex')
     const answer = Buffer.concat([Buffer.of(8, 3, 18, said.length), said])
@@ -169,7 +169,7 @@ describe('a store that refuses', () => {
     expect(error!.hint).toContain('--feature-gates=service.profilesSupport')
   })
 
-  it.each([401, 422])('a refusal that repeats the token is not quoted with it: %i', async (code) => {
+  it.each([401, 422])('a refusal that repeats the token is quoted without the token: %i', async (code) => {
     const store = await startStore((response, _, { headers, url }) => {
       const said = `${headers.authorization} is wrong, and so is ${url.searchParams.get('key')}`
       response.writeHead(code, { 'content-type': 'text/plain' }).end(said)
@@ -181,8 +181,8 @@ describe('a store that refuses', () => {
   })
 })
 
-describe('a store that is in trouble', () => {
-  it('a failing store is tried once more', async () => {
+describe('a store that fails temporarily', () => {
+  it('a push to a failing store is tried once more', async () => {
     const store = await startStore((response, nth) => response.writeHead(nth === 1 ? 503 : 200).end())
     const { filed, told } = await tried(store.url)
     expect(filed).toBe('com.acme.Main{pid=4711,mode=exact}')
@@ -206,7 +206,7 @@ describe('a store that is in trouble', () => {
     [504, '', 1],
     [500, OTLP, 1],
   ])(
-    'a failing store is not retried if it may already have the profile, and never twice: %i %s',
+    'a push is retried once if the store certainly does not have the profile, otherwise never: %i %s',
     async (code, path, requests) => {
       const store = await status(code)
       expect(await wrong(store.url + path)).toBe(
@@ -242,14 +242,14 @@ describe('a store that is in trouble', () => {
     expect(then.received).toHaveLength(1)
   })
 
-  it('an unreachable store is tried twice', async () => {
+  it('a push to an unreachable store is tried twice', async () => {
     const { error, told } = await tried(await closedPort())
     expect(error).toMatchObject({ name: 'PushUnavailable', exitCode: 75 })
     expect(error!.message).toMatch(/no program listens at 127\.0\.0\.1:\d+$/)
     expect(told).toHaveLength(1)
   })
 
-  it('a store without an address is reported', async () => {
+  it('a store whose name has no address is reported', async () => {
     expect(await wrong('http://jfluid-no-such-host.invalid')).toMatch(
       /^(PushHostUnknown 68: cannot resolve the host|PushUnavailable 75: .* the name) jfluid-no-such-host\.invalid (cannot be resolved now )?\(E\w+\)$/,
     )
@@ -282,7 +282,7 @@ describe('a silent store', () => {
     )
   })
 
-  it('slow redirects time out', async () => {
+  it('a store that redirects slowly times out', async () => {
     const store = await startStore((response) => {
       setTimeout(() => response.writeHead(307, { location: '/ingest' }).end(), 250)
     })
@@ -291,7 +291,7 @@ describe('a silent store', () => {
     )
   })
 
-  it('dropped packets time out', async () => {
+  it('a push whose packets are dropped times out', async () => {
     expect(await wrong(await fullPort(), BOUNDS)).toMatch(/no connection within 0\.15 s$/)
   })
 
@@ -320,7 +320,7 @@ describe('a silent store', () => {
     expect(asked()).toBeLessThan(60)
   })
 
-  it('a store that reads a large profile slowly gets no premature timeout', async () => {
+  it('a push to a store that reads a large profile slowly does not time out while the store reads', async () => {
     const warnings: Error[] = []
     const warned = (warning: Error) => warnings.push(warning)
     process.on('warning', warned)
@@ -439,10 +439,10 @@ describe('a redirect', () => {
   })
 
   it.each([
-    ['round and round', '/ingest', 307, 4, /too many redirects/],
-    ['that makes a GET of it', '/other', 302, 1, /to which jfluid sends no profile$/],
-    ['to where it is', '', 307, 4, /too many redirects/],
-    ['to what is no address', 'http://', 307, 1, /HTTP 307 without the address of the redirect$/],
+    ['in a circle', '/ingest', 307, 4, /too many redirects/],
+    ['that changes the request to GET', '/other', 302, 1, /to which jfluid sends no profile$/],
+    ['to the same address', '', 307, 4, /too many redirects/],
+    ['to an invalid address', 'http://', 307, 1, /HTTP 307 without the address of the redirect$/],
     ['to a file', 'file:///etc/passwd', 307, 1, /to which jfluid sends no profile$/],
   ])('a redirect ends with an error: %s', async (_, location, code, requests, message) => {
     const store = await to(location, code)
@@ -480,8 +480,8 @@ describe('an answer by OTLP', () => {
 
   it.each([
     ['a varint without end', Uint8Array.of(0x0a, 0xff)],
-    ['longer than it is', Uint8Array.of(0x0a, 9, 1)],
-    ['of no type', Uint8Array.of(0x0b)],
+    ['a field longer than the answer', Uint8Array.of(0x0a, 9, 1)],
+    ['a field of no known type', Uint8Array.of(0x0b)],
     ['other fields inside', partial(0x0a, 1, 1, 0x10, 1)],
     ['eleven digits', Uint8Array.of(...Array.from({ length: 11 }, () => 0xff))],
   ])('an invalid OTLP answer is reported: %s', async (_, body) => {
@@ -498,7 +498,7 @@ describe('an answer by OTLP', () => {
   })
 })
 
-it('each request has its own connection, and none stays open', async () => {
+it('each request has its own connection, and no connection stays open', async () => {
   const closed: Promise<unknown>[] = []
   const url = await startTcp((socket) => {
     closed.push(once(socket, 'close'))

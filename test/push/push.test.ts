@@ -76,7 +76,7 @@ describe('push to Pyroscope', () => {
     expect(Object.keys(config)).toEqual(['calls', 'time'])
   })
 
-  it('a push has no negative values, which Pyroscope drops with their calls', async () => {
+  it('a push has no negative values, since Pyroscope drops a negative value together with its calls', async () => {
     const { request } = await pushed(profileOf(SMALL))
     expect(lines(await ingested(request))).toEqual([
       ...['main 1 10', 'main;work 2 54', 'main;work;main 1 0', 'main;other 1 0'],
@@ -111,7 +111,7 @@ describe('push by OTLP', () => {
   const read = async (profile: Profile, given: Given = {}): Promise<Otlp> =>
     otlpOf((await pushed(profile, { path, ...given })).request)
 
-  it('OTLP gets a compressed message with a profile per kind of value', async () => {
+  it('an OTLP store gets a compressed message with a profile per kind of value', async () => {
     const { request } = await pushed(profileOf(SMALL), { path, name: 'shop', labels: ['region=eu'] })
     expect(request.url.href).toBe('http://store/v1development/profiles')
     expect(request.headers).toMatchObject({
@@ -177,12 +177,12 @@ describe('push by OTLP', () => {
     expect(Math.abs(sums[1]! - timeNs)).toBeLessThanOrEqual(1)
   })
 
-  it('OTLP holds values beyond 32 bits', async () => {
+  it('an OTLP profile can contain values beyond 32 bits', async () => {
     const { profiles } = await read(profileOf('main 1x 4503599627370497ns'))
     expect(otlpLines(profiles[1]!)).toEqual(['main 4503599627370497'])
   })
 
-  it('OTLP stacks of a recursion 600 deep have bounded length', async () => {
+  it('the length of OTLP stacks is limited for a recursion 600 deep', async () => {
     const { profiles } = await read(profileOfTree(chain(600), profileOf('deep 1x 1ns').methodNames))
     const last = profiles[0]!.samples.at(-1)!.stack
     expect(last).toHaveLength(513)

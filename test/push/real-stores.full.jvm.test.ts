@@ -97,7 +97,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
     store = await startPyroscope(PYROSCOPE!)
   }, 180_000)
 
-  it.each(CASES)('the store has the pushed %s, with names', async (what, make) => {
+  it.each(CASES)('after a push, the store has %s, with names', async (what, make) => {
     const service = `pprof/${what.replaceAll(' ', '-')}`
     const { types, samples } = await ingested(await pushed(store.url, now(make()), service))
     const kept = await store.types(service)
@@ -109,7 +109,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
     }
   })
 
-  it.each(CASES)('the store has %s pushed by OTLP', async (what, make) => {
+  it.each(CASES)('after a push by OTLP, the store has %s', async (what, make) => {
     const service = `otlp/${what.replaceAll(' ', '-')}`
     const { profiles } = otlpOf(await pushed(`otlp+${store.url}`, now(make()), service))
     const names = profiles.map(
@@ -125,26 +125,29 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
     }
   })
 
-  it.each(jdks)('the store has calls and times of a JVM on JDK $version as in its file', async (jdk) => {
-    const service = `jvm/${jdk.version}`
-    const file = await recorded(jdk, store.url, service)
-    const calls = await store.costs(service, 'time:calls:count::')
-    expect(calls).toEqual(await callsOf(file))
-    expect(calls.get(ORDER)).toBe(3)
-    const later = await jfluid(
-      'push',
-      file,
-      '--to',
-      `otlp+${store.url}`,
-      '--label',
-      `service_name=${service}/otlp`,
-    )
-    expect(later.code, later.stderr).toBe(0)
-    expect(await store.costs(`${service}/otlp`, 'calls:calls:count:calls:count')).toEqual(calls)
-    expect(await store.costs(`${service}/otlp`, 'time:time:nanoseconds:time:nanoseconds')).toEqual(
-      await store.costs(service, 'time:time:nanoseconds::'),
-    )
-  })
+  it.each(jdks)(
+    "the store has the same calls and times of a JVM on JDK $version as the profile's file",
+    async (jdk) => {
+      const service = `jvm/${jdk.version}`
+      const file = await recorded(jdk, store.url, service)
+      const calls = await store.costs(service, 'time:calls:count::')
+      expect(calls).toEqual(await callsOf(file))
+      expect(calls.get(ORDER)).toBe(3)
+      const later = await jfluid(
+        'push',
+        file,
+        '--to',
+        `otlp+${store.url}`,
+        '--label',
+        `service_name=${service}/otlp`,
+      )
+      expect(later.code, later.stderr).toBe(0)
+      expect(await store.costs(`${service}/otlp`, 'calls:calls:count:calls:count')).toEqual(calls)
+      expect(await store.costs(`${service}/otlp`, 'time:time:nanoseconds:time:nanoseconds')).toEqual(
+        await store.costs(service, 'time:time:nanoseconds::'),
+      )
+    },
+  )
 
   it.each([
     ['is old', () => random(20), [], 'is outside of ingestion window', '-validation.reject-older-than'],
@@ -202,11 +205,14 @@ describeCollector('an OpenTelemetry Collector', () => {
     })
   })
 
-  it.each(jdks)('the collector accepts a JVM on JDK $version, call by call', async (jdk) => {
-    const { url, sent } = await collector()
-    const file = await recorded(jdk, url, 'shop')
-    const { profiles } = sent()
-    expect(profiles.map(({ type }) => type)).toEqual(['calls/count', 'time/nanoseconds'])
-    expect(profiles[0]!.costs).toEqual(await callsOf(file))
-  })
+  it.each(jdks)(
+    'the collector accepts the profile of a JVM on JDK $version, with every call',
+    async (jdk) => {
+      const { url, sent } = await collector()
+      const file = await recorded(jdk, url, 'shop')
+      const { profiles } = sent()
+      expect(profiles.map(({ type }) => type)).toEqual(['calls/count', 'time/nanoseconds'])
+      expect(profiles[0]!.costs).toEqual(await callsOf(file))
+    },
+  )
 })

@@ -43,7 +43,7 @@ function onTerminal(): void {
   }
 }
 
-it("with several JVMs in a container none is chosen, without a question at the proxy's terminal", async () => {
+it("if a container has several JVMs, no JVM is chosen, and no question is asked at the proxy's terminal", async () => {
   onTerminal()
   const session = new HostedSession()
   await expect(session.operations.find!({ target: 'container:shop' })).rejects.toThrow(

@@ -68,7 +68,7 @@ it(`snapshots of ${THREADS} busy threads stay below the rate limit of the link`,
   }
 })
 
-it('all threads are transferred, ended ones are removed, and unchanged data is not sent again', async () => {
+it('all threads are transferred, ended threads are removed, and unchanged data is not sent again', async () => {
   const threadCount = 600 // more than fit into one picture
   let now = snapshotOf(threadCount, 1)
   const view = viewOf(() => now)
@@ -136,7 +136,7 @@ function steered(rows: () => ByHandRow[], isLeftOut: (id: number) => boolean) {
   return { there, facts, answers, session: () => RemoteSession.start(caller, 7, {} as never) }
 }
 
-it('an exclusion is sent once, and everything is sent again after a change of root', async () => {
+it('an exclusion is sent once, and all data are sent again after a change of root', async () => {
   const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
   let rows: ByHandRow[] = []
   let leftOut = new Set<number>()
@@ -166,7 +166,7 @@ it('an exclusion is sent once, and everything is sent again after a change of ro
   expect(source.steering!.textOf(2, 'method')).toBe(null)
 })
 
-it('the effect of an exclusion is in its answer, before the next snapshot', async () => {
+it('the effect of an exclusion is in the answer to the request, before the next snapshot', async () => {
   const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
   let rows: ByHandRow[] = []
   const { answers, session } = steered(
@@ -190,7 +190,7 @@ it('the effect of an exclusion is in its answer, before the next snapshot', asyn
   expect(seen()).toEqual([[row], true])
 })
 
-it('a change of root is reported once its tree is shown', async () => {
+it('a change of root is reported when the tree of the new root is shown', async () => {
   const { there, answers, session } = steered(
     () => [],
     () => false,
@@ -256,7 +256,7 @@ it('a transferred profile with chunks of wrong length is refused', async () => {
   }
 })
 
-it('an answer that is not an object is refused', async () => {
+it('an answer of a proxy that is not an object is refused', async () => {
   const caller = { where: 'test://there', ask: async () => 'null' }
   await expect(RemoteSession.start(caller as unknown as Caller, 1, {} as never)).rejects.toBeInstanceOf(
     NotAProxy,

@@ -30,7 +30,7 @@ function connected(to: number | string): Socket {
   return socket
 }
 
-it('a listener with silent connections keeps its clients and accepts new ones', async () => {
+it('a listener with silent connections keeps its clients and accepts new clients', async () => {
   const { port, key } = await startListener()
   const way = tcpWay(remoteAddress(`tcp://127.0.0.1:${port}/1`)!, Buffer.from(key, 'base64url'))
   const client = async () => {
@@ -56,7 +56,7 @@ async function session(grace: string): Promise<{ process: JavaProcess; tmp: stri
   return { process: process_, tmp, path: join(tmp, `jfluid-proxy-${process.getuid?.()}`, NAME) }
 }
 
-it("a session's process ends if only an invalid client has connected", async () => {
+it('the process of a session ends if only an invalid client has connected', async () => {
   const { process: own, tmp, path } = await session('300ms')
   const socket = connected(path)
   socket.write(Buffer.alloc(64, 7))

@@ -133,8 +133,8 @@ function deferred<T>() {
   return { promise, resolve }
 }
 
-describe('a request', () => {
-  it('a request is executed once and answered, although connections break before', async () => {
+describe('a request from a client to a proxy', () => {
+  it('a request is executed once and answered, although connections break before the answer', async () => {
     const begun = deferred<void>()
     const answer = deferred<string>()
     let done = 0
@@ -183,7 +183,7 @@ describe('a request', () => {
     expect(there.sockets.length).toBe(2)
   })
 
-  it('one request too many is refused, and others continue', async () => {
+  it('a request above the limit is refused, and the other requests continue', async () => {
     const answers = deferred<string>()
     const there = await proxy({ slow: () => answers.promise })
     const { socket, next } = await spoken(there)
@@ -197,7 +197,7 @@ describe('a request', () => {
     expect(await next()).toEqual([1, true, 'done'])
   })
 
-  it('an unknown or failing operation is answered with an error, and others continue', async () => {
+  it('an unknown or failing operation is answered with an error, and the other requests continue', async () => {
     const there = await proxy({
       breaks: () => Promise.reject(new TypeError('a defect')),
       works: async () => 'well',
@@ -211,7 +211,7 @@ describe('a request', () => {
   })
 })
 
-describe('a session', () => {
+describe('a session between a client and a proxy', () => {
   it('a session is abandoned if every connection closes before any data arrive', async () => {
     const way = await saying(encodeFrame(['hello', PROTOCOL, '1.2.3']))
     const caller = await Caller.connect(way, '1.2.3', 300)
@@ -233,7 +233,7 @@ describe('a session', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('a session is closed after its client was away too long, and the client is notified', async () => {
+  it('a session is closed after its client was disconnected too long, and the client is notified', async () => {
     const there = await proxy({ ended: () => new Promise(() => {}) }, { graceMs: 50 })
     const caller = await called(there)
     const ended = caller.ask('ended')
@@ -245,7 +245,7 @@ describe('a session', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('a session that cannot be closed is reported, and others continue', async () => {
+  it('a session that cannot be closed is reported, and the other sessions continue', async () => {
     const defect = new TypeError('a defect')
     const close = () => Promise.reject(defect)
     const there = await proxy({ works: async () => 'well' }, { graceMs: 50, close })
@@ -297,7 +297,7 @@ describe('a session', () => {
     for (const { sessions } of [slow, idle, gone]) expect(sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('a session above the limit is refused, and returning clients keep theirs', async () => {
+  it('a session above the limit is refused, and clients that reconnect keep their sessions', async () => {
     const there = await proxy({ works: async () => 'well' })
     const callers: Caller[] = []
     for (let i = 0; i < 64; i++) callers.push(await called(there))
@@ -312,7 +312,7 @@ describe('a session', () => {
     await called(there)
   })
 
-  it('a session of another version is refused on both sides', async () => {
+  it('a session is refused by client and proxy if they have different versions', async () => {
     const there = await proxy({})
     const error = await called(there, '1.2.4').catch((it: unknown) => it)
     expect(error).toMatchObject({
@@ -398,7 +398,7 @@ describe('a peer with another protocol', () => {
     await closed
   })
 
-  it('endless data is cut off', async () => {
+  it('a peer that sends endless data is disconnected', async () => {
     const there = await proxy({})
     const socket = connect(there.path)
     socket.on('error', () => {}) // it is closed under our hands

@@ -69,7 +69,7 @@ async function failing(
   return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b' })
 }
 
-describe('a root that cannot be recorded by the proxy', () => {
+describe('a change of root that fails in the proxy', () => {
   it('the earlier recording is saved by the client, at the reported path', async () => {
     const session = await failing(RECORDED)
     const kept: Profile[] = []
@@ -83,7 +83,7 @@ describe('a root that cannot be recorded by the proxy', () => {
     expect(kept.map(encodeProfile)).toEqual([RECORDED])
   })
 
-  it('the message names another path, or none', async () => {
+  it('the message names the path if the client used another path, and no path if no file was written', async () => {
     const session = await failing(RECORDED)
     const elsewhere = session.changeRoot('a.B.d', PLACE, async () => 'out/jfluid-7-2.jfluid')
     await expect(elsewhere).rejects.toThrow(/: no room; .*; it is in out\/jfluid-7-2\.jfluid instead$/)
@@ -93,7 +93,7 @@ describe('a root that cannot be recorded by the proxy', () => {
     await expect(nowhere).rejects.toThrow(/: no room; .*; it is lost: the disk is full$/)
   })
 
-  it('without a loss nothing is transferred', async () => {
+  it('if no data would be lost, nothing is transferred', async () => {
     const session = await failing(null)
     const changed = session.changeRoot('a.B.d', PLACE, async () => {
       throw new Error('there is nothing to keep')
@@ -120,7 +120,7 @@ describe('a root that cannot be recorded by the proxy', () => {
     ['nowhere', () => Promise.reject(new Error('full')), 'the earlier recording is lost (no room)'],
     ['there', async () => PLACE, `the earlier recording is in ${PLACE} (no room)`],
   ]
-  it.each(KEPT)('the following profile is marked as %s', async (_, keep, words) => {
+  it.each(KEPT)('the profile after a change of roots is marked as %s', async (_, keep, words) => {
     const session = await failing(RECORDED)
     await expect(session.changeRoot('a.B.d', PLACE, keep)).rejects.toThrow(/no room/)
     const { warnings } = await session.profileSoFar('a test')

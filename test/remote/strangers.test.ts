@@ -41,7 +41,7 @@ function flood(to: Strangers, count: number, bytesRead: number): Connection[] {
 
 const alive = (all: readonly Connection[]) => all.filter(({ isGone }) => !isGone)
 
-it('many connections from one address do not displace other addresses, and the total is limited', () => {
+it('many connections from one address do not close connections from other addresses, and the total number is limited', () => {
   for (const bytesRead of [0, 224]) {
     const strangers = new Strangers()
     const client = new Connection('10.0.0.7', 1)
@@ -54,7 +54,7 @@ it('many connections from one address do not displace other addresses, and the t
   }
 })
 
-it('connections from one address that are silent for a second are closed first, oldest first', () => {
+it('of the connections from one address, those that are silent for a second are closed first, the oldest first', () => {
   let now = 0
   const strangers = new Strangers(
     () => 0,
@@ -70,7 +70,7 @@ it('connections from one address that are silent for a second are closed first, 
   expect([client, ...more].map(({ isGone }) => isGone)).toEqual([false, false, false, false])
 })
 
-it('authenticated and closed connections do not count', () => {
+it('authenticated connections and closed connections do not count for the limit', () => {
   const strangers = new Strangers()
   const all = flood(strangers, MOST, 224)
   const [first, second, ...others] = all

@@ -29,7 +29,7 @@ function pair() {
   }
 }
 
-describe('a tree as updates', () => {
+describe('a tree sent as updates', () => {
   it('a transferred tree is equal at the other end, for any order of children', () => {
     const { send, mirror } = pair()
     const a = context(2, 5, 50)
@@ -53,7 +53,7 @@ describe('a tree as updates', () => {
     expect(send(treeOf([top]))).toBe(14)
   })
 
-  it('removed nodes are forgotten with their subtrees', () => {
+  it('removed nodes are removed at the receiver with their subtrees', () => {
     const { send, mirror } = pair()
     send(treeOf([context(1, 1, 1, [context(2, 1, 1, [context(3, 1, 1)]), context(4, 1, 1)])]))
     const less = treeOf([context(1, 1, 1, [context(4, 2, 2)])])
@@ -63,14 +63,14 @@ describe('a tree as updates', () => {
     expect(mirror.tree().count).toBe(0)
   })
 
-  it('each method is sent with its first node', () => {
+  it("the name of a method is sent with the method's first node", () => {
     const { send, methods } = pair()
     send(treeOf([context(1, 1, 1, [context(2, 1, 1)])]))
     send(treeOf([context(1, 1, 1, [context(2, 1, 1), context(3, 1, 1)])]))
     expect(methods).toEqual([1, 2, 3])
   })
 
-  it('a change of columns restarts the tree', () => {
+  it('after a change of columns the whole tree is sent again', () => {
     const { send, mirror } = pair()
     const tree = treeOf([context(1, 1, 1)])
     send(tree)
@@ -102,7 +102,7 @@ describe('a tree as updates', () => {
     expect(linesOf(mirror.tree())).toContainEqual(expect.stringMatching(/^1;1000: .*calls 1 /))
   })
 
-  it('updates stay within the budget, except for ancestors', () => {
+  it('updates stay within the byte budget, except for the ancestors of sent nodes', () => {
     const { send } = pair()
     const nodes = Array.from({ length: 5000 }, (_, i) => context(2 + i, 1, 1))
     const top = context(1, 1, 0, nodes)
@@ -114,39 +114,42 @@ describe('a tree as updates', () => {
 })
 
 describe('any sequence of trees', () => {
-  it.each([1, 2, 3, 4, 5, 6, 7, 8])('random sequences of trees arrive with any budget (seed %i)', (seed) => {
-    const random = randomFrom(seed)
-    const { send, mirror, pending } = pair()
-    const tops: Context[] = []
-    const all: Context[] = []
-    for (let turn = 0; turn < 40; turn++) {
-      for (let n = random(40); n > 0; n--) {
-        const above = all.length === 0 || random(10) === 0 ? tops : all[random(all.length)]!.children
-        const method = 1 + random(30)
-        if (above.some((it) => it.method === method)) continue
-        const made = context(method, random(3), random(1000))
-        above.push(made)
-        all.push(made)
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'random sequences of trees arrive with any byte budget (seed %i)',
+    (seed) => {
+      const random = randomFrom(seed)
+      const { send, mirror, pending } = pair()
+      const tops: Context[] = []
+      const all: Context[] = []
+      for (let turn = 0; turn < 40; turn++) {
+        for (let n = random(40); n > 0; n--) {
+          const above = all.length === 0 || random(10) === 0 ? tops : all[random(all.length)]!.children
+          const method = 1 + random(30)
+          if (above.some((it) => it.method === method)) continue
+          const made = context(method, random(3), random(1000))
+          above.push(made)
+          all.push(made)
+        }
+        for (let n = random(60); n > 0 && all.length > 0; n--) {
+          const each = all[random(all.length)]!
+          each.calls += random(100)
+          each.selfNs += random(1 << 30) - (1 << 28)
+        }
+        if (random(8) === 0 && all.length > 0) all[random(all.length)]!.children = []
+        if (random(15) === 0) tops.length = all.length = 0
+        send(treeOf(tops), random(3) === 0 ? ALL : 20 + random(400))
       }
-      for (let n = random(60); n > 0 && all.length > 0; n--) {
-        const each = all[random(all.length)]!
-        each.calls += random(100)
-        each.selfNs += random(1 << 30) - (1 << 28)
-      }
-      if (random(8) === 0 && all.length > 0) all[random(all.length)]!.children = []
-      if (random(15) === 0) tops.length = all.length = 0
-      send(treeOf(tops), random(3) === 0 ? ALL : 20 + random(400))
-    }
-    send(treeOf(tops))
-    expect(pending()).toBe(0)
-    expect(linesOf(mirror.tree())).toEqual(linesOf(treeOf(tops)))
-  })
+      send(treeOf(tops))
+      expect(pending()).toBe(0)
+      expect(linesOf(mirror.tree())).toEqual(linesOf(treeOf(tops)))
+    },
+  )
 })
 
 describe('an invalid update', () => {
   const update = () => new TreeWriter().update(treeOf([context(1, 3, 4, [context(2, 5, 6)])]), ALL)
 
-  it('an update with a changed or missing byte is refused without another error', () => {
+  it('an update with a changed or missing byte is either read, or refused with the documented error', () => {
     const { bytes, columns } = update()
     let refused = 0
     for (let at = 0; at < bytes.length; at++) {

@@ -69,7 +69,7 @@ describe('a proxy key', () => {
     expect(keyOfEnvironment({})).toBeNull()
   })
 
-  it('a key file that others can read, a link, or an invalid key is refused', () => {
+  it('a key file is refused if other users can read the file, if the file is a link, or if the key is invalid', () => {
     const path = join(directory(), 'k')
     keyInFile(path)
     symlinkSync(path, `${path}.link`)
@@ -106,7 +106,7 @@ describe('connections by TLS', () => {
     socket.destroy()
   })
 
-  it('a client with another key gets an error', async () => {
+  it("a client with another key than the proxy's gets an error", async () => {
     const address = await listener(newKey().key)
     await expect(tcpWay(address, newKey().key).connect(false)).rejects.toBeInstanceOf(WrongProxyKey)
   })

@@ -322,7 +322,7 @@ describe('look-ahead', () => {
     )
   })
 
-  it('look-ahead does not count methods as entered', async () => {
+  it('look-ahead reveals no callbacks from excluded code', async () => {
     const target = new Target({ program: gate, root: 'Main.goAway', lookAhead: 9, late: 'Loader' })
     await target.start()
     expect(target.taken).toEqual(['Main.goAway'])

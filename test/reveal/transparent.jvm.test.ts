@@ -93,7 +93,7 @@ describe('excluded code of the application', () => {
     expect(took).toBe('Main.end')
   })
 
-  it('if an excluded method was not called, the methods that only it calls are not instrumented', async () => {
+  it('excluded application code does not reveal callbacks: uncalled methods are not instrumented', async () => {
     const { target, took } = await entered('Main.leaf')
     expect(took).toBe('')
     expect(target.reflection).toBe(0)

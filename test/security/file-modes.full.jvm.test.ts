@@ -90,7 +90,7 @@ forEachJdk((jdk) => {
   )
 
   it.each([0, 0o022])(
-    'files of a woken agent and a sampled JVM are private with umask %o',
+    'files of an agent attached to again and of a sampled JVM are private with umask %o',
     { timeout: 120_000 },
     (umask) =>
       withUmask(umask, async () => {

@@ -98,7 +98,7 @@ describe('damaged files and replies', { timeout: LONG_MS }, () => {
     )
   })
 
-  it('damaged files of /proc give facts or none', async () => {
+  it('damaged files of /proc are read as facts, or as no facts', async () => {
     const sources = ['status', 'stat', 'cmdline', 'environ', 'maps'].map((name) =>
       readFileSync(`/proc/self/${name}`).subarray(0, 4096),
     )

@@ -46,7 +46,7 @@ async function refused(asked: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
-  it('any reply is a value or malformed, and the connection continues', async () => {
+  it('any reply is read as a value or reported as malformed, and the connection continues', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let data: Buffer = ID_SIZES
@@ -103,7 +103,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
     expect(told.refused).toBeLessThan(told.tried)
   })
 
-  it('any stream of bytes is packets or ends the connection', async () => {
+  it('any stream of bytes is read as packets or ends the connection', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     const told = await tryInputs(

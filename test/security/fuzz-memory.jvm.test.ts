@@ -169,7 +169,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     await java.kill()
   }, 60_000)
 
-  it('random memory of a JVM is read or not understood', async () => {
+  it('random memory of a JVM is read, or reported as not understood', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let read = 0
@@ -192,7 +192,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     expect(refused).toBeLessThan(tried)
   })
 
-  it('random memory has a known table of structures or none', async () => {
+  it('random memory is read as a known table of structures, or as no table', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let known = 0
@@ -209,7 +209,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     expect(known).toBeGreaterThan(0)
   })
 
-  it('random memory has the code of a class file or other code', async () => {
+  it('random memory is compared with the code of a class file, or reported as other code', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     expect(own.length).toBeGreaterThan(50)

@@ -118,7 +118,7 @@ const isOurs = (error: unknown): boolean =>
   error instanceof AgentNotUnderstood || error instanceof AgentRefused || error instanceof LinkLost
 
 describe('data of a hostile agent', () => {
-  it('any damaged message is a value or a jfluid error', { timeout: LONG_MS }, async () => {
+  it('any damaged message is read as a value or ends with a jfluid error', { timeout: LONG_MS }, async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     const messages = [...ASKED.map(([, answer]) => [1, true, answer]), ...EVENTS.map((it) => [0, ...it])]

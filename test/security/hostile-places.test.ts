@@ -80,7 +80,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 describe('a session directory owned by the user of the target', () => {
   it.each(['removed at once', 'after its buffer was made'])(
-    'a session directory is not looked up again by path: %s',
+    'a session directory that is replaced is not looked up again by path: %s',
     (when) => {
       const session = makeSessionDirectory(null)
       session.giveTo(self)
@@ -102,7 +102,7 @@ describe('a session directory owned by the user of the target', () => {
     },
   )
 
-  it('files of that user in the session directory are kept', () => {
+  it("files of the target's user in the session directory are kept", () => {
     const session = makeSessionDirectory(null)
     session.giveTo(self)
     mkdirSync(join(session.path, 'theirs'))
@@ -259,7 +259,7 @@ describe("files in a target's root directory that its user controls", () => {
     expect(releaseValue(target, 'MODULES')).toBeUndefined() // beyond what is read
   })
 
-  it("garbage in a target's files gives no facts", () => {
+  it("no facts are read from garbage in a target's files", () => {
     writeFileSync(perf(), Buffer.alloc(4096, 0xca))
     expect(findPerfData(target)).toEqual({ path: perf(), facts: undefined, safepointTimeOffset: undefined })
     writeFileSync(release(), Buffer.alloc(4096, 0xff))
@@ -343,7 +343,7 @@ describe("connections to a session's socket", () => {
     link!.close()
   })
 
-  it('silent connections delay no other, in any number', async () => {
+  it('any number of silent connections does not delay another connection', async () => {
     const silent = Array.from({ length: 100 }, () => stranger(token.slice(0, 8)))
     const link = await agent(token)
     expect(link).not.toBeNull()

@@ -59,8 +59,8 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       ['a link to a file', () => link('p.jfluid', precious, OTHER)],
       ['a link to nothing', () => link('p.jfluid', `${precious}-new`, OTHER)],
       ['a link to a link', () => link('p.jfluid', link('q', precious, OTHER), OTHER)],
-      ['a link of ours to one of another user', () => link('p.jfluid', link('q', precious, OTHER), 0)],
-    ])('%s is not followed', async (_, plant) => {
+      ['a link of our user to a link of another user', () => link('p.jfluid', link('q', precious, OTHER), 0)],
+    ])('a planted link is not followed: %s', async (_, plant) => {
       const path = plant()
       const refusal = /cannot write .*the path is a link or a pipe of another user/
       await expect(writeProfile(profile, path)).rejects.toThrow(refusal)

@@ -61,7 +61,7 @@ describe('the operand stack', () => {
     ['dup2', 'lconst_0 | iconst_0 | dup2 | return', 2],
     ['dup2_x1', 'lconst_0 | lconst_1 | dup2_x1 | return', 2],
     ['dup_x2', 'lconst_0 | iconst_0 | iconst_0 | dup_x2 | return', 3],
-  ])('%s does not part a long', (_, code, bci) => {
+  ])('the instruction %s must not split a long', (_, code, bci) => {
     refuses({ method: 'f()V', code }, bci, /one slot/)
   })
 
@@ -70,13 +70,13 @@ describe('the operand stack', () => {
     'iconst_0 | lconst_0 | dup2_x1 | pop2 | pop | pop2 | return',
     'dconst_0 | lconst_0 | dup2_x2 | lneg | pop2 | dneg | pop2 | lneg | pop2 | return',
     'iconst_0 | fconst_0 | swap | ineg | pop | fneg | pop | return',
-  ])('values may change places: %s', (code) => {
+  ])('values may be swapped on the stack: %s', (code) => {
     accepts({ method: 'f()V', code })
   })
 })
 
-describe('locals', () => {
-  it('locals have the stored type', () => {
+describe('local variables', () => {
+  it('a local variable has the type of the stored value', () => {
     accepts({ method: 'f()F', code: 'fconst_0 | fstore_0 | fload_0 | freturn' })
     refuses({ method: 'f()F', code: 'iconst_0 | istore_0 | fload_0 | freturn' }, 2, /local 0 is int/)
   })
@@ -100,7 +100,7 @@ describe('locals', () => {
     refuses({ method: 'f(F)V', code: 'iinc 0 1 | return' }, 0, /local 0 is float/)
   })
 
-  it('wide accesses locals', () => {
+  it('the instruction wide accesses local variables', () => {
     accepts({
       method: 'f(I)V',
       code: 'wide iinc 0 300 | wide iload 0 | wide istore 299 | return',
@@ -115,7 +115,7 @@ describe('locals', () => {
   })
 })
 
-describe('control', () => {
+describe('control flow', () => {
   it('control must not fall off the end', () => {
     refuses({ method: 'f()V', code: 'nop' }, 0, /falls off the end/)
   })
@@ -199,7 +199,7 @@ describe('control', () => {
   })
 })
 
-describe('references', () => {
+describe('types of references', () => {
   it('references follow the hierarchy; interfaces accept any reference, null is any type', () => {
     accepts({ method: 'f(LDog;)V', code: 'aload_0 | invokestatic T.g(LAnimal;)V | return' })
     accepts({ method: 'f(LDog;)V', code: 'aload_0 | invokestatic T.g(LTail;)V | return' })
@@ -229,7 +229,7 @@ describe('references', () => {
     ['baload', '[Z', 'I', 'ireturn'],
     ['daload', '[D', 'D', 'dreturn'],
     ['aaload', '[[J', '[J', 'areturn'],
-  ])('%s takes %s', (instruction, array, result, leave) => {
+  ])('the instruction %s accepts an array of type %s', (instruction, array, result, leave) => {
     accepts({ method: `f(${array})${result}`, code: `aload_0 | iconst_0 | ${instruction} | ${leave}` })
   })
 
@@ -238,12 +238,12 @@ describe('references', () => {
     ['baload', '[C'],
     ['aaload', '[I'],
     ['caload', 'LDog;'],
-  ])('%s does not take %s', (instruction, array) => {
+  ])('the instruction %s refuses an array of type %s', (instruction, array) => {
     const code = `aload_0 | iconst_0 | ${instruction} | pop | return`
     refuses({ method: `f(${array})V`, code }, 2, /is not the array/)
   })
 
-  it('any reference may be stored into an array of references, and the assumption is counted', () => {
+  it('any reference may be stored into an array of references, and the checker counts an assumption', () => {
     accepts({ method: 'f([LDog;LCat;)V', code: 'aload_0 | iconst_0 | aload_1 | aastore | return' })
     refuses(
       { method: 'f([LDog;)V', code: 'aload_0 | iconst_0 | iconst_0 | aastore | return' },
@@ -254,7 +254,7 @@ describe('references', () => {
     refuses({ method: 'f(LDog;)I', code: 'aload_0 | arraylength | ireturn' }, 1, /arraylength of a Dog/)
   })
 
-  it('a new array has its dimensions', () => {
+  it('a new array has the number of dimensions that its instruction says', () => {
     accepts({ method: 'f()[I', code: 'iconst_1 | newarray 10 | areturn' })
     refuses({ method: 'f()[I', code: 'iconst_1 | newarray 3 | areturn' }, 1, /newarray/)
     accepts({ method: 'f()[LDog;', code: 'iconst_1 | anewarray Dog | areturn' })
@@ -384,13 +384,13 @@ describe('exception handlers', () => {
   })
 })
 
-describe('members', () => {
-  it('members are constants of the right kind', () => {
+describe('members: fields, methods and constants', () => {
+  it('an instruction refers to a member by a constant of the right kind', () => {
     refuses({ method: 'f()V', code: 'invokestatic T.x:I | return' }, 0, /is not what this call takes/)
     refuses({ method: 'f()V', code: 'getstatic T.f()V | return' }, 0, /is no Fieldref/)
   })
 
-  it('members follow their descriptors', () => {
+  it('a use of a member must match the descriptor of the member', () => {
     accepts({ method: 'f(LDog;)J', code: 'aload_0 | getfield Dog.age:J | lreturn' })
     accepts({ method: 'f(LDog;)V', code: 'aload_0 | lconst_0 | putfield Animal.age:J | return' })
     refuses({ method: 'f(LDog;)V', code: 'aload_0 | iconst_0 | putfield Dog.age:J | return' }, 2, /wanted/)
@@ -465,7 +465,7 @@ describe('unknown types', () => {
     })
   })
 
-  it('code that takes too long to check is undecided', () => {
+  it('code that takes too long to check gets no verdict', () => {
     // 4000 handlers that each see 4000 different sets of locals: 12 million looks at a frame.
     const code = `${'iconst_0 | istore_0 | fconst_0 | fstore_0 | '.repeat(2000)}return | nop | out: pop | return`
     const handlers = Array.from({ length: 4000 }, (_, i) => `@${i}..@8001 -> out`).join(' | ')

@@ -37,7 +37,7 @@ forNewestJdk((jdk) => {
   })
 
   it(
-    'every method passes, nothing assumed',
+    'every method passes the check without assumptions',
     () => {
       let methods = 0
       const started = performance.now()
@@ -55,7 +55,7 @@ forNewestJdk((jdk) => {
   )
 
   it(
-    'every method passes with probes and needs no more of other classes than before',
+    'every method passes the check with probes, and makes no new requirement on other classes',
     () => {
       const probed = classes.filter((_, i) => FULL || i % PROBED === 0)
       probesNeedNoMore('frames', probed, (checker, method, allowed) => checker.check(method, allowed))
@@ -64,7 +64,7 @@ forNewestJdk((jdk) => {
   )
 
   it(
-    'every method passes without its frames, nothing assumed',
+    'every method passes the check without its frames and without assumptions',
     () => {
       let methods = 0
       const started = performance.now()
@@ -85,7 +85,7 @@ forNewestJdk((jdk) => {
   )
 
   it(
-    'every method passes with probes and without its frames, and needs no more than before',
+    'every method passes the check with probes and without its frames, and makes no new requirement on other classes',
     () => {
       probesNeedNoMore('no frames', bare, (checker, method, allowed) => checker.infer(method, allowed))
     },

@@ -45,7 +45,7 @@ forNewestJdk((jdk) => {
     hierarchy = hierarchyOf(parsed.map(({ classFile }) => classFile))
   }, 120_000)
 
-  it(`${MUTANTS} damaged methods get the verdict of HotSpot (JFLUID_SEED=${SEED})`, async () => {
+  it(`${MUTANTS} damaged methods get the same verdict as by HotSpot (JFLUID_SEED=${SEED})`, async () => {
     const small = own.filter(({ bytes }) => bytes.length < LARGEST_BYTES)
     const { counts, tooStrict, tooLax } = await compare(jdk, own, small, hierarchy, MUTANTS)
     console.info(`JDK ${jdk.version}:`, counts)
@@ -53,7 +53,7 @@ forNewestJdk((jdk) => {
     assert.ok(counts.get('accepted')! > 0 && counts.get('rejected')! > MUTANTS / 4)
   }, 600_000)
 
-  it(`${FRAMELESS} of a version without frames as well (JFLUID_SEED=${SEED})`, async () => {
+  it(`${FRAMELESS} damaged methods of a version without frames get the same verdict as by HotSpot (JFLUID_SEED=${SEED})`, async () => {
     const old = own.filter(canBeOld).map((it) => withoutFrames(it, MAJOR_5))
     const verdicts = await hotspotVerdicts(jdk, own, old)
     const accepted = old.filter((_, i) => verdicts[i] === '[accepted]')

@@ -37,7 +37,7 @@ const either = (one: string, other: string, then: string) =>
   `iload_0 | ifeq else | ${one} | goto out | else: ${other} | out: ${then}`
 
 describe('where two paths meet', () => {
-  it('two classes are merged to what both can be used as', () => {
+  it('two classes are merged to a type that both classes can be used as', () => {
     const method = 'f(ILDog;LCat;)V'
     const code = (wanted: string) => either('aload_1', 'aload_2', `invokestatic T.g(${wanted})V | return`)
     accepts({ method, code: code('LAnimal;') })
@@ -48,14 +48,14 @@ describe('where two paths meet', () => {
     refuses({ method, code: code('LCat;') }, 9, /wanted/)
   })
 
-  it('null merges to the other class', () => {
+  it('null and a class are merged to that class', () => {
     accepts({
       method: 'f(ILDog;)V',
       code: either('aconst_null', 'aload_1', 'invokestatic T.g(LDog;)V | return'),
     })
   })
 
-  it('arrays merge by element types', () => {
+  it('two arrays are merged to an array of the merged element types', () => {
     const method = 'f(I[LDog;[LCat;)V'
     const element = (wanted: string) =>
       either('aload_1', 'aload_2', `iconst_0 | aaload | invokestatic T.g(${wanted})V | return`)
@@ -83,19 +83,19 @@ describe('where two paths meet', () => {
     refuses({ method, code: either('aload_1', 'aload_2', 'arraylength | pop | return') }, 9, /arraylength/)
   })
 
-  it('a local of two kinds is unusable', () => {
+  it('a local variable with a different kind of value on each path is unusable', () => {
     const store = (then: string) => either('iconst_0 | istore_1', 'fconst_0 | fstore_1', then)
     accepts({ method: 'f(I)V', code: store('return') })
     refuses({ method: 'f(I)V', code: store('iload_1 | pop | return') }, 11, /local 1 is top/)
     refuses({ method: 'f(I)V', code: store('fload_1 | pop | return') }, 11, /local 1 is top/)
   })
 
-  it('half a long is unusable', () => {
+  it('a local variable that is half of a long on one path is unusable', () => {
     const store = (then: string) => either('lconst_0 | lstore_1', 'iconst_0 | istore_2', then)
     refuses({ method: 'f(IJ)V', code: store('lload_1 | pop2 | return') }, 11, /local 1 is top/)
   })
 
-  it('stacks must have equal depth and kinds', () => {
+  it('the stacks of both paths must have equal depth and kinds of values', () => {
     refuses(
       { method: 'f(I)V', code: either('iconst_0', 'fconst_0', 'pop | return') },
       8,
@@ -130,7 +130,7 @@ describe('a loop', () => {
 })
 
 describe('objects that are not initialised', () => {
-  it('uninitialised objects are kept where equal paths meet, otherwise unusable', () => {
+  it('an uninitialised object is usable after two paths meet if both paths have the same object, otherwise unusable', () => {
     const made = 'new Dog | dup | iload_0 | ifeq @12 | nop | nop | invokespecial Dog.<init>()V | areturn'
     accepts({ method: 'f(I)LDog;', code: made.replace('@12', 'call').replace('invoke', 'call: invoke') })
     const two = either('new Dog', 'new Dog', 'invokespecial Dog.<init>()V | return')
@@ -185,23 +185,23 @@ describe('an exception handler', () => {
   })
 })
 
-describe('control', () => {
+describe('control flow', () => {
   it('branches target instructions, also in unreachable code', () => {
     refuses({ method: 'f()V', code: 'goto @4 | sipush 1 | pop | return' }, 0, /branch to 4/)
     refuses({ method: 'f()V', code: 'return | goto @99' }, 1, /branch to 99/)
     refuses({ method: 'f()V', code: 'goto @-3' }, 0, /branch to -3/)
   })
 
-  it('inferred control must not fall off the end', () => {
+  it('control must not fall off the end of code without frames', () => {
     refuses({ method: 'f(I)V', code: 'iload_0 | ifeq @0' }, 1, /falls off the end/)
   })
 
-  it('a method with unreachable code is not judged', () => {
+  it('a method with unreachable code gets no verdict', () => {
     const unchecked = 'nothing leads to the instruction at 1'
     assert.deepEqual(infer({ method: 'f()V', code: 'return | pop | return' }), { ok: undefined, unchecked })
   })
 
-  it('a method with subroutines is not judged', () => {
+  it('a method with subroutines gets no verdict', () => {
     const result = infer({ method: 'f()V', code: 'jsr sub | return | sub: astore_0 | ret 0' })
     assert.deepEqual(result, { ok: undefined, unchecked: 'it has subroutines' })
   })
@@ -214,7 +214,7 @@ describe('class files', () => {
     return new TypeChecker(classFile, KNOWS_NOTHING).check(classFile.methods[0])
   }
 
-  it('class files before version 50 have no frames, and version 50 needs none', () => {
+  it('class files before version 50 have no frames, and class files of version 50 need no frames', () => {
     for (const major of [45, 48, 49, 50]) {
       assert.equal(check(major).ok, true)
       assert.equal(check(major, 'pop | return').ok, false)
@@ -223,7 +223,7 @@ describe('class files', () => {
   })
 })
 
-describe('code that has lost its frames', () => {
+describe('code whose frames were removed', () => {
   const original = assemble({
     method: 'f(ILDog;LCat;)V',
     code: either('aload_1', 'aload_2', 'invokestatic T.g(LAnimal;)V | return'),
@@ -266,7 +266,7 @@ describe('code that has lost its frames', () => {
   })
 })
 
-it('code that merges too many classes is not judged', () => {
+it('code that merges too many classes gets no verdict', () => {
   // 250 classes in 1500 locals; each turn of the loop moves them on by one local, so that every local comes to
   // be of more and more of them.
   const numbers = (count: number) => [...Array(count).keys()]
