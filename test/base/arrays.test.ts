@@ -11,7 +11,7 @@ describe('lists of any length', () => {
     expect(list.at(-1)).toBe(499_999)
   })
 
-  it('lists of any length have a minimum and a maximum', () => {
+  it('the minimum and maximum of a list of any length are found', () => {
     expect(maxOf(long)).toBe(499_999)
     expect(minOf(long)).toBe(0)
     expect(maxOf(Float64Array.of(-2, -1))).toBe(-1)

@@ -18,7 +18,7 @@ import { some } from '../../src/base/debug.ts'
 import { lineOf, redacted, topicsOf, UnknownDebugTopic } from '../../src/base/debug-log.ts'
 import { newToken } from '../../src/wire/link.ts'
 
-describe('topics', () => {
+describe('topics of the debug log', () => {
   it('topics are comma-separated; an empty value is off, all selects all', () => {
     expect(topicsOf('wire,reveal')).toEqual(['wire', 'reveal'])
     expect(topicsOf(' Reveal , wire,,wire')).toEqual(['wire', 'reveal'])
@@ -28,7 +28,7 @@ describe('topics', () => {
   })
 
   it.each(['wires', 'constructor', 'all,1'])(
-    '%s has an unknown one: exit code 64, and what there is',
+    'the topics %s contain an unknown topic: exit code 64, and a list of all topics',
     (text) => {
       expect(() => topicsOf(text)).toThrow(UnknownDebugTopic)
       const error = new UnknownDebugTopic('wires')
@@ -40,8 +40,8 @@ describe('topics', () => {
   )
 })
 
-describe('a line', () => {
-  it('a line has milliseconds with microseconds, the topic, and the text', () => {
+describe('a line of the debug log', () => {
+  it('a line has the time in milliseconds with three decimals, the topic, and the text', () => {
     expect(lineOf(1023.4821, 'wire', '→ #12 hello, 12 bytes')).toBe(
       '    1023.482  wire      → #12 hello, 12 bytes\n',
     )
@@ -63,7 +63,7 @@ describe('a line', () => {
   })
 })
 
-describe('secrets', () => {
+describe('secrets in the debug log', () => {
   it.each([
     ['token=0123456789abcdef0123456789abcdef;x', 'token=[hidden];x'],
     ['peer 0123456789ABCDEF0123456789ABCDEF said', 'peer [hidden] said'],
@@ -78,20 +78,20 @@ describe('secrets', () => {
     expect(redacted(text)).toBe(shown)
   })
 
-  it('names and numbers are not taken for secrets', () => {
+  it('names and numbers are not hidden as secrets', () => {
     const plain =
       'first call of com.acme.TokenStore.find(Ljava/lang/String;)V, 3.1 ms: 12 methods, build 6b82ed8a7463'
     expect(redacted(plain)).toBe(plain)
   })
 
-  it('hiding secrets is as fast for a hostile name', () => {
+  it('hiding secrets is not slower for a hostile name', () => {
     const begun = performance.now()
     for (const text of ['token', '://', '?', 'a', '=', '"']) lineOf(0, 'wire', text.repeat(60_000))
     expect(performance.now() - begun).toBeLessThan(500)
   })
 })
 
-describe('the file', () => {
+describe('the file of the debug log', () => {
   let dir: string
   let path: string
 
@@ -123,7 +123,7 @@ describe('the file', () => {
       .map((line) => line.slice(14))
 
   it.each([undefined, '', ' , '])(
-    'is not there where JFLUID_DEBUG is %j, and no topic is on',
+    'there is no log if JFLUID_DEBUG is %j, and no topic is on',
     async (topics) => {
       const { debug, begun } = await begin(topics)
       expect(begun).toBeNull()
@@ -157,7 +157,7 @@ describe('the file', () => {
     expect(Number.parseFloat(readFileSync(path, 'utf8'))).toBeLessThan(5_000)
   })
 
-  it('an existing log is kept: exit code 73', async () => {
+  it('an existing log is kept, and the command ends with exit code 73', async () => {
     writeFileSync(path, 'of somebody')
     chmodSync(path, 0o644)
     await expect(begin('wire')).rejects.toMatchObject({
@@ -174,7 +174,7 @@ describe('the file', () => {
     expect(existsSync(join(dir, 'victim'))).toBe(false)
   })
 
-  it('a missing folder exits with 73', async () => {
+  it('a missing folder for the log ends the command with exit code 73', async () => {
     await expect(begin('wire', join(dir, 'none'))).rejects.toMatchObject({
       hint: 'Run jfluid in a directory in which you may create files, or set JFLUID_DEBUG_DIR to one.',
       exitCode: 73,
@@ -189,7 +189,7 @@ describe('the file', () => {
     expect(lines()).toEqual(['wire      one', 'jfluid    the log ends here, at 256 MiB', ''])
   })
 
-  it('a log that cannot be written ends, and the session continues', async () => {
+  it('if the log can no longer be written, the log ends and the session continues', async () => {
     const { debug, debugLogProblem, close } = await begin('wire')
     debug.wire?.('one')
     close()
@@ -199,7 +199,7 @@ describe('the file', () => {
   })
 })
 
-it('lists show their first items', () => {
+it('the debug log shows the first items of a list', () => {
   expect(some([])).toBe('none')
   expect(some([1, 2, 3], (it) => `m${it}`)).toBe('m1, m2, m3')
   expect(some(Array.from({ length: 25 }, (_, i) => i))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 17 more')

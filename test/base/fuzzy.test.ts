@@ -21,14 +21,14 @@ it.each([
   expect(best(typed)).toBe(name)
 })
 
-it('letters must occur in order, ignoring case', () => {
+it('typed letters must occur in the name in order, ignoring case', () => {
   expect(fuzzyScore('ba', 'ab')).toBeNull()
   expect(fuzzyScore('AB', 'ab')).not.toBeNull()
   expect(fuzzyScore('abc', 'ab')).toBeNull()
   expect(best('xyz')).toBeUndefined()
 })
 
-it('letters match at the best position, not the first', () => {
+it('typed letters match at the best position of the name, not the first position', () => {
   // p of `shop` comes first; that of `.process` begins a word, and goes on.
   expect(fuzzyScore('pr', 'shop.process')!).toBeGreaterThan(fuzzyScore('pr', 'shop.xproces')!)
   // 8 + 1 for p, 1 + 1 + 5 for r, less 12 characters of 0.02
@@ -37,7 +37,7 @@ it('letters match at the best position, not the first', () => {
   expect(fuzzyScore('pc', 'proc')!).toBeCloseTo(9 + 2 - 2 * 0.2 - 4 * 0.02)
 })
 
-it('an empty pattern matches all, shortest first', () => {
+it('an empty pattern matches all names, shortest first', () => {
   expect(fuzzyBest('', ['bb', 'a', 'aa'], 9).map((it) => it.text)).toEqual(['a', 'aa', 'bb'])
   expect(fuzzyBest('', NAMES, 2).length).toBe(2)
 })

@@ -4,7 +4,7 @@ import { encodeModifiedUtf8 } from '../../src/classfile/utf8.ts'
 
 describe('text of a JVM', () => {
   it.each(['', 'plain', 'Größe', '日本語', 'a\0b', '𝒜 and 😀', '\ud800 lone', '\udc00\ud800', 'last \udbff'])(
-    'is what it was before the JVM wrote it: %j',
+    'text written by a JVM is read as the original text: %j',
     (text) => {
       expect(jvmText(Buffer.from(encodeModifiedUtf8(text)))).toBe(text)
     },
@@ -20,7 +20,7 @@ describe('text of a JVM', () => {
     )
   })
 
-  it('text of a JVM may be a part of the bytes', () => {
+  it('text of a JVM may be only a part of the bytes', () => {
     expect(jvmText(Buffer.from('a\ufffdbc'), 4, 6)).toBe('bc')
   })
 })

@@ -111,18 +111,18 @@ describe('a class file', () => {
     ])
   })
 
-  it('shows annotations', () => {
+  it('the annotations of a class file are found', () => {
     assert.equal(hasAnnotation(shop, method(shop, 'price'), 'Ljava/lang/Deprecated;'), true)
     assert.equal(hasAnnotation(shop, method(shop, 'run'), 'Ljava/lang/Deprecated;'), false)
   })
 
-  it('a class file spliced without bodies is unchanged, byte for byte', () => {
+  it('a class file written again without new method bodies is unchanged, byte for byte', () => {
     for (const bytes of bytesOf.values()) {
       assert.deepEqual(spliceClass(parseClassFile(bytes), 0, NOTHING, []), new Uint8Array(bytes))
     }
   })
 
-  it('a class file spliced with its own bodies is unchanged', () => {
+  it('a class file written again with its own method bodies is unchanged', () => {
     const bodies = shop.methods
       .filter(({ code }) => code)
       .map(({ index, code }) => ({
@@ -134,17 +134,17 @@ describe('a class file', () => {
 })
 
 describe('a broken class file', () => {
-  it('a class file truncated anywhere is a problem', () => {
+  it('a class file truncated at any byte is reported as a problem', () => {
     for (let length = 0; length < shop.bytes.length; length++) {
       assert.throws(() => parseClassFile(shop.bytes.subarray(0, length)), ClassFormatProblem)
     }
   })
 
-  it('trailing bytes are a problem', () => {
+  it('bytes after the end of a class file are reported as a problem', () => {
     assert.throws(() => parseClassFile(Uint8Array.of(...shop.bytes, 0)), /1 bytes too many in the class file/)
   })
 
-  it('a constant of the wrong kind is named', () => {
+  it('the message about a constant of the wrong kind names the constant', () => {
     assert.throws(() => shop.pool.className(0), /constant 0 is not of tag 7 but of tag 0/)
     assert.throws(() => shop.pool.utf8(65535), ClassFormatProblem)
   })

@@ -44,7 +44,7 @@ describe('a descriptor', () => {
     })
   })
 
-  it('long and double take two slots, their arrays one', () => {
+  it('long and double take two slots, and arrays of long or double take one slot', () => {
     assert.equal(argumentSlots('(JD[J[[DLJ;I)V'), 8) // 2 + 2 + 1 + 1 + 1 + 1
     assert.equal(returnSlots('(J)V'), 0)
     assert.equal(returnSlots('(V)J'), 2)
@@ -71,7 +71,7 @@ describe('a descriptor', () => {
 describe('modified UTF-8', () => {
   const decode = (...bytes: number[]) => decodeModifiedUtf8(Uint8Array.from(bytes), 0, bytes.length)
 
-  it('writes NUL in two bytes and a character beyond the BMP as two surrogates', () => {
+  it('modified UTF-8 has NUL in two bytes and a character beyond the BMP as two surrogates', () => {
     assert.equal(decode(0xc0, 0x80), '\0')
     assert.equal(decode(0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80), '😀')
     for (const text of ['', 'plain', 'é', '語', '😀', '\ud800 alone', '\0', `${'x'.repeat(9000)}é`]) {

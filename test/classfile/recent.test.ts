@@ -51,6 +51,6 @@ it('an invalid class file is refused each time', () => {
   for (let i = 0; i < 2; i++) expect(() => recentClassFile(bytes)).toThrow(ClassFormatProblem)
 })
 
-it('invalid bytes sent by a JVM are read as no class file', () => {
+it('invalid bytes sent by a JVM are handled as a missing class file', () => {
   expect(readableClassFile(Uint8Array.of(0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61, 0, 2, 80, 0))).toBeNull()
 })

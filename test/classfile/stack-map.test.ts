@@ -42,7 +42,7 @@ function decode(table: number[], descriptor?: string): Frame[] {
 const object = (index: number) => verificationType(OBJECT, index)
 const created = (bci: number) => verificationType(UNINITIALIZED, bci)
 
-describe('frames', () => {
+describe('stack map frames', () => {
   it('frames start from receiver and parameters', () => {
     const locals = (descriptor: string, name: string, access: number) => {
       const { classFile, info } = method([], descriptor, name, access)
@@ -77,7 +77,7 @@ describe('frames', () => {
     assert.deepEqual([...encodeStackMap(frames, [INTEGER])], table)
   })
 
-  it('frames use the short form again after moves', () => {
+  it('stack map frames use the short form again after they were moved', () => {
     const frames = [
       { bci: 63, locals: [], stack: [] },
       { bci: 63 + 65, locals: [], stack: [] },
@@ -85,7 +85,7 @@ describe('frames', () => {
     assert.deepEqual([...encodeStackMap(frames, [])], [0, 2, 63, 251, 0, 64])
   })
 
-  it('may be malformed', () => {
+  it('malformed stack map frames are refused', () => {
     const bad: [number[], RegExp][] = [
       [[0, 1], /truncated/],
       [[0, 1, 200], /reserved frame type 200/],

@@ -84,7 +84,7 @@ function commandLines(document: string): string[][] {
 
 const { stdout: HELP } = await inProcess('--help')
 
-describe('commands', () => {
+describe('commands in the documents', () => {
   const commands = [...HELP.matchAll(/^ {2}([a-z-]+) (?:\[options\]|<| {2})/gm)]
     .map((match) => match[1]!)
     .filter((command) => command !== 'jfluid')
@@ -144,7 +144,7 @@ it('the documented debug topics equal those of the program', () => {
   )
 })
 
-describe('exit codes', () => {
+describe('exit codes in the documents', () => {
   const codeOf = new Map(Object.entries(codes).filter(([name]) => name.startsWith('EX_')))
   it('the table of exit codes matches the error classes', () => {
     const used = new Set([codes.EX_SOFTWARE]) // internal errors, cli.ts

@@ -18,7 +18,7 @@ const VERBS =
 /** Exit codes of the program that jfluid has started. */
 const FOREIGN = ['ProgramFailed', 'EndedBeforeRecording']
 
-it('the search finds all error classes', () => {
+it('the test finds all error classes in the sources', () => {
   expect(classes.length).toBeGreaterThan(190)
 })
 

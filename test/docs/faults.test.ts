@@ -57,7 +57,7 @@ describe('the report on faults', () => {
   })
 })
 
-describe('a stored row', () => {
+describe('a stored row of the report on faults', () => {
   const row: Row = {
     ...{ section: 'clients', fault: 'SIGKILL | a pipe', jdk: '17.0.15' },
     ...{ tried: 1200, failed: 1, harmed: 0, wrong: 2, profilesDue: 5, profilesKept: 4, leftBehind: null },
@@ -79,7 +79,7 @@ describe('a stored row', () => {
     return { rows: rowsIn(dir), text: read(dir, 'RESULTS.md') }
   }
 
-  it('a row is in the table of its section, and counts in the summary', () => {
+  it('a stored row is in the table of its section, and is counted in the summary', () => {
     const { rows, text } = kept([row])
     const [{ commit }] = rows as [Kept]
     expect(text.split('\n').filter((line) => /^\| (SIGKILL|Clients)/.test(line))).toEqual([

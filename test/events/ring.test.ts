@@ -56,7 +56,7 @@ describe('opening an invalid buffer', () => {
   it.each([
     ['an empty file', ''],
     ['a text', 'a file of another make, longer than a header'],
-  ])('a buffer is refused that is %s', (_what, text) => {
+  ])('a file that is no buffer is refused: %s', (_what, text) => {
     writeFileSync(path, text)
     assert.throws(() => openRing(path), ForeignRing)
   })

@@ -31,7 +31,7 @@ function reads(...answers: readonly Buffer[]): Chunk {
   return new Chunk(() => answers[Math.min(next++, answers.length - 1)]!)
 }
 
-describe('a header', () => {
+describe('the header of a chunk', () => {
   it('a header that changes while it is read is read again later', () => {
     // The size as it was, the offset of the metadata as it has become: together they would be damage.
     const torn = header(HEADER_BYTES, 4_000)
@@ -52,10 +52,10 @@ describe('a header', () => {
   })
 })
 
-describe('encodings', () => {
+describe('encodings of integers and strings', () => {
   const read = (...bytes: readonly number[]) => new Cursor(Buffer.from(bytes))
 
-  it('integers have up to nine bytes, the ninth with eight bits', () => {
+  it('integers have up to nine bytes, and all eight bits of the ninth byte are used', () => {
     expect(read(0x7f).varint()).toBe(127)
     expect(read(0x80, 0x01).varint()).toBe(128)
     const largest = read(...Array<number>(9).fill(0xff))

@@ -38,11 +38,11 @@ describe('starting Java fails', () => {
   })
 })
 
-it('a folder with java in its name is not a JDK', () => {
+it('a folder with java in its name is not mistaken for a JDK', () => {
   expect(execSync('echo java.base javascript', { encoding: 'utf8' })).toBe('java.base javascript\n')
 })
 
-it('the unit lane searches for no JDK', async () => {
+it('the unit lane does not search for a JDK', async () => {
   expect([process.env.JAVA_HOME, process.env.JDK_HOME]).toEqual([undefined, undefined])
   await expect(import('../support/jdks.ts')).rejects.toThrow('a test that needs one is named *.jvm.test.ts')
 })

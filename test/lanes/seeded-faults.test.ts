@@ -22,7 +22,7 @@ it('ten faults have unique names', () => {
 })
 
 describe.each(SEEDED_FAULTS)('$name', ({ file, find, put, live = [] }) => {
-  it('the fault changes a text that occurs once', () => {
+  it('the fault changes a text that occurs exactly once in the source', () => {
     expect(readFileSync(join(root, file), 'utf8').split(find)).toHaveLength(2)
     expect(put).not.toBe(find)
   })

@@ -21,7 +21,7 @@ it('the ten slowest files of all lanes are listed, slowest first', () => {
   expect(lines).toHaveLength(12) // with the title and the end
 })
 
-it('.ci/run exits with the status of the failure, and lists its own rows only', () => {
+it('.ci/run exits with the status of the failed lane, and lists only the rows of its own lanes', () => {
   const folder = temporaryDirectory()
   const row = (file: string) => JSON.stringify({ lane: 'unit', file, seconds: 1 })
   const run = (npm: string, rows: string) => {

@@ -15,7 +15,7 @@ import { type Flags, OPTIONS, optionsOf, passedOf, type SessionFlags } from '../
 
 const NAMES: readonly CommandName[] = ['session', ...COMMANDS]
 
-describe.each(NAMES)('%s', (name) => {
+describe.each(NAMES)('options of %s', (name) => {
   it('option names are unique', () => {
     const longs = optionsOf(name).map(longOf)
     expect(longs).toEqual([...new Set(longs)])
@@ -26,7 +26,7 @@ describe.each(NAMES)('%s', (name) => {
     expect(groups).toEqual(groups.toSorted((a, b) => a - b))
   })
 
-  it('options that others exclude, need and imply exist', () => {
+  it('the options that another option excludes, needs or implies exist', () => {
     for (const { commands, excludes = {}, implies = {}, needs } of optionsOf(name)) {
       const others = [...Object.keys(excludes), ...Object.keys(implies), ...(needs?.oneOf ?? [])]
       const known = commands.flatMap((it) => optionsOf(it)).map(attributeOf)
@@ -35,7 +35,7 @@ describe.each(NAMES)('%s', (name) => {
   })
 })
 
-it('each option has a help text, and a sentence about its values', () => {
+it('each option has a help text, and a sentence about its possible values', () => {
   for (const { help, name, value } of OPTIONS) {
     expect(help, name).toMatch(/^[^A-Z].*[^.]$/)
     if (value !== undefined && value.is !== '') expect(value.is, name).toMatch(/^[A-Z].*\.$/)
@@ -52,7 +52,7 @@ it('the option parser fills each attribute that the code reads', () => {
   }
 })
 
-it('parsed values are accepted as values', () => {
+it('values that were parsed are accepted as values of options', () => {
   for (const { name, value } of OPTIONS) {
     for (const text of ['p99', '5ms', '5', '5%', '1000', ...(value?.choices ?? [])]) {
       const parsed = value?.parse(text)

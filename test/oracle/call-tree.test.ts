@@ -7,7 +7,7 @@ describe('two trees of calls', () => {
   const rows = (...all: [number, string, number][]): Row[] =>
     all.map(([caller, method, calls]) => ({ caller, method, calls }))
 
-  it('two trees differ where a context has other calls; a missing context is not followed', () => {
+  it('two trees differ at a context with a different number of calls; contexts below a missing context are not compared', () => {
     const one = treeOf(rows([-1, 'r', 1], [0, 'a', 2], [1, 'b', 4], [0, 'c', 1], [3, 'd', 9]))
     const other = treeOf(rows([-1, 'r', 1], [0, 'a', 2], [1, 'b', 5]))
     expect(differences(one, other)).toEqual([

@@ -39,7 +39,7 @@ forNewestJdk((jdk) => {
     assert.deepEqual(counts.contexts, sorted(parseExpectation(counts.stdout)))
   })
 
-  it('every callback of Callbacks is counted, through the JDK', async () => {
+  it('every callback through the JDK in the program Callbacks is counted', async () => {
     const counts = await countCalls({
       ...{ jdk, classpath, mainClass: 'fix.Callbacks', args: ['12'] },
       ...{ root: 'fix.Callbacks.root', include, send },
@@ -47,7 +47,7 @@ forNewestJdk((jdk) => {
     assert.deepEqual(counts.methods, sorted(parseExpectation(counts.stdout)))
   })
 
-  it('exceptions in Throws leave no call under the wrong parent', async () => {
+  it('after exceptions in the program Throws, no call is below the wrong caller', async () => {
     const counts = await countCalls({
       ...{ jdk, classpath, mainClass: 'fix.Throws', args: ['13'] },
       ...{ root: 'fix.Throws.root', include, send },
@@ -71,13 +71,16 @@ forNewestJdk((jdk) => {
   })
 
   const itWithVirtualThreads = itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')
-  itWithVirtualThreads('virtual threads of Virtual are counted, whatever carries them', async () => {
-    const counts = await countCalls({
-      ...{ jdk, classpath: await compileFixture(jdk, 'Virtual'), mainClass: 'fix.Virtual' },
-      ...{ root: 'fix.Virtual.task', include, send: ['run 10', 'expect 10', 'quit'] },
-    })
-    assert.deepEqual(counts.contexts, sorted(parseExpectation(counts.stdout)))
-  })
+  itWithVirtualThreads(
+    'calls by the virtual threads of the program Virtual are counted on any carrier',
+    async () => {
+      const counts = await countCalls({
+        ...{ jdk, classpath: await compileFixture(jdk, 'Virtual'), mainClass: 'fix.Virtual' },
+        ...{ root: 'fix.Virtual.task', include, send: ['run 10', 'expect 10', 'quit'] },
+      })
+      assert.deepEqual(counts.contexts, sorted(parseExpectation(counts.stdout)))
+    },
+  )
 
   it('a root that is never called has no calls under it', async () => {
     const counts = await countCalls({

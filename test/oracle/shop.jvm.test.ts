@@ -23,7 +23,7 @@ forNewestJdk((jdk) => {
     assert.deepEqual(Object.fromEntries(Object.keys(own).map((name) => [name, methods.get(name)])), own)
   })
 
-  it('it serves, answers the same self-check over HTTP, and ends at SIGTERM with nothing left', async () => {
+  it('the shop serves requests, answers the same self-check over HTTP, and ends at SIGTERM without any process left', async () => {
     const tmp = mkdtempSync(`${temporaryDirectory()}/`)
     const java = (...args: string[]) =>
       startJava(jdk, [`-Djava.io.tmpdir=${tmp}`, '-cp', classpath, 'shop.Main', ...args])

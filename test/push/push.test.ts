@@ -92,7 +92,7 @@ describe('push to Pyroscope', () => {
     expect(Math.abs(sum(1) - timeNs)).toBeLessThanOrEqual(1)
   })
 
-  it('live objects are averaged', async () => {
+  it('the push requests that the store averages live objects', async () => {
     const profile = profileOf('main 1x 1ns')
     const metrics = {
       ...profile.merged.metrics,

@@ -18,7 +18,7 @@ function told(builder: RegionBuilder, ...words: [number, number][]): number {
   return decodeEvents(buffer, 0, buffer.length, new WriterState(1), builder, GATE) / 2
 }
 
-describe('executions', () => {
+describe('executions of regions', () => {
   it('executions are recorded per region, with the time of stalled threads', () => {
     const builder = new RegionBuilder()
     told(builder, exitWord(1, 10), exitWord(2, 7), controlWord(CONTROL_ADJUST, 40), exitWord(1, 30))
@@ -62,8 +62,8 @@ describe('executions', () => {
   })
 })
 
-describe('the latest durations', () => {
-  it('the latest durations are the last 1,024, oldest first', () => {
+describe('the latest durations of a region', () => {
+  it('the latest durations are those of the last 1,024 executions, oldest first', () => {
     const builder = new RegionBuilder()
     for (let i = 1; i <= LAST + 3; i++) told(builder, exitWord(1, i))
     const last = [...builder.states()[0]!.last]
@@ -72,7 +72,7 @@ describe('the latest durations', () => {
 })
 
 describe('timeline of a region', () => {
-  it('the timeline has half seconds, and longer intervals after 600', () => {
+  it('the timeline has intervals of half a second, and longer intervals after 600 intervals', () => {
     let now = 1000
     const builder = new RegionBuilder(() => now)
     told(builder, exitWord(1, 10), exitWord(1, 30))
@@ -94,7 +94,7 @@ describe('timeline of a region', () => {
   })
 })
 
-describe('durations', () => {
+describe('durations of executions', () => {
   it('durations are in ns without probe time', () => {
     const builder = new RegionBuilder()
     // 10 - 4 = 6 and 24 - 4 = 20 ticks of 2 ns; one shorter than the calibration is nothing, not less.
@@ -121,7 +121,7 @@ describe('durations', () => {
     }
   })
 
-  it('percentiles are within 0.4 % of the exact ones', () => {
+  it('percentiles differ by at most 0.4 % from the exact percentiles', () => {
     const seed = Date.now() % 1e9
     const random = seeded(seed)
     const builder = new RegionBuilder()

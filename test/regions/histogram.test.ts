@@ -6,7 +6,7 @@ import { seeded } from '../profile/trees.ts'
 
 const LARGEST = Number.MAX_SAFE_INTEGER
 
-describe('buckets', () => {
+describe('buckets of a histogram', () => {
   it('buckets are exact below 512, and no wider than 1/256 of their value above', () => {
     for (let value = 0; value < 512; value++) expect(bucketStart(bucketOf(value))).toBe(value)
     const random = seeded(1)

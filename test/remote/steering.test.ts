@@ -120,10 +120,13 @@ describe('a change of root that fails in the proxy', () => {
     ['nowhere', () => Promise.reject(new Error('full')), 'the earlier recording is lost (no room)'],
     ['there', async () => PLACE, `the earlier recording is in ${PLACE} (no room)`],
   ]
-  it.each(KEPT)('the profile after a change of roots is marked as %s', async (_, keep, words) => {
-    const session = await failing(RECORDED)
-    await expect(session.changeRoot('a.B.d', PLACE, keep)).rejects.toThrow(/no room/)
-    const { warnings } = await session.profileSoFar('a test')
-    expect(warnings).toEqual([expect.stringContaining(words)])
-  })
+  it.each(KEPT)(
+    'the profile after a failed change of roots says where the earlier recording is: %s',
+    async (_, keep, words) => {
+      const session = await failing(RECORDED)
+      await expect(session.changeRoot('a.B.d', PLACE, keep)).rejects.toThrow(/no room/)
+      const { warnings } = await session.profileSoFar('a test')
+      expect(warnings).toEqual([expect.stringContaining(words)])
+    },
+  )
 })

@@ -38,7 +38,7 @@ describe('commands of the client', () => {
     ).toEqual(drawn().sort())
   })
 
-  it('topics handle only these commands', () => {
+  it('the topics of the agent handle only commands of messages.ts', () => {
     const cases = topics.flatMap((it) =>
       [...sourceOf(`${it}.java`).matchAll(/\bcase "(\w+)":/g)].map(([, command]) => command!),
     )

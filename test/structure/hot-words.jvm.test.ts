@@ -35,7 +35,7 @@ const SHOW_FIELDS = `
   }`
 
 forEachJdk((jdk) => {
-  it('two adjacent ThreadInfos share no cache line written at every event by both', async () => {
+  it('two adjacent ThreadInfo objects share no cache line that both threads write at every event', async () => {
     const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
     const dir = temporaryDirectory('jfluid-hot-')
     execFileSync(join(newest.home, 'bin', 'jar'), ['xf', jar, 'runtime'], { cwd: dir })

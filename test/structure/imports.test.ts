@@ -158,7 +158,7 @@ function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   return found
 }
 
-describe('import cycles', () => {
+describe('cycles of imports', () => {
   it('an import cycle is found', () => {
     const graph = new Map([
       ['a', ['b']],
@@ -170,7 +170,7 @@ describe('import cycles', () => {
     expect(importGraph(false).get(join('session', 'session.ts'))!.length).toBeGreaterThan(10)
   })
 
-  it('value imports have no cycle, also with dynamic imports', () => {
+  it('value imports have no cycle, even if dynamic imports are included', () => {
     expect(circles(importGraph(false))).toEqual([])
   })
 

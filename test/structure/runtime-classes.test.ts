@@ -26,7 +26,7 @@ describe('classes of the runtime', () => {
   )
 })
 
-describe('the agent', () => {
+describe('the classes of the agent', () => {
   const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
   const agent = jarEntries(jar, /^agent\/.*\.class$/)
   const naming = (text: string) =>

@@ -81,7 +81,7 @@ describe('the probes of the built agent', () => {
     expect(locals(exit)).toBeLessThanOrEqual(locals(entry))
   })
 
-  it('leaving a tree record needs no more stack than entering it', () => {
+  it('leaving a tree record needs no more stack than entering the record', () => {
     const trees = classOf(/^runtime\/java\/lang\/JFluid1Trees\.class$/)
     const info = 'Ljava/lang/JFluid1Threads$ThreadInfo;'
     const [enter, leave] = [codeOf(`enter(${info}JI)V`, trees), codeOf(`leave(${info}JII)V`, trees)]

@@ -16,7 +16,7 @@ function readAtOnce(...begins: string[]): Set<string> {
   return files
 }
 
-it('jfluid --version reads at most 6 of its files, and a recording reads 10 before it contacts the target', () => {
+it('jfluid --version reads at most 6 files of jfluid, and a recording reads at most 10 before it contacts the target', () => {
   const cli = join(dist, 'cli.js')
   const record = readdirSync(join(dist, 'chunks')).filter((it) => /^record-[\w-]{8}\.js$/.test(it))
   expect(record).toHaveLength(1)

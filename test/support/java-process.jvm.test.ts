@@ -16,7 +16,7 @@ const ECHO = `
     }
   }`
 
-describe('jdks', () => {
+describe('the JDKs of the tests', () => {
   it('JDKs have different feature versions, oldest first', () => {
     const versions = jdks.map((jdk) => jdk.version)
     assert.deepEqual(
@@ -47,7 +47,7 @@ forEachJdk((jdk) => {
   })
 })
 
-describe('the end of a test', () => {
+describe('JVMs at the end of a test', () => {
   let left: JavaProcess
   let shared: JavaProcess
   beforeAll(async () => {

@@ -65,7 +65,7 @@ it('a wrong checksum is refused, and no file stays', async () => {
   assert.deepEqual(readdirSync(cache), [])
 })
 
-it('without mvn the error says what to install', async () => {
+it('if mvn is missing, the error says what to install', async () => {
   process.env.PATH = join(temporaryDirectory(), 'empty')
   mkdirSync(process.env.PATH)
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }

@@ -29,7 +29,7 @@ describe('changes by HotSpot are not differences', () => {
     expect(same(SUM, SUM)).toBe(true)
   })
 
-  it('other indices of the pool or its cache are no difference', () => {
+  it('other indices of the constant pool, or of its cache, are no difference', () => {
     expect(same(SUM, sum(3, GETSTATIC, 0x12, 0x34))).toBe(true)
     expect(same([[INVOKEDYNAMIC, 0, 7, 0, 0], [RETURN]], [[INVOKEDYNAMIC, 1, 2, 255, 255], [RETURN]])).toBe(
       true,
@@ -89,7 +89,7 @@ describe('other changes are differences', () => {
     expect(same(own, [...Array.from({ length: 700 }, () => [OWN]), [NOP], [NOP]])).toBe(false)
   })
 
-  it('more locals are a difference, since a probe may use them', () => {
+  it('more local variables are a difference, since a probe may use them', () => {
     expect(same(SUM, SUM, 3)).toBe(false)
   })
 })

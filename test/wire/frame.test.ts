@@ -2,7 +2,7 @@ import { Packr } from 'msgpackr'
 import { describe, expect, it } from 'vitest'
 import { encodeFrame, FrameReader, MAX_FRAME } from '../../src/wire/frame.ts'
 
-describe('frames', () => {
+describe('frames of messages', () => {
   it('a frame is a little-endian length and one MessagePack array', () => {
     expect(encodeFrame([1, 'hello'])).toEqual(
       Buffer.from([8, 0, 0, 0, 0x92, 1, 0xa5, ...Buffer.from('hello')]),
@@ -34,13 +34,13 @@ describe('frames', () => {
     expect(bytes.toString()).toBe('first')
   })
 
-  it('a length above the maximum is refused', () => {
+  it('a frame with a length above the maximum is refused', () => {
     const header = Buffer.alloc(4)
     header.writeUInt32LE(MAX_FRAME + 1)
     expect(() => new FrameReader().push(header)).toThrow(/a frame of/)
   })
 
-  it('a message that is not an array is refused', () => {
+  it('a frame whose message is not an array is refused', () => {
     const body = new Packr().pack('text')
     const frame = Buffer.alloc(4 + body.length)
     frame.writeUInt32LE(body.length)

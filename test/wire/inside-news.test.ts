@@ -54,6 +54,6 @@ it.each([
   ['half a sample', reply(new Uint8Array(8), new Uint8Array(40))],
   ['no list', null],
   ['a frame without a method', [[['a.B']], new Uint8Array(), new Uint8Array(), 1, 1, 1, 1, 1, 1, 1, 1, null]],
-])('%s is refused', (_, answer) => {
+])('an answer with invalid data is refused: %s', (_, answer) => {
   expect(() => insideNews(answer)).toThrow()
 })

@@ -74,7 +74,7 @@ describe('the link to the agent', () => {
     await expect(link.request('classBytes')).rejects.toThrow(/execute classBytes: no such thing/)
   })
 
-  it('an error caused by missing resources is reported as such', async () => {
+  it('an error of the agent caused by missing resources is reported as missing resources', async () => {
     asked = ([id, op]) =>
       peer.write(
         encodeFrame([
@@ -123,7 +123,7 @@ describe('the link to the agent', () => {
     expect(await link.closed).toMatch(/a frame of 4294967295 bytes/)
   })
 
-  it('a TCP link accepts one address only, which must send the token, too', async () => {
+  it('a TCP link accepts connections from only one address, which must also send the token', async () => {
     const token = newToken()
     const server = await LinkServer.listen({ host: '127.0.0.1', from: '127.0.0.1' }, token)
     const come = (localAddress: string, says: string): Promise<unknown> => {
@@ -141,7 +141,7 @@ describe('the link to the agent', () => {
     await left
   })
 
-  it('the link accepts one agent only', async () => {
+  it('the link accepts only one agent', async () => {
     const second = connect(join(dir, 'link'))
     const error = await new Promise<NodeJS.ErrnoException>((resolve) => second.once('error', resolve))
     expect(['ENOENT', 'ECONNREFUSED']).toContain(error.code)

@@ -19,7 +19,7 @@ describe('a message in the debug log', () => {
     expect(messageText('ended', 9, ['the JVM is ending'])).toBe('ended, 9 bytes: the JVM is ending')
   })
 
-  it('the debug text has no text of a message that may contain a secret', () => {
+  it('the debug text omits texts of a message that may contain a secret', () => {
     expect(messageText('configure', 104, ['peer=10.0.0.7:1;token=00ff', 32_768])).toBe(
       'configure, 104 bytes: (26 characters) 32768',
     )

@@ -40,7 +40,7 @@ describe('output of the load', () => {
     ])
   })
 
-  it('load output has no columns of calls if requests are counted separately', () => {
+  it("the load's output has no columns of calls if requests are counted separately", () => {
     expect(parseLoad('1000,2.50,200\n')[0].calls).toEqual({ narrow: 0, high: 0 })
   })
 
@@ -63,7 +63,7 @@ describe('latencies', () => {
     expect(worstIn(requests, { begin: 1000, end: 2000 })).toBe(500)
   })
 
-  it('latencies are grouped by the second in which the request was due', () => {
+  it('each latency is counted in the second in which its request was due', () => {
     const requests = [asked(0, 10), asked(10, 30), asked(20, 20), asked(2500, 7)]
     expect(p50BySecond(requests, { begin: 0, end: 3900 })).toEqual([20, null, 7])
   })
@@ -85,7 +85,7 @@ describe('runs without jfluid', () => {
   const run = (begin: number, worst: number) =>
     Array.from({ length: 10 }, (_, index) => asked(begin + index * 100, index === 9 ? worst : 4))
 
-  it('bare figures are the median of the runs and include each run', () => {
+  it('figures of runs without jfluid are the median of the runs, and include each run', () => {
     const windows = [0, 10_000, 20_000].map((begin) => ({ begin, end: begin + 1000 }))
     const bare = bareFigures([...run(0, 50), ...run(10_000, 300), ...run(20_000, 70)], windows, [])
     expect(bare.worstMs).toBe(70)
@@ -95,7 +95,7 @@ describe('runs without jfluid', () => {
     expect(bare.runs.map(({ worstMs }) => worstMs)).toEqual([50, 300, 70])
   })
 
-  it('bare figures contain the share of seconds above the session limit', () => {
+  it('figures of runs without jfluid contain the share of seconds above the limit for sessions', () => {
     const slow = run(1000, 50).map((request) => ({ ...request, latency: 9 }))
     const bare = bareFigures([...run(0, 50), ...slow, ...run(2000, 50)], [{ begin: 0, end: 3000 }], [])
     expect(bare.unsettled).toBeCloseTo(1 / 3)
@@ -103,7 +103,7 @@ describe('runs without jfluid', () => {
 })
 
 describe('data observed from outside', () => {
-  it('safepoint time is the increase of the counter and its largest step', () => {
+  it("safepoint time is reported as the increase of the JVM's counter, and as the counter's largest step", () => {
     const seen = [counters(0, 1, 5), counters(100, 3, 10), counters(150, 4, 50), counters(200, 5, 51)]
     expect(safepointsIn(seen, { begin: 50, end: 300 })).toEqual({ count: 2, ms: 41, longestMs: 40 })
     expect(safepointsIn([], minute)).toEqual({ count: 0, ms: 0, longestMs: 0 })
@@ -147,7 +147,7 @@ describe('root calls as counted by the load', () => {
   })
 })
 
-describe('a session', () => {
+describe('a session in the benchmark', () => {
   const bare = bareFigures([asked(0, 10)], [{ begin: 0, end: 1000 }], [])
   const marks = {
     ...{ root: 'A.b', begin: 100_000, recording: 100_300, firstCall: 100_800, ending: 120_000 },
@@ -175,7 +175,7 @@ describe('a session', () => {
     expect(figures.metaspaceKb).toBe(200)
   })
 
-  it('a session without a call, end or client has no figures for them', () => {
+  it('a session without a call, an end or a client has no figures for what is missing', () => {
     const cut = { ...marks, firstCall: null, ending: null }
     const { firstCallMs, detachMs, clientShare } = sessionFigures(requests, cut, bare, {
       counters: [],
@@ -185,7 +185,7 @@ describe('a session', () => {
   })
 })
 
-describe('a profile', () => {
+describe('a profile in the benchmark', () => {
   it('a profile contains the recording time and the number of root calls in rows', () => {
     const facts = profileFacts(
       {

@@ -55,7 +55,7 @@ afterEach(() => {
   server.close()
 })
 
-describe('the load', () => {
+describe('the HTTP load', () => {
   it('the load continues while the server stalls, and latency counts from the scheduled start', async () => {
     const requests = await loaded('open', '100', async () => {
       isStalled = true

@@ -52,7 +52,7 @@ const holds = (name: string, runs: readonly Run[], where: Setting = setting) =>
     ?.replace(' |', '')
 
 describe('the table of a cell', () => {
-  it('the row of a cell passes if each run passes', () => {
+  it('the row of a cell is marked as passed if each run passes', () => {
     expect(holds('worst request', [run(), run()])).toBe('yes')
     expect(holds('worst request', [run(), run({ worstMs: 151 })])).toBe('no')
   })

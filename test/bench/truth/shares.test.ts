@@ -51,7 +51,7 @@ describe('agreement of two profiles', () => {
     assert.ok(kendall(one, other) < 0.5)
   })
 
-  it('agreement of a few samples of the same profile is below one', () => {
+  it('the agreement of two profiles made of a few samples of the same program is below one', () => {
     let seed = 7
     const random = () => {
       seed = (seed * 16_807) % 2_147_483_647
