@@ -11,7 +11,7 @@ import { TRIAL_MS, times } from './trials.ts'
 
 describe.each(newestOrAll)('record with a blocked terminal, JDK $version', (jdk) => {
   const tries = times(1, 50)
-  it('record with a blocked terminal ends on time and prints its result when the terminal continues', {
+  it('record with a blocked terminal ends on time and prints the result when the terminal continues', {
     timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     const first = await settled(jdk)

@@ -100,7 +100,7 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
     phases.tell('stopped')
   })
 
-  it('the agent ends by a timeout if the client does not verify the restored code', {
+  it('the agent ends after a timeout if the client does not verify the restored code', {
     timeout: 120_000,
   }, async () => {
     const witness = await settled(jdk)

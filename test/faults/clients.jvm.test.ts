@@ -84,7 +84,7 @@ describe.each(newestOrAll)('clients that fail during a recording, JDK $version',
     return { ...(await aftermath(witness, performance.now())), all, allAsleep }
   }
 
-  it('a client stopped before recording does not prevent class loading, and reports why it ends', {
+  it('a client that is stopped before recording does not block class loading, and reports later why the session ended', {
     timeout: TIMEOUT,
   }, async () => {
     const fault = 'client: SIGSTOP while it instruments, and a class is loaded'

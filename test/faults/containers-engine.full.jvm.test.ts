@@ -176,7 +176,7 @@ const ENTERED: readonly (readonly [name: string, options: readonly string[]])[] 
   ['little in /tmp, where nothing is run', LITTLE_TMP],
 ]
 
-describe('containers of an engine', () => {
+describe('a JVM in a container of an engine', () => {
   forEachJdk((jdk) => {
     let root = ''
     let classes = ''
@@ -202,7 +202,7 @@ describe('containers of an engine', () => {
         )
       })
 
-    describe('are attached to from outside by name, with', () => {
+    describe('an attach by name from outside', () => {
       for (const [name, options] of ENTERED)
         trial(
           name,
@@ -227,7 +227,7 @@ describe('containers of an engine', () => {
         )
     })
 
-    describe('are attached to', () => {
+    describe('an attach from the same or another container', () => {
       const out = '/tmp/p.jfluid'
       const entered = ({ code, said }: Client) =>
         code === 0 && said.includes('nothing of jfluid remains') ? [] : [`${code}: ${said}`]
@@ -250,7 +250,7 @@ describe('containers of an engine', () => {
       )
     })
 
-    describe('are refused', () => {
+    describe('a refused attach', () => {
       const refused = ({ code, said }: Client, expected: number, says: RegExp) =>
         code === expected && says.test(said) ? [] : [`${code}: ${said}`]
       const out = () => join(temporaryDirectory(), 'p.jfluid')

@@ -86,10 +86,10 @@ it('the machine can create containers for these tests', () => {
   expect(cannotContain(...ALL)).toBe('')
 })
 
-describe('a JVM with', () => {
+describe('an attach to a JVM in a container', () => {
   forEachJdk((jdk) => {
     for (const [name, surroundings, client] of ENTERED) {
-      it(name, async () => {
+      it(`sessions work in a JVM with ${name}`, async () => {
         const classes = await compileFixture(jdk, 'Ticker')
         await trials(`container: ${name}`, jdk, times(2), () => entered(jdk, classes, surroundings, client))
       })
@@ -161,7 +161,7 @@ function copyOf(jdk: Jdk): string {
   return home
 }
 
-describe('is refused', () => {
+describe('a refused attach', () => {
   forEachJdk((jdk) => {
     const refused = (
       name: string,
@@ -172,7 +172,7 @@ describe('is refused', () => {
         record(java.pid, join(temporaryDirectory(), 'p.jfluid')),
       runtime: () => Jdk = () => jdk,
     ) =>
-      it(name, async () => {
+      it(`an attach is refused: ${name}`, async () => {
         const classes = await compileFixture(jdk, 'Ticker')
         await trials(`container: refused, ${name}`, jdk, times(2), async () => {
           const java = await startContained(runtime(), classes, ['fix.Ticker', '1', 'tiny'], surroundings)

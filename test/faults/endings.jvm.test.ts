@@ -94,7 +94,7 @@ forNewestJdk((jdk) => {
 
   // How the others are told is in lifecycle-ends.jvm.test.ts.
   it.each(FULL ? DEATHS : DEATHS.filter(({ fault }) => fault === 'a crash inside the root'))(
-    'a client reports a target that ends by $fault',
+    'a client reports the end of the target: $fault',
     { timeout: 1_800_000 },
     async (death) => {
       const alone = new Alone(async () => await endOf(await start(...(death.vm ?? [])), death))

@@ -97,7 +97,7 @@ async function start(jdk: Jdk): Promise<JavaProcess> {
 forNewestJdk((jdk) => {
   describe(`${(ROUNDS * CALLS) / 1e6} million calls`, () => {
     it.each(FULL ? MODES : MODES.slice(0, 1))(
-      '%s: calls allocate no bytes on the heap',
+      'with probes for %s, calls allocate no bytes on the heap',
       { timeout: 600_000 },
       async (name, flags) => {
         const java = await start(jdk)

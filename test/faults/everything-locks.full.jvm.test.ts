@@ -7,7 +7,7 @@ import { times, trials } from './trials.ts'
 
 forEachJdk((jdk) => {
   it.each(Object.entries(LOCKS))(
-    'jfluid does not block while a thread holds a lock: %s, %s',
+    'jfluid does not block while a thread holds the lock "%s": %s',
     { timeout: 600_000 },
     async (name, what) => {
       await trials(`held for ever: ${what}`, jdk, times(3), () => heldFor(jdk, [name]))

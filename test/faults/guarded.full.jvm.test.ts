@@ -42,10 +42,10 @@ const CLOSED_MS = 2000
 const CALLS = 100_000
 const SUM = (CALLS * (CALLS + 1)) / 2
 
-describe('a security manager', () => {
+describe('a JVM with a security manager', () => {
   forJdks({ before: 24, reason: 'security managers need JDK 23 or older' }, (jdk) => {
     it.each(WAYS)(
-      'the attach is refused and the program continues: %s',
+      'an attach to a JVM with a security manager is refused and the program continues: %s',
       { timeout: 3_600_000 },
       async (way, options) => {
         const classes = await compileJava(jdk, { 'fix/Guarded': HOST })

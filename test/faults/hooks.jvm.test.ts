@@ -161,7 +161,7 @@ forNewestJdk((jdk) => {
   for (const presence of FULL ? [ALL_THE_WHILE, LEAVES, COMES, COMES_LATE] : [COMES]) {
     for (const end of FULL ? ENDS : ENDS.slice(0, 1)) {
       const fault = `shutdown hooks after ${end.how}: ${presence.what}`
-      it(fault, { timeout: 1_800_000 }, async () => {
+      it(`the program ends as without jfluid, ${fault}`, { timeout: 1_800_000 }, async () => {
         const alone = new Alone(async () => {
           const java = await start()
           await hookOf(java, end)()

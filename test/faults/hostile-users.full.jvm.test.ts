@@ -142,7 +142,7 @@ describe('another user of the machine', () => {
       )
     })
 
-    it('another user can neither attach nor read the profile', { timeout: 120_000 }, async () => {
+    it('another user can neither attach to the JVM nor read the profile', { timeout: 120_000 }, async () => {
       const java = await ticker(jdk)
       const { code, said } = await record(java.pid, OTHER)
       expect([code, said]).toEqual([

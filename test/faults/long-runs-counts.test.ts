@@ -36,7 +36,7 @@ describe('counters beyond 2^32', () => {
     return builder
   }
 
-  it('counters beyond 2^32 increase by one, and the compensation of their calls is exact', () => {
+  it('counters beyond 2^32 increase by one, and the subtracted probe cost of so many calls is exact', () => {
     const builder = preloaded()
     play(builder, 'main> 200  work> 210 work< 215  work> 220 work< 225  main< 300')
     const tree = treeOf(builder, { innerTicks: 3, outerTicks: 2 })
@@ -65,7 +65,7 @@ describe('a profile of many calls', () => {
     threads: [{ id: 21, name: 'worker-1', tree: merged }],
   })
 
-  it('a profile of many calls is equal after it is written and read', async () => {
+  it('a profile of many calls is unchanged after writing and reading', async () => {
     const file = join(temporaryDirectory(), 'p.jfluid')
     await writeProfile(profile, file)
     const read = await readProfile(file)
@@ -80,14 +80,14 @@ describe('a profile of many calls', () => {
     ['collapsed', [NS]],
     ['speedscope', [NS / 1e6]],
     ['firefox', [NS / 1e6]],
-  ])('a profile of many calls exported to %s has all digits', async (format, numbers) => {
+  ])('a profile of many calls exported to %s contains all digits of its numbers', async (format, numbers) => {
     const text = await exported(profile, format)
     // Some have the times in the unit of their readers.
     for (const number of numbers)
       expect([text.includes(String(number)), text.includes(String(number * 1e6))]).toContain(true)
   })
 
-  it('a profile of many calls exported to pprof has all digits', async () => {
+  it('a profile of many calls exported to pprof contains all digits of its numbers', async () => {
     const message = Pprof.decode(gunzipSync(await exportedBytes(profile, 'pprof')))
     const values = message.sample.flatMap((it) => it.value.map(Number))
     expect(values).toEqual(expect.arrayContaining([CALLS, NS]))
@@ -125,7 +125,7 @@ describe('a recursion of very many levels', () => {
     tree.metrics.calls![LEVELS],
   ]
 
-  it('a recursion of a million levels returns level by level', { timeout: 120_000 }, () => {
+  it('a recursion of a million levels is counted exactly if each level returns', { timeout: 120_000 }, () => {
     const builder = down()
     feed(builder, (level) => exitWord(idOf('deep'), LEVELS + level))
     exit(builder, idOf('top'), 2 * LEVELS + 1)
@@ -134,7 +134,7 @@ describe('a recursion of very many levels', () => {
     expect(builder.healed).toBe(0)
   })
 
-  it('a recursion of a million levels is closed in one step by a handler or a return of its caller', {
+  it('a recursion of a million levels ends in one step if its caller handles the exception or returns', {
     timeout: 120_000,
   }, () => {
     const caught = down()

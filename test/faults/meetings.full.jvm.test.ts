@@ -113,7 +113,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   // A process of its own takes longer to start than a client takes to attach.
-  it('a session that is ended during its attach leaves the target unchanged', { timeout }, async () => {
+  it('a session that is ended during the attach leaves the target unchanged', { timeout }, async () => {
     const seen = new Seen()
     await clientTrials(
       'a session is ended in the moment of attaching',

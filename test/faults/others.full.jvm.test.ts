@@ -45,7 +45,7 @@ forEachJdk((jdk) => {
   }
 
   it.each([true, false])(
-    'the target is restored while another agent retransforms continuously, before jfluid: %s',
+    'the target is restored while another agent retransforms continuously (agent added before jfluid: %s)',
     { timeout: 1_800_000 },
     async (first) => {
       const order = first ? 'before us' : 'after us'

@@ -59,7 +59,7 @@ forNewestJdk((jdk) => {
   const tried = FULL ? ways : ways.filter(({ what, first, storms }) => what === 'garbage' && first && !storms)
 
   it.each(tried)(
-    'the target is restored beside an agent with $what, before jfluid $first, continuous retransformation $storms',
+    'the target is restored despite another agent with $what (agent added before jfluid: $first, continuous retransformation: $storms)',
     { timeout: 1_800_000 },
     async ({ what, first, storms }) => {
       const order = first ? 'before us' : 'after us'

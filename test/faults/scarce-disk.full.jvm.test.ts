@@ -81,7 +81,7 @@ it('the machine supports mount namespaces for these tests', () => expect(IS_ROOT
 
 forEachJdk((jdk: Jdk) => {
   it.each(DISKS)(
-    '$name: the attach is refused or works, and nothing is left behind',
+    'with $name, the attach is refused or works, and jfluid leaves nothing behind',
     { timeout: 900_000 },
     async (disk) => {
       for (const when of ['fresh', 'again'] as const) {

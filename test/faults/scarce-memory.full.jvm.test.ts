@@ -15,7 +15,7 @@ forEachJdk((jdk) => {
     ['', []],
     [' under adaptive', ['--scheme', 'adaptive']], // it is full at the end, when classes get their code back
   ])(
-    'metaspace that fills up during a recording%s ends at most the session',
+    'metaspace that fills up during a recording%s may end the session but does not harm the target',
     {
       timeout: 900_000,
     },

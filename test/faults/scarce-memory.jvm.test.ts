@@ -36,7 +36,9 @@ forOldestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('only the program causes OutOfMemoryErrors inside the root', { timeout: 600_000 }, async () => {
+  it('OutOfMemoryErrors inside the root are caused only by the program and not by jfluid', {
+    timeout: 600_000,
+  }, async () => {
     await trials('OutOfMemoryError inside the root, again and again', jdk, times(1, 10), async (chance) => {
       const lean = await Lean.start(
         jdk,

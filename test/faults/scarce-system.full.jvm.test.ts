@@ -59,7 +59,7 @@ forEachJdk((jdk) => {
   )
 
   it.each([THREADS, DESCRIPTORS])(
-    'a target without $what during a recording loses no event, and the agent detaches',
+    'a recording of a target that runs out of $what loses no event, and the agent detaches',
     { timeout: 1_200_000 },
     async (scarce) => {
       await trials(`no ${scarce.what} while profiled and at detach`, jdk, times(20), async (chance) => {

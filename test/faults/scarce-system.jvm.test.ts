@@ -18,7 +18,7 @@ forOldestJdk((jdk) => {
   const each = FULL ? [THREADS, DESCRIPTORS] : IS_ROOT && jdk.version < 25 ? [THREADS] : [DESCRIPTORS]
 
   it.each(each)(
-    'a target without $what is not attached to and continues',
+    'an attach to a target that has no $what left is refused, and the target continues',
     { timeout: 600_000 },
     async (scarce) => {
       await trials(`no ${scarce.what} at attach`, jdk, times(1, 20), async (chance) => {
@@ -46,7 +46,7 @@ forOldestJdk((jdk) => {
 
 forOldestJdk((jdk) => {
   // Ours, or jcmd's: without a descriptor for a connection HotSpot's listener ends, and leaves a socket that nobody serves.
-  it('an attach listener that was lost is started again', async () => {
+  it('the attach listener of a JVM is started again after it was lost', async () => {
     const witness = await start(jdk, DESCRIPTORS)
     await witness.settle()
     const limit = DESCRIPTORS.limit(witness.pid)

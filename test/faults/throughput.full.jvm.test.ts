@@ -45,7 +45,7 @@ forEachJdk((jdk) => {
       // What the way of measuring finds where nothing is done.
       ['without any client', async () => {}],
     ])(
-      'throughput returns to 97 % of its former value: %s',
+      'throughput of the target returns to 97 % of its former value %s',
       { timeout: 60_000 + tries * 180_000 + TRIAL_MS },
       async (what, fault) => {
         const [control, other] = [await start(jdk), await start(jdk)]

@@ -32,7 +32,7 @@ async function tried(outcomes: readonly (Outcome | Error)[]): Promise<{ row: Row
   }
 }
 
-it('outcomes without harm create a row and no failure', async () => {
+it('outcomes without harm create a result row and no failure', async () => {
   const { row, said } = await tried([UNHARMED, { ...UNHARMED, profile: 'none', ms: { waited: 3 } }])
   expect(said).toBe('')
   expect(row).toEqual({
@@ -42,13 +42,13 @@ it('outcomes without harm create a row and no failure', async () => {
   })
 })
 
-it('unchecked remains are recorded as null and not as zero', async () => {
+it('remains that were not checked are recorded as null and not as zero', async () => {
   const unseen: Outcome = { ...UNHARMED, left: null }
   expect((await tried([unseen, unseen])).row.leftBehind).toBeNull()
   expect((await tried([unseen, UNHARMED])).row.leftBehind).toBe(0)
 })
 
-it('figures are recorded as minimum, median and maximum', async () => {
+it('measured values are recorded as minimum, median and maximum', async () => {
   const { row } = await tried(
     [99.5, 101, 98.4].map((value) => ({ ...UNHARMED, figures: { throughput: [value, '%'] } })),
   )
@@ -60,7 +60,7 @@ it.each<[string, Partial<Outcome>, Partial<Row>]>([
   ['it ended with 76', { wrong: ['it ended with 76'] }, { harmed: 0, wrong: 1 }],
   ['the profile was lost', { profile: 'lost' }, { harmed: 0, wrong: 1, profilesDue: 2, profilesKept: 1 }],
   ['left behind: a file', { left: ['a file'] }, { leftBehind: 1 }],
-])('%s: the row is marked as failed and names the trial', async (what, outcome, expected) => {
+])('the result row is marked as failed and names the trial: %s', async (what, outcome, expected) => {
   const { row, said } = await tried([UNHARMED, { ...UNHARMED, ...outcome }])
   expect(row).toMatchObject(expected)
   expect(said).toContain(`trial 2, JFLUID_SEED=7: ${what}`)
@@ -72,7 +72,7 @@ it('a target that has ended counts as harmed and ends the trials', async () => {
   expect(said).toBe('trial 2, JFLUID_SEED=7: no JVM')
 })
 
-it('a trial with any other exception counts as failed and not as harmed', async () => {
+it('a trial with an unexpected exception counts as failed and not as harmed', async () => {
   const { row, said } = await tried([UNHARMED, new Error('no such fixture'), UNHARMED])
   expect(row).toMatchObject({ tried: 2, failed: 1, harmed: 0, wrong: 0, profilesDue: 1 })
   expect(said).toBe('trial 2, JFLUID_SEED=7: the trial failed: Error: no such fixture')

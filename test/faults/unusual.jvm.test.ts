@@ -162,7 +162,7 @@ forEachJdk((jdk) => {
   const tried = possible.filter(({ short }) => FULL || short === jdk)
 
   it.each(tried)(
-    '$name: counts are exact in two sessions',
+    'counts are exact in two sessions on a JVM with: $name',
     { timeout: 600_000 },
     async ({ name, options, pressers = 2, says }) => {
       const classes = await program()

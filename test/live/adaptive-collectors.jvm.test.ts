@@ -28,27 +28,30 @@ forEachJdk((jdk) => {
     ['Serial', true],
     ['Parallel', true],
     ['G1', false],
-  ])('%s: the warning about compiled loops without safepoints is %s', async (collector, isBent) => {
-    const classes = await compileJava(jdk, PROGRAM)
-    const java = startJava(jdk, [`-XX:+Use${collector}GC`, '-cp', classes, 'fix.Loops'])
-    await java.line(/^ready/)
-    const file = join(temporaryDirectory('jfluid-collectors-'), 'p.jfluid')
-    const flags = [
-      '--root',
-      'fix.Loops.root',
-      '--scheme',
-      'adaptive',
-      '--duration',
-      '1s',
-      '--yes',
-      '--out',
-      file,
-    ]
-    const ran = await jfluid('record', `${java.pid}`, ...flags)
-    expect(ran.code, ran.stderr).toBe(0)
-    const { warnings } = await readProfileJson(file)
-    expect(warnings.filter((it) => it.includes('this JVM has no safepoints in compiled loops'))).toHaveLength(
-      isBent ? 1 : 0,
-    )
-  })
+  ])(
+    'with collector %s, the warning about compiled loops without safepoints is shown: %s',
+    async (collector, isBent) => {
+      const classes = await compileJava(jdk, PROGRAM)
+      const java = startJava(jdk, [`-XX:+Use${collector}GC`, '-cp', classes, 'fix.Loops'])
+      await java.line(/^ready/)
+      const file = join(temporaryDirectory('jfluid-collectors-'), 'p.jfluid')
+      const flags = [
+        '--root',
+        'fix.Loops.root',
+        '--scheme',
+        'adaptive',
+        '--duration',
+        '1s',
+        '--yes',
+        '--out',
+        file,
+      ]
+      const ran = await jfluid('record', `${java.pid}`, ...flags)
+      expect(ran.code, ran.stderr).toBe(0)
+      const { warnings } = await readProfileJson(file)
+      expect(
+        warnings.filter((it) => it.includes('this JVM has no safepoints in compiled loops')),
+      ).toHaveLength(isBent ? 1 : 0)
+    },
+  )
 })

@@ -43,7 +43,7 @@ async function fibHasOwnCode({ engine }: Session): Promise<boolean> {
 }
 
 forEachJdk((jdk) => {
-  it('methods that are called too often get their original code back and can still be timed manually', async () => {
+  it('methods that are called too often get their original code back, and the user can still add them to the timed methods', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, PROGRAM), 'fix.Dense'])
     await java.line(/^ready/)
     const options = sessionOptions({ root: ['fix.Dense.root'], scheme: 'adaptive' })

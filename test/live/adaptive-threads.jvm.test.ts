@@ -129,7 +129,7 @@ async function start(jdk: Jdk) {
 }
 
 forEachJdk((jdk) => {
-  it('all reflective calls of a root are counted, even if the caller was compiled before', async () => {
+  it('all reflective calls of a root are counted, even if the caller was compiled before the attach', async () => {
     const { java, recording } = await start(jdk)
     java.send('reflected')
     await java.line(/^called/)
@@ -140,7 +140,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('calls that end by an exception out of the root are counted, and the program receives the exception', async () => {
+  it('root calls that end by an exception are counted, and the program receives the exception', async () => {
     const { java, recording } = await start(jdk)
     java.send('died')
     const [, begun, uncaught] = /^died (\d+) (\d+)/m.exec(await java.line(/^died /)) ?? []
@@ -153,7 +153,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('with more threads than slots none waits, and each call is in a row or a reported gap', async () => {
+  it('with more threads than slots no thread waits, and each call is either counted or reported as missing', async () => {
     const { java, recording } = await start(jdk)
     java.send('throng')
     const [, enteringMs] = /^entered (\d+)/m.exec(await java.line(/^entered /)) ?? []

@@ -111,7 +111,7 @@ forNewestJdk((jdk) => {
       return java
     }
 
-    it('that is not called is reported after five seconds, and the exit status is 83', async () => {
+    it('a root that is not called is reported after five seconds, and the exit status is 83', async () => {
       const java = await stuck()
       const recording = record(java, '--root', 'fix.Stuck.stuck', '--root', 'fix.Stuck.never')
       await stderrLine(
@@ -127,7 +127,7 @@ forNewestJdk((jdk) => {
       expect(profile.warnings).toEqual(['no root was called'])
     })
 
-    it('that is abstract is refused with the names of its implementations', async () => {
+    it('a root that is abstract is refused with the names of its implementations', async () => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
       await java.line(/^ready/)
       const asked = ['record', `${java.pid}`, '--scheme', 'adaptive', '--root', 'Shape.area', '--out', 'no']
@@ -140,7 +140,7 @@ forNewestJdk((jdk) => {
       ])
     })
 
-    it('that does not return is reported with its time so far', async () => {
+    it('a root that does not return is reported with the duration of its running call', async () => {
       const java = await stuck()
       const recording = record(java, '--root', 'fix.Stuck.late')
       await recording.started
@@ -157,7 +157,7 @@ forNewestJdk((jdk) => {
       )
     })
 
-    it('that returns quickly while other threads do its work causes a warning that names these threads', async () => {
+    it('a root that returns quickly while other threads do the work causes a warning that names these threads', async () => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Async': ASYNC }), 'fix.Async'])
       await java.line(/^ready/)
       const session = await attached(java, 'fix.Async.accept')
@@ -206,7 +206,7 @@ forEachJdk((jdk) => {
   })
 
   describe('a refused redefinition', () => {
-    it('of the root records nothing, and the error states the reason', async () => {
+    it('after a refused redefinition of the root nothing is recorded, and the error states the reason', async () => {
       const java = await startReshaping(jdk)
       const recording = record(java, '--root', 'Reshaped.work')
       await expect(recording.started).rejects.toThrow()
@@ -219,7 +219,7 @@ forEachJdk((jdk) => {
       await java.line(/^ran 1$/)
     })
 
-    it('of a timed method leaves only this method untimed, and a warning states the reason', async () => {
+    it('after a refused redefinition of a timed method only this method is not timed, and a warning states the reason', async () => {
       const java = await startReshaping(jdk)
       const times = ['--time', 'Reshaped.work', '--time', 'Other.help']
       const recording = record(java, '--root', 'Reshaping.task', ...times)
@@ -243,7 +243,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('a timed method whose class another agent changes gets its probes back, and a warning states the interval', async () => {
+  it('a timed method gets its probes back after another agent has changed the class, and a warning states how long they were missing', async () => {
     const java = await startOther(jdk, 'off')
     await tell(java, 'run') // its class is loaded
     const recording = record(java, '--root', 'fix.Other.root', '--time', 'fix.Other$Work.step')
@@ -267,7 +267,7 @@ forEachJdk((jdk) => {
   })
 
   describe('low metaspace', () => {
-    it('at the start refuses the attach and prints free and required metaspace', async () => {
+    it('with low metaspace at the start the attach is refused, and free and required metaspace are printed', async () => {
       const java = await start(jdk, 'Ticker', ['1', 'sleep'], ['-XX:MaxMetaspaceSize=6m'])
       const { process: p, started } = record(java, '--root', 'fix.Ticker.work')
       await expect(started).rejects.toThrow()
@@ -277,7 +277,7 @@ forEachJdk((jdk) => {
       )
     })
 
-    it('during a session limits timing to the root, and a warning states the free metaspace', async () => {
+    it('with low metaspace during a session only the root is timed, and a warning states the free metaspace', async () => {
       // With the agent in it from the start nothing is thrown away, and samples count from the first on.
       const options = [`-javaagent:${agentJar().path}`, '-XX:MaxMetaspaceSize=18m']
       const java = await start(jdk, 'Server', ['4'], options)
@@ -294,7 +294,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('loss of compiled code and the pause are announced before the first redefinition', async () => {
+  it('the loss of compiled code and the pause are announced before the first redefinition', async () => {
     const java = await start(jdk, 'Ticker', ['1', 'sleep'])
     const recording = record(java, '--root', 'fix.Ticker.work')
     await recording.started
@@ -312,7 +312,7 @@ forEachJdk((jdk) => {
     await recording.end()
   })
 
-  it('an agent that only ran doctor does not count as the first redefinition, and an earlier session does', async () => {
+  it('doctor does not count as a first redefinition of the JVM, and an earlier session does', async () => {
     const java = await start(jdk, 'Ticker', ['1', 'sleep'])
     expect((await jfluid('doctor', `${java.pid}`, '--root', 'fix.Ticker.work')).code).toBe(0)
     const told = async () => {

@@ -69,7 +69,7 @@ const marked = (session: Session, tree: Tree): string[] =>
 
 forEachJdk((jdk) => {
   describe('a call that still runs the code without probes', () => {
-    it('a call that still runs the code without probes is marked in all trees with samples of it, and the report explains the mark', async () => {
+    it('a call that still runs the code without probes is marked in all trees that contain its samples, and the report explains the mark', async () => {
       const { java, session } = await attached(jdk)
       await startLong(java, session)
       expect(await session.time('fix.Lost.work')).toBe(1)
@@ -98,7 +98,7 @@ forEachJdk((jdk) => {
       expect(text).toMatch(/^! samples show calls of this method that its probes did not record/m)
     })
 
-    it('a call that still runs the code without probes is marked alone, and later calls are counted', async () => {
+    it('only the call that still runs the code without probes is marked, and later calls are counted', async () => {
       const { java, session } = await attached(jdk)
       expect(await session.time('fix.Lost.work')).toBe(1)
       await startLong(java, session)

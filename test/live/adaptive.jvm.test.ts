@@ -48,7 +48,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('methods that the user adds with --time during a recording are counted exactly from then on', async () => {
+  it('methods that the user adds to the timed methods during a recording are counted exactly from this moment on', async () => {
     const classpath = await compileFixture(jdk, 'KnownTree')
     const program = { mainClass: 'fix.KnownTree', args: ['1', '3'], root: 'fix.KnownTree.task' }
     const oracle = await countCalls({ jdk, classpath, ...program, send: ['run', 'quit'], include: ['fix.*'] })
@@ -83,7 +83,7 @@ forEachJdk((jdk) => {
     expect([calls('task'), calls('leaf')]).toEqual([counted('task'), counted('leaf')])
   })
 
-  it('a root is found when its class is loaded, and its calls are counted from then on', async () => {
+  it('a root is found when its class is loaded, and all later calls are counted', async () => {
     const { classes, a, b } = await compileLate(jdk)
     const java = startJava(jdk, ['-cp', classes, 'fix.Late', a, b])
     await java.line(/ready/)

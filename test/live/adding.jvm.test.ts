@@ -205,62 +205,65 @@ forEachJdk((jdk) => {
   ]
   // The ways do not depend on the JDK.
   const ways = FULL ? all : newestOrAll.includes(jdk) ? all.slice(1, 2) : all.slice(0, 1)
-  it.each(ways)('an added method is counted exactly from then on, with $scheme $flags', async (way) => {
-    const steered = await startProgram(jdk)
-    const code = await steered.code()
-    const session = await startSession(steered, way)
-    await countsExactly(session, steered, OWN)
+  it.each(ways)(
+    'a method added during a session is counted exactly from this moment on, with $scheme $flags',
+    async (way) => {
+      const steered = await startProgram(jdk)
+      const code = await steered.code()
+      const session = await startSession(steered, way)
+      await countsExactly(session, steered, OWN)
 
-    for (const [wrong, problem] of [
-      ['fix.Adding', NothingToAdd],
-      ['fix.Nowhere', NothingToAdd],
-      ['java.util.ArrayDeque.none', NothingToAdd],
-      ['java.lang.invoke.MethodHandle', NothingToAdd],
-      ['fix.Adding.(', BadPattern],
-    ] as const) {
-      await expect(session.add(wrong), wrong).rejects.toThrow(problem)
-    }
-    await expect(session.takeBack('fix.lib.*')).rejects.toThrow(NotByHand)
-    expect(session.byHand).toEqual([])
+      for (const [wrong, problem] of [
+        ['fix.Adding', NothingToAdd],
+        ['fix.Nowhere', NothingToAdd],
+        ['java.util.ArrayDeque.none', NothingToAdd],
+        ['java.lang.invoke.MethodHandle', NothingToAdd],
+        ['fix.Adding.(', BadPattern],
+      ] as const) {
+        await expect(session.add(wrong), wrong).rejects.toThrow(problem)
+      }
+      await expect(session.takeBack('fix.lib.*')).rejects.toThrow(NotByHand)
+      expect(session.byHand).toEqual([])
 
-    // While threads run; a package of which a class is still to come.
-    await steered.steer('go')
-    await session.add('fix.lib.*')
-    await session.add('fix.late.**')
-    await session.add('java.util.ArrayDeque')
-    await session.add('java.util.TimSort')
-    await steered.steer('late')
-    await steered.steer('stop')
-    await countsExactly(session, steered, ALL)
+      // While threads run; a package of which a class is still to come.
+      await steered.steer('go')
+      await session.add('fix.lib.*')
+      await session.add('fix.late.**')
+      await session.add('java.util.ArrayDeque')
+      await session.add('java.util.TimSort')
+      await steered.steer('late')
+      await steered.steer('stop')
+      await countsExactly(session, steered, ALL)
 
-    // It goes with another root, too.
-    await session.changeRoots([parseRoot('fix.Adding.inner')])
-    const own = ['fix.Adding.inner', 'fix.Adding$']
-    await countsExactly(session, steered, [...own, 'fix.Adding.callback', ...ALL.slice(1)])
-    await session.changeRoots([parseRoot('fix.Adding.root')])
-    expect(session.engine.byHand.watchesJdk).toBe(true)
-    await countsExactly(session, steered, ALL)
+      // It goes with another root, too.
+      await session.changeRoots([parseRoot('fix.Adding.inner')])
+      const own = ['fix.Adding.inner', 'fix.Adding$']
+      await countsExactly(session, steered, [...own, 'fix.Adding.callback', ...ALL.slice(1)])
+      await session.changeRoots([parseRoot('fix.Adding.root')])
+      expect(session.engine.byHand.watchesJdk).toBe(true)
+      await countsExactly(session, steered, ALL)
 
-    // Back to what it was, while threads run; of what was said of a method, the latest holds. What only it calls goes with it.
-    await steered.steer('go')
-    await session.exclude('fix.lib.Helper.other')
-    await session.takeBack('java.util.ArrayDeque')
-    await session.takeBack('java.util.TimSort')
-    expect(session.engine.byHand.watchesJdk).toBe(false)
-    await steered.steer('stop')
-    await countsExactly(session, steered, ['fix.Adding.root', ...own, 'fix.lib.Helper.help', 'fix.late.'])
-    const inJdk = [...(await steered.code())].filter(([name]) => name.startsWith('Ljava/'))
-    expect(inJdk).toEqual([...code].filter(([name]) => name.startsWith('Ljava/')))
-    await session.takeBack('fix.lib.Helper.other')
-    await countsExactly(session, steered, LIB)
+      // Back to what it was, while threads run; of what was said of a method, the latest holds. What only it calls goes with it.
+      await steered.steer('go')
+      await session.exclude('fix.lib.Helper.other')
+      await session.takeBack('java.util.ArrayDeque')
+      await session.takeBack('java.util.TimSort')
+      expect(session.engine.byHand.watchesJdk).toBe(false)
+      await steered.steer('stop')
+      await countsExactly(session, steered, ['fix.Adding.root', ...own, 'fix.lib.Helper.help', 'fix.late.'])
+      const inJdk = [...(await steered.code())].filter(([name]) => name.startsWith('Ljava/'))
+      expect(inJdk).toEqual([...code].filter(([name]) => name.startsWith('Ljava/')))
+      await session.takeBack('fix.lib.Helper.other')
+      await countsExactly(session, steered, LIB)
 
-    const { selection } = await end(session)
-    expect(await steered.code()).toEqual(code)
-    expect(selection?.byHand?.filter((it) => it.what === 'add').map((it) => it.text)).toEqual([
-      'fix.lib.*',
-      'fix.late.**',
-    ])
-  })
+      const { selection } = await end(session)
+      expect(await steered.code()).toEqual(code)
+      expect(selection?.byHand?.filter((it) => it.what === 'add').map((it) => it.text)).toEqual([
+        'fix.lib.*',
+        'fix.late.**',
+      ])
+    },
+  )
 })
 
 forNewestJdk((jdk) => {
@@ -269,7 +272,7 @@ forNewestJdk((jdk) => {
     steered = await startProgram(jdk)
   })
 
-  it('a single method of a class can be added', async () => {
+  it('a single excluded method of a class can be added', async () => {
     const code = await steered.code()
     const session = await startSession(steered, { scheme: 'b', flags: {} })
     await steered.steer('go')
@@ -309,7 +312,7 @@ forNewestJdk((jdk) => {
     await end(session)
   })
 
-  it('JDK interfaces can be included from the start, so callbacks from unread JDK code are counted', async () => {
+  it('with JDK interfaces included from the start, callbacks from JDK code that jfluid has not read are counted', async () => {
     const flags = { jdk: true, include: ['fix.*', 'java.util.Comparator'] }
     const session = await startSession(steered, { scheme: 'b', flags })
     await countsExactly(session, steered, OWN)

@@ -184,7 +184,7 @@ forEachJdk((jdk) => {
 
   if (!newestOrAll.includes(jdk)) return // the rest does not depend on the JDK
 
-  it('with attach disabled the agent stays idle, and its remains are reported', async () => {
+  it('if attach is disabled, the agent stays idle, and its remains are reported', async () => {
     const java = startJava(jdk, [agent, '-XX:+DisableAttachMechanism', '-cp', classes, 'fix.Host'])
     await java.line(/ready/)
     const { code, stderr } = await jfluid('roots', String(java.pid))
@@ -197,10 +197,14 @@ forEachJdk((jdk) => {
   // With the same probes ours can be loaded beside it.
   const builds: [string, RegExp, string[]][] = [
     ['of another version', /^runtime\/(?:id|build)$/, []],
-    ['of another build, where none may be loaded', /^runtime\/build$/, ['-XX:-EnableDynamicAgentLoading']],
+    [
+      'of another build, in a JVM that forbids agent loading',
+      /^runtime\/build$/,
+      ['-XX:-EnableDynamicAgentLoading'],
+    ],
   ]
   it.each(FULL ? builds : builds.slice(0, 1))(
-    'doctor and attach report an agent %s',
+    'doctor and attach report an idle agent %s',
     async (_, other, options) => {
       const agent = `-javaagent:${pieces(/^nothing/, other)}`
       const java = startJava(jdk, [...options, agent, '-cp', classes, 'fix.Host'])

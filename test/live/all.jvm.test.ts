@@ -94,7 +94,7 @@ it('--all records each JVM in a file of its own and reports JVMs that refuse or 
   expect(a.stderr() + shut.stdout()).not.toMatch(/Full thread dump/)
 })
 
-it('--all shows all JVMs together or one of them, and restores the code of all', async () => {
+it('--all shows all JVMs together or a single JVM, and restores the code of all JVMs', async () => {
   const [a, b] = await Promise.all([start(newest), start(newest)])
   const out = join(temporaryDirectory(), 'p.jfluid')
   const words = ['attach', '--all', NAME, '--root', `fix.${NAME}.work`, '--out', out]

@@ -99,7 +99,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
-  it('each kind of allocation site is counted in its context', async () => {
+  it('allocations of each kind are counted in their context', async () => {
     const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
     const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '1']
     const ran = await jfluid('run', '--root', ROOT, '--record', file, '--mode', 'alloc', '--', ...program)
@@ -150,7 +150,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(one!.equals(other!)).toBe(true)
   })
 
-  it('--sample-every estimates the total within the sampling error', async () => {
+  it('the total estimated with --sample-every is within the sampling error', async () => {
     const flags = ['--mode', 'alloc', '--sample-every', '16']
     const recording = startRecording(java.pid, '--root', ROOT, ...flags)
     await recording.started

@@ -194,7 +194,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     shared = await start()
   })
 
-  it('with attach disabled it is refused without a signal, so no thread dump is printed', async () => {
+  it('a JVM with attach disabled is refused without a signal, so no thread dump is printed', async () => {
     const java = await start(['-XX:+DisableAttachMechanism'])
     expectRefusal(
       await record(java.pid, '--root', 'A.b'),
@@ -261,7 +261,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   })
 
   it.each((FULL ? LATE.map((it) => [it]) : [LATE]).map((roots) => [roots] as const))(
-    'unusable roots of a class loaded later are reported at load and at the end',
+    'unusable roots in a class that is loaded later are reported when the class is loaded and at the end',
     async (roots) => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Soon.java': SOON }), 'fix.Soon'])
       targets.push(java.pid)

@@ -57,7 +57,7 @@ forEachJdk((jdk) => {
   }
 
   describe('a session with scheme b', () => {
-    it('compares root calls with and without probes if probe cost is a large part of their time', async () => {
+    it('a session with scheme b compares root calls with and without probes if probe cost is a large part of their time', async () => {
       const { bareNs, before, profile, report } = await recorded('dense')
       const { bareCalls, instrumentation, merged, rootCalls } = profile
       expect(bareCalls).toBeDefined()

@@ -86,7 +86,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('the default analysis counts as many bytecodes, and more if a block ends by an exception', () => {
+  it('the default analysis counts as many bytecodes as the JVM, and more if a block ends by an exception', () => {
     const bytecodes = bytecodesOf(byDefault)
     const more = Object.keys(steps).filter((method) => bytecodes[method]! > steps[method]!)
     expect(Object.keys(bytecodes).sort()).toEqual(Object.keys(steps).sort())
@@ -105,7 +105,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(bytecodes[parsed]).toBe(steps[parsed]! + 2 * 3 * 2)
   })
 
-  it('a custom block analysis gives precise counts', async () => {
+  it('a custom block analysis yields precise counts', async () => {
     const file = join(temporaryDirectory('jfluid-analysis-'), 'calls.mjs')
     // Ends blocks at calls: as precise as can be where nothing else throws.
     writeFileSync(file, 'export default ({ opcode }) => opcode >= 182 && opcode <= 186\n')
@@ -117,7 +117,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(bytecodes['fix.Blocks.catches(I)I']).toBeGreaterThan(steps['fix.Blocks.catches(I)I']!)
   })
 
-  it('two runs give the same tree with equal counts in each context', async () => {
+  it('two runs yield the same tree with equal counts in each context', async () => {
     const again = await run('--mode', 'bytecodes')
     expect(JSON.stringify(again.merged)).toBe(JSON.stringify(byDefault.merged))
     expect(again.methods).toEqual(byDefault.methods)
@@ -130,7 +130,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(counted.mode).toBe('count')
   })
 
-  it('attach counts bytecodes of ended threads and of classes loaded before', async () => {
+  it('after an attach, bytecodes of threads that end and of classes loaded before are counted', async () => {
     await ask(java, `run ${N}`, /^done/)
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')
     await recording.started

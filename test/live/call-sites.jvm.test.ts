@@ -68,7 +68,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   const profileOf = async (program: readonly string[], ...flags: string[]) =>
     await readProfileJson(await profile(program, '--root', ROOT, ...flags))
 
-  it('the program reports its own calls as expected', () => {
+  it('the test program reports its own calls as expected', () => {
     expect(expected.size).toBeGreaterThan(50)
     // fib(6) is 25 calls, of which 13 are of 0 or 1; two of the others' calls are in one line.
     const fib = [...expected].filter(([call]) => /^fib \d+ \d+ (fib|leaf)$/.test(call))
@@ -82,18 +82,21 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     { name: 'count', flags: ['--mode', 'count'] },
     { name: 'bytecodes', flags: ['--mode', 'bytecodes'] },
   ]
-  it.each(FULL ? modes : modes.slice(0, 2))('$name: every call has its call site', async ({ flags }) => {
-    const recorded = await profileOf(['run'], ...flags)
-    expect(recorded.callSites).toBe(true)
-    expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
-    expect(sorted(callsIn(recorded))).toEqual(sorted(expected))
-    // Each method is one, wherever it is called from.
-    const leaf = recorded.methods.filter((it) => it.method === 'leaf')
-    const all = sorted(expected).filter(([call]) => call.endsWith(' leaf'))
-    expect(leaf.map((it) => it.calls)).toEqual([all.reduce((sum, [, times]) => sum + times, 0)])
-  })
+  it.each(FULL ? modes : modes.slice(0, 2))(
+    'every call has its call site in mode $name',
+    async ({ flags }) => {
+      const recorded = await profileOf(['run'], ...flags)
+      expect(recorded.callSites).toBe(true)
+      expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+      expect(sorted(callsIn(recorded))).toEqual(sorted(expected))
+      // Each method is one, wherever it is called from.
+      const leaf = recorded.methods.filter((it) => it.method === 'leaf')
+      const all = sorted(expected).filter(([call]) => call.endsWith(' leaf'))
+      expect(leaf.map((it) => it.calls)).toEqual([all.reduce((sum, [, times]) => sum + times, 0)])
+    },
+  )
 
-  it('sampling every bytecode sees all call sites', async () => {
+  it('sampling after every bytecode records all call sites', async () => {
     const recorded = await profileOf(['run'], '--mode', 'sample', '--every', '1bc', '--random', '0')
     expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
     expect(sorted(callsIn(recorded)).map(([call]) => call)).toEqual(sorted(expected).map(([call]) => call))

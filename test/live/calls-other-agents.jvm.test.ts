@@ -56,7 +56,7 @@ describe.each(oldestOrAll)('JDK $version', (jdk) => {
       expect(await tell(java, 'run')).toEqual({ ones: 3, twos: 6 })
     })
 
-    it('a class that lost its probes by another agent gets them back', async () => {
+    it('a class gets its probes back after another agent has removed them', async () => {
       const java = await startOther(jdk, 'off')
       const recording = record(java)
       await recording.started

@@ -49,7 +49,9 @@ forNewestJdk((jdk) => {
     expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true })
   })
 
-  it('Ctrl-C during the start of root sampling is handled', { timeout: 60_000 }, async () => {
+  it('Ctrl-C while the sampling for the root selection starts ends the command', {
+    timeout: 60_000,
+  }, async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     await terminal.until((lines) => lines.some((it) => it.includes(`attaching to ${java.pid}`)))
     terminal.send('\x03')

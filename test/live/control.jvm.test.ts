@@ -34,7 +34,7 @@ async function jsonOf(session: Session): Promise<JsonProfile> {
 
 forEachJdk((jdk) => {
   it.each<'a' | 'b'>(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])(
-    'scheme %s: other roots are recorded exactly from zero',
+    'after a change of roots with scheme %s the new roots are recorded exactly, from zero',
     async (scheme) => {
       const classes = await compileFixture(jdk, 'KnownTree')
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.KnownTree', '4', '10'])
@@ -151,7 +151,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(await liveCode(jvm, OF_ALL)).toEqual(code)
     })
 
-    it('the profile of the old roots is marked as truncated if these cannot be recorded again', async () => {
+    it('after a failed change, the profile of the old roots is marked as truncated if the old roots cannot be recorded again', async () => {
       const { jvm, code, session, expected } = await recorded()
       const failing = (phase: string) => {
         if (phase === 'calibrating') throw new Error('no room')
@@ -327,7 +327,7 @@ forEachJdk((jdk) => {
   ]
   const ways = FULL ? [...each, ...others] : jdk === newest ? [each[1]!, others[0]!] : [each[0]!, others[1]!]
   it.each(ways)(
-    'after methods are excluded with $scheme $flags all others are counted exactly',
+    'after methods are excluded with $scheme $flags all other methods are counted exactly',
     async ({ scheme, flags }) => {
       const classes = await compileJava(jdk, { 'fix/Steered': STEERED, 'fix/Count': COUNT, 'fix/Late': LATE })
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steered'])

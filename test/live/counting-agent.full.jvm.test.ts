@@ -65,7 +65,7 @@ forEachJdk((jdk) => {
   let built: Promise<CountingAgent> | undefined
 
   const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
-  describe.each(programs.map((it) => [it.title, it] as const))('%s', (_, program) => {
+  describe.each(programs.map((it) => [it.title, it] as const))('the program %s', (_, program) => {
     let classpath: string
     let counted: Promise<[Counted, Counted]> | undefined
     const count = async (): Promise<Counted> => {
@@ -80,7 +80,7 @@ forEachJdk((jdk) => {
 
     const cases = CASES.filter((it) => it.before > 0 || program.firstRunVaries === undefined)
     it.each(cases.map((it) => [it.title, it] as const))(
-      '%s is counted exactly, call by call',
+      'a program profiled %s has exact counts in every context',
       { timeout: 600_000 },
       async (_, the) => {
         classpath ??= await compileProgram(jdk, program)

@@ -132,7 +132,7 @@ forEachJdk((jdk) => {
   let saltless: Promise<string[]> | undefined
   const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
   it.each(programs.map((it) => [it.title, it] as const))(
-    '%s is counted exactly, including JDK calls',
+    'the program %s is counted exactly, including JDK calls',
     { timeout: 900_000 },
     async (_, program) => {
       built ??= buildCountingAgent(jdk)

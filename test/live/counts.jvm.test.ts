@@ -17,7 +17,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   // What is counted depends on the JDK, and how it is found on the scheme; seldom on both.
   describe.each(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('with scheme %s', (scheme) => {
     // Several programs in one JVM and one session: their classes and roots have nothing in common.
-    it('all calls of programs with known counts are counted, and no others', async () => {
+    it('all calls of programs with known counts are counted, and no other calls', async () => {
       const { classes, a, b } = await compileLate(jdk)
       const programs = `KnownTree 4 50 , Callbacks , Throws , Late ${a} ${b}`.split(' ')
       const java = startJava(jdk, ['-cp', classes, 'fix.Several', ...programs])

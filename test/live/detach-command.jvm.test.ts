@@ -32,7 +32,7 @@ forNewestJdk((jdk) => {
     return java
   }
 
-  it('a target with a stopped client detaches even if no thread waits, and the client keeps its profile', async () => {
+  it('the agent detaches from a target whose client is stopped, even if no thread waits for the client, and the client keeps the profile', async () => {
     const { java, jvm } = await startDebuggable(jdk, args)
     const recording = startRecording(java.pid, ...ROOT)
     await recording.started
@@ -110,7 +110,7 @@ forNewestJdk((jdk) => {
     expect((await next.stop()).merged).toHaveLength(1)
   })
 
-  it('a leftover request of a killed jfluid detach ends only its own session', async () => {
+  it('a leftover request of a killed jfluid detach ends only the session that it names', async () => {
     const java = await startTicker()
     const recording = startRecording(java.pid, ...ROOT)
     await recording.started

@@ -47,7 +47,7 @@ const classesOf = (jdk: Jdk) => compileJava(jdk, { 'Tasks.java': TASKS })
 
 describe(`jfluid installed below ${PLACE}, with locale C`, () => {
   forOldestJdk((jdk) => {
-    it('attach works twice and prints nothing in the program', async () => {
+    it('two attaches in a row work and print nothing in the program', async () => {
       const options = jdk.version >= 21 ? ['-XX:+EnableDynamicAgentLoading'] : []
       const cwd = join(temporaryDirectory(), PLACE)
       mkdirSync(cwd)

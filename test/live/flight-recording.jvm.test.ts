@@ -94,7 +94,7 @@ describe.each(jdks)('a flight recording of JDK $version', (jdk) => {
     bytes = readFileSync(file)
   })
 
-  it('contains the samples that jfr print shows, frame by frame', () => {
+  it('jfluid reads the same samples from a flight recording as jfr print, frame by frame', () => {
     const tool = join(jdk.home, 'bin/jfr')
     const events = 'jdk.ExecutionSample,jdk.CPUTimeSample'
     const text = execFileSync(tool, ['print', '--json', '--stack-depth', '2048', '--events', events, file], {
@@ -116,7 +116,7 @@ describe.each(jdks)('a flight recording of JDK $version', (jdk) => {
     expect(samples.some((it) => / true fix\.Sampled\.spin/.test(it))).toBe(true)
   })
 
-  it('can be read in parts, each part once', () => {
+  it('a flight recording can be read in parts, each part once', () => {
     const whole = samplesOf(reader(bytes)).samples
     // As the JVM grows a file: the header's size lags behind, until the state says that it is finished.
     const growing = Buffer.from(bytes)
@@ -135,7 +135,7 @@ describe.each(jdks)('a flight recording of JDK $version', (jdk) => {
     expect(seen).toEqual(whole)
   })
 
-  it('that is damaged causes a specific error within a short time', () => {
+  it('a damaged flight recording causes a specific error within a short time', () => {
     let seed = 20261122
     const random = (below: number): number => {
       seed = (Math.imul(seed, 1103515245) + 12345) >>> 0

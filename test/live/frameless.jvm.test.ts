@@ -44,7 +44,7 @@ const CALLED = [
 forOldestJdk((jdk) => {
   // From 21 on the archive makes no difference; before, adding.jvm.test.ts has methods of the JDK counted with it.
   const archive = FULL && jdk.version < 21 ? ['auto', 'off'] : ['off']
-  it.each(archive)('methods without stack map frames are counted with -Xshare:%s', async (share) => {
+  it.each(archive)('JDK methods without stack map frames are counted with -Xshare:%s', async (share) => {
     const classes = await compileJava(jdk, { Caller: CALLER })
     const java = startJava(jdk, [`-Xshare:${share}`, '-cp', classes, 'Caller'])
     await java.line(/ready/)

@@ -204,7 +204,7 @@ forOldestJdk((jdk) => {
   }
 
   describe('the agent in the application', () => {
-    it('calls no method of a thread that its class may override', async () => {
+    it('the agent in the application calls no method that a thread class may override', async () => {
       const { recording, ask } = await start('visit')
       await ask('odd 20')
       counted(await recording.stop(), 'visit', 20)
@@ -228,7 +228,7 @@ forOldestJdk((jdk) => {
       counted(await recording.stop(), 'visit', 100)
     })
 
-    it('without memory does not affect the program, reports missed calls and ends', async () => {
+    it('an agent without free memory does not affect the program, reports missed calls and ends', async () => {
       const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
       await java.line(/ready/)
       const recording = startRecording(java.pid, '--root', 'fix.Crowd.crowded')
@@ -249,7 +249,7 @@ forOldestJdk((jdk) => {
       expect(mappedFiles(java.pid).filter((name) => name.includes('/ring'))).toEqual([])
     })
 
-    it('that samples by bytecodes throws in no application thread if the heap is full, and the client ends', async () => {
+    it('an agent that samples by bytecodes throws in no application thread if the heap is full, and the client ends', async () => {
       const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
       await java.line(/ready/)
       const sampling = ['--mode', 'sample', '--every', '10bc']

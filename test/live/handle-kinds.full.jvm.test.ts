@@ -7,7 +7,7 @@ import { countHandleCalls, ROOT, startHandleKinds, WORKERS } from './handle-kind
 const RUNS = 20
 
 forEachJdk((jdk) => {
-  describe.each([1, 2, 'default'] as const)('compilation level %s', (level) => {
+  describe.each([1, 2, 'default'] as const)('JVM compilation level %s', (level) => {
     it.each(['a', 'b'])(
       `every kind of method handle call is counted in ${RUNS} JVMs under scheme %s`,
       { timeout: RUNS * 60_000 },

@@ -142,7 +142,7 @@ forOldestJdk((jdk) => {
     return { ...swapped, unlinked, say, held: (name: string) => liveCode(jvm, `Lheld/${name};`) }
   }
 
-  it('bytes of an unlinked class are skipped and read once its class loader is free', async () => {
+  it('the bytes of an unlinked class are read as soon as its class loader is no longer locked', async () => {
     const { agent, a, java, live, extend, leave, say, unlinked } = await open()
     await say('hold')
     const [bytes] = await agent.classBytes([unlinked])
@@ -158,7 +158,7 @@ forOldestJdk((jdk) => {
     expect(await leave()).toMatchObject({ restoredClasses: 1, refusedClasses: 0 })
   })
 
-  it('a detach does not wait for a redefinition blocked in linking, and all classes are restored later', async () => {
+  it('a detach does not wait for a redefinition that is blocked by class linking, and all classes are restored later', async () => {
     const { agent, a, b, before, live, held, java, extend, leave, say, unlinked } = await open()
     const file = parseClassFile(readFileSync(join(classes, 'held/Unlinked.class')))
     const methodIndex = file.methods.find(({ name }) => name === 'one')!.index
@@ -192,7 +192,7 @@ forOldestJdk((jdk) => {
     expect(await answered).toBe('not answered')
   })
 
-  it('a detach does not wait for a redefinition blocked in the JVM, and its classes are restored last', async () => {
+  it('a detach does not wait for a redefinition that is blocked in the JVM, and the classes of this redefinition are restored last', async () => {
     const jar = join(temporaryDirectory(), 'waiter.jar')
     const manifest = join(temporaryDirectory(), 'manifest')
     writeFileSync(manifest, 'Premain-Class: fix.Waiter\nCan-Retransform-Classes: true\n')

@@ -173,7 +173,7 @@ it('a network failure while a thread is suspended is reported, and the thread re
   await next.dispose()
 })
 
-it('a suspended thread that has a permit is not parked without it', async () => {
+it('a suspended thread that has a park permit keeps this permit', async () => {
   const told = `long begin = System.nanoTime();
     java.util.concurrent.locks.LockSupport.parkNanos(3_000_000_000L);
     if (System.nanoTime() - begin < 2_500_000_000L) System.out.println("unparked");`
@@ -243,7 +243,7 @@ it('a JVM without memory for the buffer reports this and continues', async () =>
   await way.close()
 })
 
-it('virtual threads that change carriers are reported in order', async () => {
+it('events of virtual threads that change carriers are reported in order', async () => {
   const main = 'Class.forName("fix.Virtual").getMethod("main", String[].class).invoke(null, (Object) args)'
   const beating = await compileJava(newest, {
     'fix/Beating.java': BEATING.replace('KnownTree.main(args)', main),
@@ -264,7 +264,7 @@ it('virtual threads that change carriers are reported in order', async () => {
   await way.close()
 })
 
-it('data recorded before the program ended are kept', async () => {
+it('data recorded over the debugger port before the program ended are kept', async () => {
   await using java = await startBeating(newest, 'suspend=n', '2000')
   await java.line(/ready/)
   const way = await forwarded(java)

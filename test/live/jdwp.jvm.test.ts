@@ -99,7 +99,7 @@ it('a JVM that waits for a debugger at startup runs after the attach', async () 
 })
 
 forEachJdk((jdk) => {
-  it('only a JDK thread is suspended, for a few round trips, and the agent thread has ended by then', async () => {
+  it('only a JDK thread is suspended, for a few round trips', async () => {
     // No thread of this program passes a method.
     await using java = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
     await java.line(/ready/)
@@ -152,7 +152,7 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('a program without java.instrument gets the module without a warning', async () => {
+  it('a program without the module java.instrument gets this module without a warning', async () => {
     // The JVM refuses the module's library to whoever has not been allowed it, which is to become the rule.
     const options = ['--limit-modules', 'java.base,jdk.jdwp.agent', '--illegal-native-access=deny']
     await using java = await startBeating(
@@ -171,7 +171,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('a stopped JVM is reported and accepts the next debugger when it continues', async () => {
+it('a stopped JVM is reported, and after it continues it accepts the next debugger', async () => {
   await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
@@ -202,7 +202,7 @@ it('a thread that holds contended monitors is not suspended', async () => {
 const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid-carried-\d+\.jar$/.test(it))
 
 forNewestJdk((jdk) => {
-  it('a JVM without shared files gets the agent and sends its events over the network, without lost calls', async () => {
+  it('a JVM without shared files gets the agent and sends all events over the network', async () => {
     // The buffer is not of the application's direct memory.
     await using java = await startBeating(jdk, 'suspend=n', '2000', '-XX:MaxDirectMemorySize=1m')
     await java.line(/ready/)
@@ -235,7 +235,7 @@ forNewestJdk((jdk) => {
 
 forNewestJdk((jdk) => {
   it.each(['SIGKILL' as const, ...(FULL ? ['SIGSTOP' as const] : [])])(
-    'without shared files, a client that receives %s is dropped',
+    'the agent without shared files drops a client that receives %s',
     async (signal) => {
       await using java = await startBeating(jdk)
       await java.line(/ready/)
@@ -269,7 +269,7 @@ it('an idle JVM is reported and left unchanged', async () => {
   await java.line(/done/)
 })
 
-it('a Common-Cleaner thread at work is not used, because it may hold a lock', async () => {
+it('a Common-Cleaner thread that is working is not suspended, because it may hold a lock', async () => {
   const parks = `synchronized (Occupied.class) {
           while (true) java.util.concurrent.locks.LockSupport.parkNanos(5_000_000L);
         }`

@@ -88,7 +88,7 @@ forOldestJdk((jdk) => {
   }
   const probes = async (jvm: JdwpTarget) => probed(await liveCode(jvm, 'Llate/Sub;'))
 
-  it('a class defined during the session gets probes, and a class whose loader fails is not waited for', async () => {
+  it('a class whose definition ends during the session gets probes, and the session does not wait for a class whose loader fails', async () => {
     const { java, jvm, recording } = await midway()
     java.send('give')
     await java.line(/^loaded 2/)
@@ -102,7 +102,7 @@ forOldestJdk((jdk) => {
     expect(detach).toMatchObject({ refusedClasses: 0, left: [] })
   })
 
-  it('a class defined after the session is reported by detach and gets its original code', async () => {
+  it('a class whose definition ends after the session is reported by detach and gets its original code', async () => {
     const { java, jvm, recording } = await midway()
     const { detach, warnings } = await recording.stop(STATUS.notRestored)
     expect(detach).toMatchObject({ refusedClasses: 1, left: ['thread jfluid-swap'] })

@@ -59,7 +59,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 })
 
 describe('errors of the library', () => {
-  it('errors of the library are those of the command', async () => {
+  it('errors of the library are the errors of the command', async () => {
     const refused = jfluid.attach(2 ** 31 - 1, { root: 'A.b' })
     await expect(refused).rejects.toBeInstanceOf(jfluid.JfluidError)
     await expect(refused).rejects.toMatchObject({ exitCode: 68 })
@@ -97,7 +97,7 @@ describe('another Node.js program', () => {
 
   it.each([
     ['options for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
-    ['these options and NODE_OPTIONS for --eval', ['--stack-size=900'], '--input-type=module'],
+    ['these options, and NODE_OPTIONS for --eval', ['--stack-size=900'], '--input-type=module'],
   ])('the library records in a Node.js program started with %s', async (_what, options, NODE_OPTIONS) => {
     const program = `
       import('jfluid').then(async ({ attach }) => {
@@ -111,7 +111,7 @@ describe('another Node.js program', () => {
   })
 
   // The last: the JVM ends.
-  it('a listener that throws is an uncaught exception, and the profile is kept', async () => {
+  it('an exception in a listener is an uncaught exception of the program, and the profile is kept', async () => {
     const program = `
       import { once } from 'node:events'
       import { attach } from 'jfluid'

@@ -75,7 +75,7 @@ forOldestJdk((jdk) => {
   const pulse = once(() => compileJava(jdk, { 'fix/Pulse': PULSE }))
 
   describe('a client that is killed', () => {
-    it('during profiling: the target is restored within 2 s, and the next session works', async () => {
+    it('after a client is killed during profiling, the target is restored within 2 s, and the next session works', async () => {
       const { java, jvm } = await startDebuggable(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
       const before = await liveCode(jvm, 'Lfix/')
       const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
@@ -101,7 +101,7 @@ forOldestJdk((jdk) => {
 
   describe('a JVM that dies', () => {
     it.each(deathsOn(jdk))(
-      '%s: the recorded data are written with the reason for the end',
+      'after the JVM dies, the recorded data are written with the reason for the end: %s',
       async (_, die) => {
         const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '1'])
         await java.line(/ready/)
@@ -153,8 +153,8 @@ forOldestJdk((jdk) => {
     expect(filesOf(java.pid, last.process.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])
   })
 
-  describe('a client that is stopped, class loading target', () => {
-    it('a stopped client delays a target that loads 20 classes once', { timeout: 60_000 }, async () => {
+  describe('a client that is stopped while the target loads classes', () => {
+    it('a stopped client delays a target that loads 20 classes only once', { timeout: 60_000 }, async () => {
       const loadedMs = await heldFor(async () => {
         const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '0'])
         await java.line(/ready/)
@@ -179,8 +179,8 @@ forOldestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  describe('a client that is stopped, busy target', () => {
-    it('a stopped client delays a busy target once by 250 ms and reports this when it continues', {
+  describe('a client that is stopped while the target is busy', () => {
+    it('a stopped client delays a busy target once by 250 ms, and the client reports this after it continues', {
       timeout: 60_000,
     }, async () => {
       const blockedMs = await heldFor(async () => {

@@ -89,7 +89,7 @@ forNewestJdk((jdk) => {
   const TIMES = FULL ? 1000 : 25
   describe(`a class of 200 methods, instrumented and restored ${TIMES} times`, () => {
     // 1000 times take 50 s on two idle cores.
-    it('the restored class behaves as before and leaves no more memory behind than the second time', {
+    it('a class restored many times behaves as before and uses no more memory than after the second time', {
       timeout: 900_000,
     }, async () => {
       const classes = await compileBig(jdk)

@@ -69,7 +69,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return { java, recording, ask }
   }
 
-  it('referenced objects are reported alive, released objects are not, and the agent keeps none', async () => {
+  it('referenced objects are reported alive, released objects are not, and the agent keeps no object alive', async () => {
     const { java, recording, ask } = await record(ROOT, '--sample-every', '1')
     await ask(`root ${N}`, 'gc', 'gc')
     expect(await jcmd(java.pid, 'GC.class_histogram')).toContain('JFluid1Survivors$Survivor')
@@ -105,7 +105,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(jvmBytes! / siteBytes).toBeLessThan(3)
   })
 
-  it('a warning reports that a JVM that exits cannot be asked for live objects', async () => {
+  it('a warning reports that the live objects of a JVM that exits are unknown', async () => {
     const file = join(temporaryDirectory('jfluid-liveness-'), 'p.jfluid')
     const allocs = await compileFixture(jdk, 'Allocs')
     const program = [jdk.java, '-cp', allocs, 'fix.Allocs', 'root', '12', '1']
@@ -117,7 +117,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(truncated).toBe(false)
   })
 
-  it('by default one of 100 objects is tracked, and totals are within the sampling error', async () => {
+  it('by default one of 100 objects is tracked, and estimated totals are within the sampling error', async () => {
     const { recording, ask } = await record('fix.Leaks.fills')
     await ask('fills 50000', 'gc')
     const profile = await recording.stop()

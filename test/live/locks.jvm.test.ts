@@ -160,7 +160,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(quiet).not.toHaveProperty('totalBlockedNs')
   })
 
-  it('every form of wait is counted, also after one that throws', async () => {
+  it('every form of wait is counted, even after a wait that throws an exception', async () => {
     const { profile } = await record(['spelled 20'], '--root', 'Task.spelled', '--mode', 'locks')
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
     const waits = waitsOf(profile.merged)
@@ -179,7 +179,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(thrown.totalNs).toBeLessThan(after.totalNs / 2)
   })
 
-  it('a session that ends during a wait counts it up to then, and the next one starts from zero', async () => {
+  it('a session that ends during a wait counts the wait until the end of the session, and the next session starts from zero', async () => {
     const flags = ['--scheme', 'a', '--root', 'Task.root', '--root', 'Task.spelled', '--mode', 'locks']
     const first = startRecording(java.pid, ...flags)
     await first.started
@@ -218,7 +218,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
-    'waits of virtual threads are counted on any carrier, also if many wait for each other',
+    'waits of virtual threads are counted on any carrier, even if many threads wait for each other',
     async () => {
       const roots = ['--root', 'Task.root', '--root', 'Task.crowd']
       const { profile } = await record(['virtual 20 2', 'crowd 200 4'], ...roots, '--mode', 'locks')

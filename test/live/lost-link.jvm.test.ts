@@ -14,7 +14,7 @@ import { threadNames, until } from './remains.ts'
 const socketOf = ({ link }: OpenDoor): Socket => (link as unknown as { socket: Socket }).socket
 
 forNewestJdk((jdk) => {
-  it('a session that loses its link ends by itself, and its recorded data are kept', async () => {
+  it('a session that loses its connection ends by itself, and its recorded data are kept', async () => {
     const classes = await compileFixture(jdk, 'Ticker')
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
     const options = sessionOptions({ root: ['fix.Ticker.work'], scheme: 'b' })

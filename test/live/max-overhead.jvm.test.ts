@@ -48,7 +48,7 @@ forEachJdk((jdk) => {
     return java
   }
 
-  it('record uses scheme adaptive with --max-overhead and counts calls of the root', async () => {
+  it('record with --max-overhead uses scheme adaptive and counts calls of the root', async () => {
     const java = await knownTree()
     const recording = startRecording(java.pid, '--max-overhead', '2%', '--root', 'fix.KnownTree.task')
     await recording.started

@@ -25,7 +25,7 @@ forNewestJdk((jdk) => {
   }
   const timeout = 60_000
 
-  it.each(WITH_PROBES)('%s', { timeout }, (...way) => measure('while it records', way))
+  it.each(WITH_PROBES)('record works with %s', { timeout }, (...way) => measure('while it records', way))
   // In so short a time there may be one dump of the threads.
-  it.each(BY_JVM)('%s', { timeout }, (...way) => measure('from the start', way))
+  it.each(BY_JVM)('record works for %s', { timeout }, (...way) => measure('from the start', way))
 })

@@ -58,14 +58,14 @@ forEachJdk((jdk) => {
     return { java, agent, memory, loaded, idOf, leave: () => agent.detach().then(door.leave) }
   }
 
-  describe('methods are found in JVM memory by the names of the program', () => {
+  describe('locations of methods in JVM memory', () => {
     it.each([
-      ['as it starts', []],
+      ['default options', []],
       ['without class data sharing', ['-Xshare:off']],
       ['with wide class pointers', ['-XX:-UseCompressedClassPointers']],
       ['with a heap beyond compressed references', ['-XX:-UseCompressedOops']],
       ['collected by ZGC', ['-XX:+UseZGC']],
-    ])('methods are found with %s', async (_, options) => {
+    ])('methods are found in JVM memory, JVM variant: %s', async (_, options) => {
       const { java, agent, memory, idOf, leave } = await attached(options)
       const structs = await readStructs(memory, await agent.vmLibrary())
       const names = Object.keys(DECLARED)

@@ -41,7 +41,7 @@ forNewestJdk((jdk) => {
     await java.exit
   })
 
-  describe('each mode', { timeout: 60_000 }, () => {
+  describe('each measurement mode', { timeout: 60_000 }, () => {
     it.each(triedWith('run'))('run works with %s', async (_, flags, answer) => {
       const out = file()
       const program = [jdk.java, '-cp', classes, 'fix.Sampled', '1']

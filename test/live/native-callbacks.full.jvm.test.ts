@@ -69,7 +69,7 @@ forEachJdk((jdk) => {
     execFileSync('gcc', ['-shared', '-fPIC', ...headers, '-o', library, join(dir, 'foreign.c')])
   })
   describe.each(['a', 'b'])('scheme %s', (scheme) => {
-    it('methods that native code calls by name are counted, also if it throws', async () => {
+    it('methods that native code calls by name are counted, even if the native code throws an exception', async () => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Foreign', library])
       await java.line(/ready/)
       const recording = startRecording(java.pid, '--root', 'fix.Foreign.root', '--scheme', scheme)

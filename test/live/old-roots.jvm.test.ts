@@ -63,7 +63,7 @@ forNewestJdk((jdk) => {
       flags: ['--mode', 'sample', '--every', '1bc', '--random', '0'],
     },
   ])(
-    'a thread that enters an old root in a later session opens no call in mode $mode',
+    'a thread that enters the code of an earlier root during a later session records no call in mode $mode',
     async ({ flags, status }) => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Held'])
       await java.line(/ready/)

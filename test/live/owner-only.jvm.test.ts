@@ -91,7 +91,7 @@ const waiting = (): JavaProcess => {
   }
 }
 
-it('the socket directory has mode 0700 and belongs to the client with any umask, and holds the only token', async () => {
+it('the socket directory has mode 0700 and belongs to the client for any umask, and the token exists only there', async () => {
   const client = waiting()
   const dir = await directoryOf(client)
   expect(permissions(dir)).toBe(0o700)

@@ -9,7 +9,7 @@ import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 
 forNewestJdk((jdk) => {
-  it('a partly typed name selects the JVM, and the command continues with it', {
+  it('a partly typed name selects the JVM, and the command continues with this JVM', {
     timeout: 60_000,
   }, async () => {
     const classes = await compileFixture(jdk, 'Ticker')

@@ -64,7 +64,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it.each(FULL ? (['register', 'report', 'end'] as const) : (['report'] as const))(
-    'an exception of the user profiler in %s is reported and affects nothing else',
+    'an exception of the user profiler in its method %s is reported and affects nothing else',
     async (where) => {
       const profile = await recorded(await profilerJar(jdk, badProfiler(where), 'bad.Bad'))
       const told = `the profiler failed: java.lang.IllegalStateException: bad in ${where}`
@@ -92,7 +92,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
   })
 
-  it('a sampling profiler receives each sample and sets the bytecodes until the next one', async () => {
+  it('a sampling profiler receives each sample and sets the number of bytecodes until the next sample', async () => {
     const tuning = {
       'own/Tuning.java': `
         package own;

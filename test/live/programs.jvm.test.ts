@@ -27,7 +27,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   const SERVED = 'shop.OrderService'
   it.each([
     ['a', 'its self-check', [`${SELF_CHECK}.run`]],
-    ['b', 'its self-check, and its load beside it', [`${SELF_CHECK}.run`, `${SERVED}.process`]],
+    ['b', 'its self-check while it also serves requests', [`${SELF_CHECK}.run`, `${SERVED}.process`]],
   ] as const)('scheme %s: counts of the shop service agree with %s', async (scheme, _, roots) => {
     const recording = startRecording(shop.pid, ...roots.flatMap((it) => ['--root', it]), '--scheme', scheme)
     await recording.started

@@ -111,7 +111,7 @@ forOldestJdk((jdk) => {
     expect(warnings).toEqual([])
   })
 
-  it('the proof compares the code in the JVM, which differs while probes are installed', async () => {
+  it('the verification of a detach compares the code in the JVM, which differs while probes are installed', async () => {
     const java = startJava(jdk, ['-cp', witness, 'fix.Witness', '1'])
     await java.line(/^ready/)
     const options = await commandOptions({ root: ['fix.Witness.root'], scheme: 'a' })
@@ -149,7 +149,7 @@ forOldestJdk((jdk) => {
     await session.close()
   })
 
-  describe('a restoration that fails is found', () => {
+  describe('a failed restoration', () => {
     it('a failed restoration is detected if another agent has replaced the code', async () => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
@@ -182,7 +182,7 @@ forOldestJdk((jdk) => {
     })
   })
 
-  it('each remaining item is reported with its kind', async () => {
+  it('each kind of remains of a session is reported', async () => {
     const dir = `/dev/shm/jfluid-1-${process.pid}-abcdef` // of another pid namespace: nobody removes it
     mkdirSync(dir)
     onTestFinished(() => rmSync(dir, { recursive: true }))

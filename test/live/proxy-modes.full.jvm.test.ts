@@ -22,7 +22,7 @@ const MODES: readonly (readonly [string, Partial<SessionFlags>])[] = [
 ]
 
 forEachJdk((jdk) => {
-  it.each(MODES)('%s', async (_, more) => {
+  it.each(MODES)('the live view of a remote JVM equals the final profile in mode %s', async (_, more) => {
     const { env } = machine()
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
     onTestFinished(() => void vi.unstubAllEnvs())

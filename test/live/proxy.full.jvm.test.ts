@@ -31,7 +31,7 @@ function connections(there: SshMachine): number {
 
 // In proxy.jvm.test.ts a program stands in for ssh; this one is real.
 describe.each(jdks)('a real sshd on JDK $version', (jdk) => {
-  it('record has all calls after the connection was cut and sshd was down', async () => {
+  it('record contains all calls although the connection was cut and sshd was down', async () => {
     const there = await sshMachine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -85,7 +85,7 @@ describe.each(jdks)('a real sshd on JDK $version', (jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('a view whose proxy is terminated has all data for as long as it is open', async () => {
+  it('a live view whose proxy was terminated shows all data until it is closed', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -102,7 +102,7 @@ forEachJdk((jdk) => {
     expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expectedCalls(java))
   })
 
-  it('the session of a killed client ends by itself after its timeout', async () => {
+  it('the session of a killed client ends by itself after a timeout', async () => {
     const there = machine('300ms')
     const java = await knownTree(jdk)
     const args = ['record', `ssh://there/${java.pid}`, ...ROOT, '--duration', '10m', '--out', newFile()]

@@ -24,8 +24,8 @@ import { threadNames, until } from './remains.ts'
 const ROOT = ['--root', 'fix.KnownTree.task']
 
 // The newest has the view below.
-describe.each(FULL ? jdks : [oldest])('on JDK $version', (jdk) => {
-  it('record by ssh has all remote calls, also those during a lost connection', async () => {
+describe.each(FULL ? jdks : [oldest])('a remote JVM of JDK $version', (jdk) => {
+  it('record by ssh contains all remote calls, including calls during a lost connection', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -50,8 +50,8 @@ describe.each(FULL ? jdks : [oldest])('on JDK $version', (jdk) => {
 })
 
 // The newest has the view below.
-describe.each(FULL ? jdks : [oldest])('a proxy that is terminated, on JDK $version', (jdk) => {
-  it('the proxy leaves its JVM, and its client keeps the data recorded so far', async () => {
+describe.each(FULL ? jdks : [oldest])('a proxy that is terminated, JDK $version', (jdk) => {
+  it('a terminated proxy detaches from its JVM, and the client keeps the data recorded so far', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -145,7 +145,7 @@ forNewestJdk((jdk) => {
     await java.line(/done/, 2)
   })
 
-  it('record by TLS needs the key, and without the key the proxy does not answer', async () => {
+  it('record by TLS needs the key, and the proxy does not answer a client without the key', async () => {
     const java = await knownTree(jdk)
     const { port, key, process: listener } = await startListener()
     const target = `tcp://127.0.0.1:${port}/${java.pid}`

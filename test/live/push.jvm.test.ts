@@ -41,7 +41,7 @@ it('--push without --out deletes its temporary file after the upload', async () 
 })
 
 forNewestJdk((jdk) => {
-  it('a failed push keeps the profile in a named file, which can be pushed later', async () => {
+  it('a failed push keeps the profile in a file that the error names and that can be pushed later', async () => {
     const nobody = await closedPort()
     const { code, stderr, cwd, pid } = await record(jdk, '--push', nobody, '--label', 'team=a b')
     expect(code, stderr).toBe(75)

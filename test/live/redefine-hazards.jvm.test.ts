@@ -119,7 +119,7 @@ forNewestJdk((jdk) => {
     })
   })
 
-  it('a class without memory for its retransformation is refused and not taken as redefined', async () => {
+  it('a class whose retransformation runs out of memory is reported as refused and not as redefined', async () => {
     const all = await compileJava(jdk, { ...PROGRAM, 'fix/C': LARGE, 'fix/Full': FULL_HEAP })
     const vm = ['-Xmx24m', '-XX:+UseSerialGC']
     const { java, agent, b, c, before, live, extend, leave } = await openSwapped(jdk, [

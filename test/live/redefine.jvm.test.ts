@@ -102,7 +102,7 @@ forNewestJdk((jdk) => {
   })
 
   describe('a body created for other class bytes', () => {
-    it('a body created for other class bytes is refused with the reason, the class keeps its code, and other bodies are installed', async () => {
+    it('a body created for other class bytes is refused with the reason, its class keeps the old code, and other bodies are installed', async () => {
       const { agent, a, b, before, live, extend, leave } = await open()
       await extend(a, crc32(a.file.bytes) ^ 1)
       await extend(b)
@@ -195,7 +195,7 @@ forNewestJdk((jdk) => {
     await leave()
   })
 
-  it('classes that cannot be linked are identified at once and do not affect others', async () => {
+  it('classes that cannot be linked are identified at once and do not affect other classes', async () => {
     const needs = (kind: string) => `package fix; ${kind} { static int one(int x) { return x + 1; } MEMBERS }`
     const links = 'static void take(Base it) {} default void give(Missing it) { Above.take(it); }'
     const lazy = await compileJava(jdk, {

@@ -9,7 +9,7 @@ import { SAID, startReshaping, WHY } from './reshaping.ts'
 
 describe('a class that another agent has changed at load', () => {
   forEachJdk((jdk) => {
-    it('cannot be a root, and the error names the agent and the reason', async () => {
+    it('a class that another agent has changed at load cannot contain a root, and the error names the agent and the reason', async () => {
       const java = await startReshaping(jdk)
       const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
       const options = ['--root', 'Reshaped.work', '--duration', '1s', '--out', file]

@@ -117,7 +117,7 @@ describe('executions of regions', () => {
   }, 60_000)
 
   it.each(jdks.map((jdk) => [jdk.version, jdk] as const))(
-    'JDK %i: regions are counted as a debugger counts them, including exceptions and recursion',
+    'regions are counted as a debugger counts them, including exceptions and recursion, on JDK %i',
     async (_, jdk) => {
       const seed = Number(process.env.REGION_SEED ?? Date.now() % 1e9)
       const places = placesIn(trace, seed)
@@ -159,7 +159,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
-  it('a thread that is inside a region across two sessions is counted in neither', async () => {
+  it('an execution of a region that lasts across two sessions is counted in neither session', async () => {
     const flags = ['held', `held:${ROUND[0]}`, 'tick'].flatMap((it) => ['--region', `fix.Regions.${it}`])
     const first = startRecording(java.pid, ...flags)
     await first.started

@@ -80,7 +80,7 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('jfluid roots prints the cost of its thread dumps and needs no flight recorder', async () => {
+  it('jfluid roots works without flight recorder and prints the cost of its thread dumps', async () => {
     const java = await start(jdk, 'Sampled', '-XX:-FlightRecorder')
     const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, '--duration', '1s')
     expect(code, stderr).toBe(0)
@@ -90,7 +90,7 @@ forNewestJdk((jdk) => {
     expect(stdout).toContain('fix.Sampled.')
   })
 
-  it('Ctrl-C before the first sample ends jfluid roots without an action in the JVM', async () => {
+  it('Ctrl-C before the first sample ends jfluid roots, which has done nothing in the JVM', async () => {
     const java = await start(jdk)
     const phases: string[] = []
     const found = await searchRoots(java.pid, {

@@ -81,7 +81,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       ] as const
     ).slice(FULL ? 0 : 1),
   )(
-    '%s sent to jfluid alone ends the program through its shutdown hooks, with %i',
+    '%s sent only to jfluid ends the program after its shutdown hooks, with exit status %i',
     async (signal, status) => {
       const out = file()
       const p = startDetached(...flags(out), ...program(jdk))
@@ -130,18 +130,21 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
         ['SIGTERM', 143],
       ] as const
     ).slice(FULL ? 0 : 1),
-  )('%s at the start of the session is not reported as a jfluid error: %i', async (signal, status) => {
-    const out = file()
-    const p = startDetached(...flags(out), ...program(jdk).toSpliced(1, 0, '-Xlog:class+load'))
-    await p.line(/source: \S*jfluid/) // the agent's first class; main is held back
-    p.child.kill(signal)
-    expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
-    expect(p.stderr()).not.toMatch(/^jfluid:/m)
-    // Whether it was before or after the session had begun, it is said.
-    expect(p.stderr()).toMatch(existsSync(out) ? /^profile written/m : /^SIG\w+ ended the program before/m)
-  })
+  )(
+    '%s at the start of the session is not reported as a jfluid error, and the exit status is %i',
+    async (signal, status) => {
+      const out = file()
+      const p = startDetached(...flags(out), ...program(jdk).toSpliced(1, 0, '-Xlog:class+load'))
+      await p.line(/source: \S*jfluid/) // the agent's first class; main is held back
+      p.child.kill(signal)
+      expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
+      expect(p.stderr()).not.toMatch(/^jfluid:/m)
+      // Whether it was before or after the session had begun, it is said.
+      expect(p.stderr()).toMatch(existsSync(out) ? /^profile written/m : /^SIG\w+ ended the program before/m)
+    },
+  )
 
-  it('on a terminal, key signals and kill reach the program once', async () => {
+  it('on a terminal, signals from keys and from kill reach the program once', async () => {
     const out = file()
     // Or the terminal's shell would die of the keys, too.
     const before = 'trap : INT QUIT'
@@ -194,7 +197,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
   })
 
-  it('Ctrl-C ends the program and jfluid with 130', async () => {
+  it('Ctrl-C ends the program and jfluid, with exit status 130', async () => {
     const out = file()
     const terminal = Terminal.jfluid([...flags(out), ...program(jdk)])
     await terminal.until((lines) => lines.includes('waiting'))
@@ -207,15 +210,18 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('%s before a JVM has started ends the starting process with %i', async (signal, status) => {
-  const out = join(temporaryDirectory(), 'p.jfluid')
-  const p = startDetached(
-    ...['run', '--root', 'A.b', '--record', out, '--'],
-    ...['sh', '-c', 'echo starting >&2; exec sleep 60'],
-  )
-  await stderrLine(p, /starting/)
-  p.child.kill(signal)
-  expect(await p.exit).toEqual({ code: status, signal: null })
-  expect(p.stderr()).toBe(`starting\n${signal} ended the program before the recording began\n`)
-  expect(existsSync(out)).toBe(false)
-})
+] as const)(
+  '%s before a JVM has started ends the starting process, with exit status %i',
+  async (signal, status) => {
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const p = startDetached(
+      ...['run', '--root', 'A.b', '--record', out, '--'],
+      ...['sh', '-c', 'echo starting >&2; exec sleep 60'],
+    )
+    await stderrLine(p, /starting/)
+    p.child.kill(signal)
+    expect(await p.exit).toEqual({ code: status, signal: null })
+    expect(p.stderr()).toBe(`starting\n${signal} ended the program before the recording began\n`)
+    expect(existsSync(out)).toBe(false)
+  },
+)

@@ -144,7 +144,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(log()).toMatch(/^NOISE hook$/m)
   })
 
-  it('the last tree stays until q when the program ends, and the report and exit status of the program follow', async () => {
+  it('after the program ends, the last tree stays until q, and the report and exit status of the program follow', async () => {
     const { terminal, end, log, expectLeft, expectWholeLog } = await running()
     end()
     const calls = await terminal.until(
@@ -175,7 +175,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
   ] as const
   // The status of each signal is in run-signals.jvm.test.ts.
   it.each(FULL ? signals : signals.slice(1))(
-    '%s sent to jfluid ends the view and the program with %i',
+    '%s sent to jfluid ends the view and the program, with exit status %i',
     async (signal, status) => {
       const { terminal, client, log, expectLeft } = await running()
       process.kill(client, signal)

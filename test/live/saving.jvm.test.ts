@@ -55,7 +55,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
   ] as const
   // All are written by the same lines; the region's profile has no tree.
   it.each(FULL ? recordings : recordings.slice(0, 1))(
-    'without disk space a recording %s is saved in another directory',
+    'a recording %s is saved in another directory if the disk is full',
     async (_, what) => {
       const p = startProcess(
         process.execPath,
@@ -79,7 +79,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(withoutFile.code).toBe(STATUS.usage)
   })
 
-  it('keys s and e save the data on the screen, and jfluid open shows the saved file', async () => {
+  it('keys s and e save the data shown on the screen, and jfluid open shows the saved file', async () => {
     const folder = temporaryDirectory()
     const out = join(folder, 'whole.jfluid')
     const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...ROOT, ...KEEPS, '--out', out])

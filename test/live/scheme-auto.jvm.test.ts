@@ -68,7 +68,7 @@ forNewestJdk((jdk) => {
     )
   })
 
-  it('a large change of the program needs consent', async () => {
+  it('a large change of the program needs the consent of the user', async () => {
     const java = await start(jdk, 0)
     const byName = await refused(java, '--scheme', 'b', '--jdk')
     expect(byName.code).toBe(64)
@@ -84,7 +84,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('consent is requested on a terminal', async () => {
+it('on a terminal, the user is asked for consent to a large change of the program', async () => {
   const asks = (lines: string[]) => lines.some((it) => it.includes('Continue? [y/N]'))
   const java = await start(newest, 0)
   const out = join(temporaryDirectory(), 'p.jfluid')

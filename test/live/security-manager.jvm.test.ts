@@ -50,7 +50,7 @@ describe('a JVM with a security manager', () => {
       expect(existsSync(out)).toBe(false)
     })
 
-    it('a JVM with a security manager is not profiled if another program starts it, which is reported while that program runs', async () => {
+    it('a JVM with a security manager that another program starts is not profiled, which is reported while that program runs', async () => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const java = `'${jdk.java}' -Djava.security.manager='fix.Guarded$Own' -cp '${classes}' fix.Guarded no`
       const told =
@@ -72,30 +72,39 @@ describe('a JVM with a security manager', () => {
       expect(become.stderr()).not.toMatch(/waits for another/)
     })
 
-    it.each(ways)('with %s is refused and continues', async (_, options, manager) => {
-      const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
-      const java = startJava(jdk, [...options, '-cp', classes, 'fix.Guarded', options[0].split('=')[1] ?? ''])
-      await java.line(/^ready$/)
-      const out = join(temporaryDirectory(), 'p.jfluid')
-      const { code, stderr } = await jfluid(
-        'record',
-        String(java.pid),
-        '--root',
-        'fix.Guarded.work',
-        '--out',
-        out,
-      )
-      expect(stderr).toContain(
-        `JVM ${java.pid} has a security manager (${manager}), with which jfluid does not work`,
-      )
-      expect(code).toBe(69)
-      java.send('work')
-      await java.line(/^done 2$/)
-      expect(java.stderr()).not.toContain('StackOverflowError')
-    })
+    it.each(ways)(
+      'an attach to a JVM with a security manager %s is refused, and the JVM continues',
+      async (_, options, manager) => {
+        const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
+        const java = startJava(jdk, [
+          ...options,
+          '-cp',
+          classes,
+          'fix.Guarded',
+          options[0].split('=')[1] ?? '',
+        ])
+        await java.line(/^ready$/)
+        const out = join(temporaryDirectory(), 'p.jfluid')
+        const { code, stderr } = await jfluid(
+          'record',
+          String(java.pid),
+          '--root',
+          'fix.Guarded.work',
+          '--out',
+          out,
+        )
+        expect(stderr).toContain(
+          `JVM ${java.pid} has a security manager (${manager}), with which jfluid does not work`,
+        )
+        expect(code).toBe(69)
+        java.send('work')
+        await java.line(/^done 2$/)
+        expect(java.stderr()).not.toContain('StackOverflowError')
+      },
+    )
 
     it.each(ways)(
-      'with %s is detected over a debugger port before any code runs in it',
+      'a security manager %s is detected over the debugger port before jfluid runs code in the JVM',
       async (_, options, manager) => {
         const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
         const java = startJava(jdk, [

@@ -31,7 +31,7 @@ forEachJdk((jdk) => {
     expect(silence.over).toBe(false)
   })
 
-  it('a target thread waits for a runnable client until it got no processor for 2 s', {
+  it('a target thread waits for a runnable client until the client got no processor for 2 s', {
     timeout: 60_000,
   }, async () => {
     const silence = await open(jdk, busy())
@@ -47,7 +47,7 @@ forEachJdk((jdk) => {
     expect(silence.over).toBe(false)
   })
 
-  it('a client that reads nothing for 2 s continues, its missed events are a gap, and no thread waits for 2 s', {
+  it('a client that reads nothing for 2 s continues, missed events are reported as a gap, and no target thread waits for 2 s', {
     timeout: 60_000,
   }, async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '2'])
@@ -85,7 +85,7 @@ forEachJdk((jdk) => {
     expect(performance.now() - begun).toBeLessThan(1_900)
   })
 
-  it('another process with the process id of the client is not taken for the client', async () => {
+  it('another process with the process id of an ended client is not mistaken for the client', async () => {
     const silence = await open(jdk, busy(), 1)
     expect(await silence.call()).toBeLessThan(1000)
     expect(await fastest(silence)).toBeLessThan(100)

@@ -121,8 +121,8 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Shapes': PROGRAM })
   })
 
-  describe.each(COMPILERS)('%s', (_, options, many, one, noLongerInlined) => {
-    it('recursions of all shapes keep their maximum depth', async () => {
+  describe.each(COMPILERS)('code that is %s', (_, options, many, one, noLongerInlined) => {
+    it('recursions of all shapes keep their maximum depth with probes', async () => {
       const java = startJava(jdk, [...options, '-cp', classes, 'fix.Shapes'])
       await java.line(/ready/)
       let answers = 0

@@ -122,7 +122,7 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Deep': DEEP })
   })
 
-  describe.each(COMPILERS)('%s', (_, options, tinyKeeps, onVirtualThreads) => {
+  describe.each(COMPILERS)('code that is %s', (_, options, tinyKeeps, onVirtualThreads) => {
     let java: JavaProcess
     let program: Asked
     beforeAll(async () => {
@@ -131,7 +131,7 @@ forEachJdk((jdk) => {
       program = new Asked(java)
     })
 
-    it('a recursion keeps its maximum depth, and each StackOverflowError is counted with its method', async () => {
+    it('a recursion keeps its maximum depth with probes, and each StackOverflowError is counted with its method', async () => {
       const tiny = await program.ask('deepest tiny')
       const wide = await program.ask('deepest wide')
       const before = await program.ask('calls')
@@ -169,7 +169,7 @@ forEachJdk((jdk) => {
 
     if (!onVirtualThreads) return
     itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
-      'on a virtual thread each StackOverflowError is counted, and calls that did not begin are not',
+      'on a virtual thread each StackOverflowError is counted, and calls that did not begin are not counted',
       async () => {
         const before = await program.ask('calls')
         const recording = startRecording(java.pid, '--root', 'fix.Deep.root')

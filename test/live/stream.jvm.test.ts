@@ -88,7 +88,7 @@ it('the sum of streamed snapshots is the profile', async () => {
   for (const [i, it] of before.entries()) expect(it.sinceMs).toBe(before[i - 1]?.atMs ?? 0)
 })
 
-it('a stream of allocations ends with the tree of the profile, although method numbers differ', async () => {
+it('a stream of allocations ends with the same tree as the profile, although method numbers differ', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
   const file = `${temporaryDirectory('jfluid-stream-')}/p.jfluid`

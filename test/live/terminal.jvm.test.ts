@@ -399,7 +399,7 @@ forNewestJdk((jdk) => {
       await expectLeft(clients)
     })
 
-    it('a closed terminal ends the session, and only the profile stays', async () => {
+    it('a closed terminal ends the session, and only the profile is left behind', async () => {
       const out = join(temporaryDirectory(), 'p.jfluid')
       const terminal = await attached({}, '--out', out)
       const clients = terminal.processes()

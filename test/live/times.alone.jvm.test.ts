@@ -17,7 +17,7 @@ import {
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   // The least of many rounds counts, as in the report's calibration: one that nobody disturbed.
-  it('the cost of probes is subtracted, t_I from the callee and t_O from the caller', async () => {
+  it('the cost of probes inside a call is subtracted from the callee (t_I), and the cost outside from the caller (t_O)', async () => {
     const java = await started(jdk)
     await command(java, 'bare 20000 200')
     const bare = Number(/^bare (\d+)$/m.exec(java.stdout())?.[1])

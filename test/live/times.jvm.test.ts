@@ -64,7 +64,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     for (const [i, it] of seen.entries()) expectBetween(own[i], it.inside, it.around)
   })
 
-  it('a method in a blocked thread still accumulates time', async () => {
+  it('the time of a method includes the time in which its thread is blocked', async () => {
     const java = await started(jdk)
     const recording = await recorded(java)
     const ways = { sleep: 'sleep', wait: 'await', lock: 'lock' }
@@ -77,7 +77,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
   })
 
-  it('pauses of redefinitions are excluded, and the time until the last one has settled is warm-up', async () => {
+  it('pauses of redefinitions are excluded from times, and the time until the last redefinition has taken effect is reported as warm-up', async () => {
     const log = join(temporaryDirectory(), 'safepoints.log')
     const java = await started(jdk, `-Xlog:safepoint:file=${log}:timenanos`)
     const recording = await recorded(java, '--root', 'fix.KnownTimes.steps')

@@ -80,7 +80,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(calls[1]!.startNs).toBeGreaterThanOrEqual(calls[0]!.startNs + calls[0]!.durationNs)
   })
 
-  it('a traced call has the same time as in the tree, and its path includes the task that it waited for', async () => {
+  it('a traced call has the same time as in the tree, and its path includes the task for which the call waited', async () => {
     const java = await start(jdk)
     const options = ['--root', 'fix.Ordered.hand', '--trace', '5', '--follow-threads', '--mode', 'locks']
     const recording = startRecording(java.pid, ...options)

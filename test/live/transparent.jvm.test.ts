@@ -15,7 +15,7 @@ const FILTERS = [
 describe.each(oldestOrAll)('JDK $version', (jdk) => {
   describe.each(['a', 'b'])('scheme %s', (scheme) => {
     it.each(FILTERS)(
-      '%s %s: callees of excluded classes are counted below the nearest recorded caller',
+      'with %s %s, callees of excluded classes are counted below the nearest recorded caller',
       async (...filter) => {
         const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Transparent'), 'fix.Transparent'])
         await java.line(/ready/)

@@ -45,7 +45,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   }
 
   it.each(['count', 'bytecodes'])(
-    '%s: all calls of each thread are counted until the program ends',
+    'in mode %s, all calls of each thread are counted until the program ends',
     async (mode) => {
       const { profile, said } = await run(mode, '2000', '20', '6')
       expect(callsOf(profile)).toEqual(said)

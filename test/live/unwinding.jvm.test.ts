@@ -294,7 +294,7 @@ forNewestJdk((jdk) => {
       expect(below(expected, all)).toEqual(expected)
     })
 
-    it('the next call is below the root each time, and no exit was lost', () => {
+    it('after each exception the next call is below the root, and no exit is lost', () => {
       const calls = N * LEAVES.length
       expect(all).toEqual(
         [
@@ -644,17 +644,23 @@ describe.each(SCHEMES)('frames of a constructor that throws, scheme %s', (scheme
       all = lines(callsByPath(profile.merged))
     })
 
-    it.each(CATCHES)('are closed when the exception is caught %s', (_, __, ___, paths) => {
-      const expected = caughtTree(...paths)
-      expect(below(expected, all)).toEqual(expected)
-    })
+    it.each(CATCHES)(
+      'frames of a constructor that throws are closed if the exception is caught %s',
+      (_, __, ___, paths) => {
+        const expected = caughtTree(...paths)
+        expect(below(expected, all)).toEqual(expected)
+      },
+    )
 
-    itOnlyIf(hasVirtual, 'virtual threads need JDK 21')('are closed on a virtual thread', () => {
-      const expected = caughtTree(...ON_VIRTUAL_THREAD)
-      expect(below(expected, all)).toEqual(expected)
-    })
+    itOnlyIf(hasVirtual, 'virtual threads need JDK 21')(
+      'frames of a constructor that throws are closed on a virtual thread',
+      () => {
+        const expected = caughtTree(...ON_VIRTUAL_THREAD)
+        expect(below(expected, all)).toEqual(expected)
+      },
+    )
 
-    it('are the only extra nodes in the tree, and those without handler are counted', () => {
+    it('frames of a constructor that throws are the only extra nodes in the tree, and frames without handler are counted', () => {
       const calls = CATCHES.reduce((sum, [, , n]) => sum + n, hasVirtual ? N : 0)
       const paths = CATCHES.flatMap(([, , , it]) => it)
       const every = caughtTree(...paths, ...(hasVirtual ? ON_VIRTUAL_THREAD : []))
@@ -663,7 +669,7 @@ describe.each(SCHEMES)('frames of a constructor that throws, scheme %s', (scheme
       expect(facts(profile)).toEqual({ gaps: 0, healed: N, truncated: false })
     })
 
-    it('are closed after a stack overflow', async () => {
+    it('frames of a constructor that throws are closed after a stack overflow', async () => {
       const { merged } = await record('overflow 3')
       const overflow = merged[0].children.find(({ method }) => method === 'overflow')!
       const calls = new Map(overflow.children.map(({ method, calls }) => [method, calls]))

@@ -38,7 +38,7 @@ const PROGRAM = {
 const BEFORE_THE_BUFFER = 6
 
 forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
-  it('a virtual thread that is blocked in the load hook at the end of the session keeps the buffer mapped', {
+  it('the event buffer stays mapped while a virtual thread is blocked in the load hook at the end of the session', {
     timeout: 60_000,
   }, async () => {
     const classes = await compileJava(jdk, PROGRAM)

@@ -15,7 +15,7 @@ import { readProfileJson, startRecording, stderrLine } from '../support/jfluid.t
 import { BY_RECORDER, busyThread, KEPT, quit, samplesIn } from './whole-jvm-samples.ts'
 
 forEachJdk((jdk) => {
-  it('a second flight recording that starts later is reported, and stopping the first is not a silent target', async () => {
+  it('a second flight recording that starts later is reported, and if the first is stopped the target is not reported as silent', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
     await java.line(/^ready/)
     const connection = await openAttachSocket(java.pid)

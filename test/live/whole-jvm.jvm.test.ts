@@ -123,7 +123,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     expect(await recordings(connection)).toEqual([])
   })
 
-  it('with a root only samples inside it are kept, and no method is instrumented', async () => {
+  it('with a root only samples inside the root are kept, and no method is instrumented', async () => {
     const profile = await record('1s', '--sampler', 'jfr', '--root', 'Sampled.down')
     expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
     expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
@@ -171,7 +171,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
 })
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it('the flight recorder uses a private repository, and after a killed JVM the data are kept and the repository is deleted', async () => {
+  it('the flight recorder uses a private repository, and after the JVM is killed the data are kept and the repository is deleted', async () => {
     const own = await startAtRest(jdk)
     const { socketPath } = await openAttachSocket(own.pid)
     await attachCommand(socketPath, 'jcmd', ['JFR.check'])
@@ -259,7 +259,7 @@ describe('whole-JVM sampling without a flight recorder', () => {
     expect(depthOf(merged, 'waitForReferencePendingList')).toBe(0)
   })
 
-  it('a root without samples is an error with a reason, and the profile is kept', async () => {
+  it('a root without samples is reported as an error with the reason, and the profile is kept', async () => {
     const file = place()
     const asked = ['--root', 'Sampled.nowhere', '--out', file]
     const { code, stderr } = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, ...asked)
