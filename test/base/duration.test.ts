@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BadDuration, parseDuration } from '../../src/base/duration.ts'
 
-describe('durations', () => {
+describe('durations typed by the user', () => {
   it.each([
     ['500ms', 500],
     ['10s', 10_000],

@@ -360,7 +360,7 @@ describe('marks in the event stream: warm-up, reset, end, snapshot', () => {
   })
 })
 
-describe('samples', () => {
+describe('samples in the tree builder', () => {
   it('a sample is charged to the current node, and only frames that the previous sample did not have are counted', () => {
     const builder = built(
       'a> 0 b> 0 sample 1 sample 1 unwind 1 c> 0 d> 0 sample 1 unwind 2 sample 1 b> 0 sample 1',

@@ -42,7 +42,7 @@ describe('Speedscope and Perfetto in a browser', () => {
     assert.deepEqual(problems.splice(0), [])
   })
 
-  describe('speedscope', () => {
+  describe('the program speedscope', () => {
     const INDEX = createRequire(import.meta.url).resolve('speedscope/dist/release/index.html')
 
     async function open(profile: Profile, threads = false): Promise<void> {

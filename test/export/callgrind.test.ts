@@ -81,7 +81,7 @@ function parsed(text: string): Callgrind {
 const callgrindOf = async (profile: Profile, threads = false) =>
   parsed(await exported(profile, 'callgrind', threads))
 
-describe('callgrind', () => {
+describe('the export format callgrind', () => {
   it('callgrind has for each method the self cost, and the calls with their inclusive cost', async () => {
     assert.equal(
       await exported(profileOf('main 1x 10ns ( work 2x 54ns ( leaf 3x -1ns ) )'), 'callgrind'),

@@ -14,7 +14,7 @@ function rowsOf(text: string): string[][] {
   return rows
 }
 
-describe('csv', () => {
+describe('the export format csv', () => {
   it('csv has one row per context, below a row of column names', async () => {
     const text = await exported(profileOf('main 1x 10.5ns ( work 2x -4ns )'), 'csv')
     assert.equal(

@@ -61,7 +61,7 @@ describe('export formats', () => {
   })
 })
 
-describe('collapsed stacks', () => {
+describe('the export format of collapsed stacks', () => {
   const profile = profileOf('main 1x 10.4ns ( work 2x 54.5ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )')
 
   it('collapsed stacks have one line per context with rounded self time, and no line if the self time is zero or negative', async () => {

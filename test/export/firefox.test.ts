@@ -90,7 +90,7 @@ function stacks({ samples, stackTable, frameTable, funcTable, stringArray }: Thr
   })
 }
 
-describe('firefox', () => {
+describe('the export format firefox', () => {
   it('firefox has one sample per context with self time, one after the other, in ms', async () => {
     const profile = profileOf(
       'main 1x 1000000ns ( work 2x 5400000ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )',

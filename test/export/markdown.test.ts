@@ -5,7 +5,7 @@ import { REGION } from '../profile/region.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { callSites, exported, ofEveryMetric, twoThreads } from './exported.ts'
 
-describe('markdown', () => {
+describe('the export format markdown', () => {
   it('markdown has the program, the hottest path and the hot methods', async () => {
     const profile = profileOf(
       'main 2x 1000000ns ( work 2x 7000000ns ( leaf 9x 2000000ns ) other 1x 500000ns )',

@@ -98,7 +98,7 @@ function treeText(bytes: Buffer, methods: readonly (readonly string[])[]): strin
 const npsOf = async (profile: Profile) => parsed(await exportedBytes(profile, 'nps'))
 const us = (notation: string) => profileOf(notation.replace(/(-?\d+)us/g, '$1000ns'))
 
-describe('nps', () => {
+describe('the export format nps', () => {
   it('nps has the tree per thread in microseconds, with all metadata', async () => {
     const profile = us('main 1x 4us ( work 2x 54us ( leaf 3x 2us ) other 1x 1us )')
     const file = await npsOf({ ...profile, warnings: ['one'] })

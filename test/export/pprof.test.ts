@@ -57,7 +57,7 @@ async function pprofOf(profile: Profile, threads = false): Promise<Pprof> {
 
 const lines = ({ samples }: Pprof) => samples.map(({ stack, values }) => `${stack} ${values.join(' ')}`)
 
-describe('pprof', () => {
+describe('the export format pprof', () => {
   it('pprof has one sample per context with calls and self time, including negative self time', async () => {
     const file = await pprofOf(profileOf('main 1x 10ns ( work 2x 54ns ( main 1x 0ns ) other 1x -3ns )'))
     assert.deepEqual(file.types, ['calls/count', 'time/nanoseconds'])

@@ -45,7 +45,7 @@ function stacks({ shared, profiles }: Speedscope, profile = 0): string[] {
   return samples.map((stack, at) => `${stack.map(nameOf).join(';')} ${weights[at]}`)
 }
 
-describe('speedscope', () => {
+describe('the export format speedscope', () => {
   it('speedscope has one sample per context with self time, root first', async () => {
     const profile = profileOf(
       'main 1x 10.4ns ( work 2x 54.5ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )',

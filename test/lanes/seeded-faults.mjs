@@ -31,7 +31,7 @@ export const SEEDED_FAULTS = [
     file: 'src/events/ring-reader.ts',
     find: '    this.#ring.free(chunk, used)\n',
     put: '    void used\n',
-    by: /^test\/events\/ring-reader\.test\.ts > .* > returns a full chunk/,
+    by: /^test\/events\/ring-reader\.test\.ts > .* > the reader returns a full chunk/,
   },
   {
     name: 'a method that throws has no exit probe',

@@ -19,7 +19,7 @@ function steps(text: string, waits: typeof isWait | null = isWait): string {
     .join(', ')
 }
 
-describe('the critical path (path) of a traced call', () => {
+describe('the critical path of a traced call', () => {
   it('a call on one thread is one step', () => {
     expect(steps('main> 0 a> 1 a< 2 main< 10')).toBe('t1 0-10')
   })

@@ -410,7 +410,7 @@ describe('servers that are not a store', () => {
   })
 })
 
-describe('a redirect', () => {
+describe('a store that redirects', () => {
   const to = (location: string, code = 307) =>
     startStore((response) => response.writeHead(code, { location }).end())
 

@@ -263,7 +263,7 @@ describe('credentials come from the environment', () => {
   })
 })
 
-describe('a store address', () => {
+describe('the address of a store', () => {
   it.each([
     ['http://host:4040', 'pyroscope', 'http://host:4040/ingest'],
     ['https://host/', 'pyroscope', 'https://host/ingest'],

@@ -279,7 +279,7 @@ describe('methods known to run', () => {
   })
 })
 
-describe('look-ahead', () => {
+describe('look-ahead: instrumenting callees before their caller is entered', () => {
   it('look-ahead instruments statically bound callees breadth first, up to the budget', async () => {
     const steps = ['Main.a', 'Main.a Main.b', 'Main.a Main.b Main.c', 'Main.a Main.b Main.c Main.e']
     for (const [lookAhead, taken] of steps.entries()) {
@@ -771,7 +771,7 @@ describe('a class that another agent has changed', () => {
   })
 })
 
-describe('a hidden class', () => {
+describe('methods of a hidden class', () => {
   it('the callees of a hidden class are found for any caller', async () => {
     const target = new Target({ program: lazy })
     await target.start()
@@ -802,7 +802,7 @@ describe('a hidden class', () => {
   })
 })
 
-describe('reflection', () => {
+describe('calls by reflection', () => {
   it('reflection reveals its targets with their overrides', async () => {
     const target = new Target({ program: shapes })
     await target.start()
@@ -819,7 +819,7 @@ describe('reflection', () => {
   })
 })
 
-describe('a refused method', () => {
+describe('a method that the JVM or the rewriter refuses', () => {
   it('a refused method is listed, and its callees are revealed with the next answer', async () => {
     const target = new Target({ program: chain })
     await target.start()
@@ -830,7 +830,7 @@ describe('a refused method', () => {
   })
 })
 
-describe('roots', () => {
+describe('roots: classes and methods chosen by the user', () => {
   it('a root without parameters selects all overloads', async () => {
     const target = new Target({ program: roots, root: 'roots.Main.process' })
     expect(await target.start()).toBe('Main.process Main.process')

@@ -34,7 +34,7 @@ const manifest = readJson('package.json') as {
   readonly optionalDependencies: Readonly<Record<string, string>>
 }
 
-describe('dependencies', () => {
+describe('dependencies of the package', () => {
   it('dependencies are pinned, each with a content hash', () => {
     expect(packages.length).toBeGreaterThan(10)
     const loose = packages.filter(([, it]) => it.link || !/^sha(?:512|384)-/.test(it.integrity ?? ''))
@@ -62,7 +62,7 @@ describe('dependencies', () => {
   })
 })
 
-describe('the agent', () => {
+describe('the agent in the package', () => {
   it('an agent that was not built here is not loaded', () => {
     const dir = mkdtempSync(join(tmpdir(), 'jfluid-agent-'))
     const folder = pathToFileURL(`${dir}/`)

@@ -109,7 +109,7 @@ describe('where two paths meet', () => {
   })
 })
 
-describe('a loop', () => {
+describe('a loop in code without frames', () => {
   it('a loop is analysed until nothing changes', () => {
     const loop = (then: string) => `top: aload_1 | ${then} | aload_2 | astore_1 | iinc 0 1 | goto top`
     const method = 'f(ILDog;LCat;)V'
@@ -207,7 +207,7 @@ describe('control flow', () => {
   })
 })
 
-describe('class files', () => {
+describe('versions of class files', () => {
   const branches: Assembly = { method: 'f(I)V', code: 'iload_0 | ifeq out | nop | out: return' }
   const check = (major: number, code = branches.code) => {
     const classFile = assemble({ ...branches, code, major })

@@ -49,7 +49,7 @@ describe('output of the load', () => {
   })
 })
 
-describe('latencies', () => {
+describe('latencies of requests', () => {
   it('latency quantiles are observed values', () => {
     const values = [5, 1, 4, 2, 3]
     expect(quantile(values, 0.5)).toBe(3)
