@@ -243,7 +243,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('a timed method gets its probes back after another agent has changed the class, and a warning states how long they were missing', async () => {
+  it('a timed method gets its probes back after another agent has changed the class, and a warning states in which interval the probes were missing', async () => {
     const java = await startOther(jdk, 'off')
     await tell(java, 'run') // its class is loaded
     const recording = record(java, '--root', 'fix.Other.root', '--time', 'fix.Other$Work.step')

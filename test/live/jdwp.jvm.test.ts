@@ -99,7 +99,7 @@ it('a JVM that waits for a debugger at startup runs after the attach', async () 
 })
 
 forEachJdk((jdk) => {
-  it('only a JDK thread is suspended, for a few round trips', async () => {
+  it('only a JDK thread is suspended, for a few round trips, and the thread jfluid-door ends afterwards', async () => {
     // No thread of this program passes a method.
     await using java = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
     await java.line(/ready/)

@@ -149,7 +149,7 @@ forOldestJdk((jdk) => {
     await session.close()
   })
 
-  describe('a failed restoration', () => {
+  describe('a restoration that fails is found', () => {
     it('a failed restoration is detected if another agent has replaced the code', async () => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')

@@ -15,7 +15,10 @@ it.each([
   ['an error of jfluid', ['report', join(directory, 'none.jfluid')]],
   ['an error of the command line', ['report', '--top', 'many', 'p.jfluid']],
   ['no command', []],
-  ['a command that leaves listeners behind', ['run', '--root', 'A.b', '--', join(directory, 'no-such-program')]],
+  [
+    'a command that leaves listeners behind',
+    ['run', '--root', 'A.b', '--', join(directory, 'no-such-program')],
+  ],
 ])('%s prints the same in the test process as the real command', async (_, args) => {
   await writeProfile(profileOf('main 1x 5ns'), join(directory, 'p.jfluid'))
   const listeners = process.listenerCount('SIGINT')
