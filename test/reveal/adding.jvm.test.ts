@@ -35,7 +35,7 @@ async function entered(root: string, options: Partial<ConstructorParameters<type
 }
 
 describe('methods included during a session', () => {
-  it('an included class is instrumented where it was reached, and then by the scheme', async () => {
+  it('the methods of an included class that were already reached are instrumented, and later methods as the scheme says', async () => {
     const target = await entered('Main.run')
     expect(target.taken).toEqual(['Main.run', 'Main.end'])
     expect(await target.add('Util')).toBe('Util.help')
@@ -51,7 +51,7 @@ describe('methods included during a session', () => {
     expect(await target.invoke('Util.help')).toBe('Main.end')
   })
 
-  it('with scheme a an included class is instrumented with everything it reaches', async () => {
+  it('with scheme a an included class is instrumented together with all methods that it reaches', async () => {
     const target = await entered('Main.run', { scheme: 'a' })
     expect(target.taken).toEqual(['Main.end', 'Main.run'])
     expect(await target.add('Util', 'Deep')).toBe('Deep.deep Util.help')

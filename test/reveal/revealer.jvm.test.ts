@@ -183,7 +183,7 @@ async function entered(options: ConstructorParameters<typeof Target>[0] & { root
 }
 
 describe('scheme B (paper, section 6.2)', () => {
-  it('scheme b instruments the root first, and its direct callees when it is entered', async () => {
+  it('scheme b instruments the root first, and the direct callees of the root when the root is entered', async () => {
     const target = new Target({ program: shapes })
     expect(await target.start()).toBe('Main.run')
     expect(await target.invoke('Main.run')).toBe('Circle.area Square.area')
@@ -199,7 +199,7 @@ describe('scheme B (paper, section 6.2)', () => {
     expect(target.isReady('Main.run')).toBe(true)
   })
 
-  it('a method without callees to reveal never asks for its callees', async () => {
+  it('the first call of a method without callees to instrument is not reported', async () => {
     const target = new Target({ program: chain, root: 'Main.c Main.d' })
     await target.start()
     expect(target.isReady('Main.d')).toBe(true)
@@ -209,7 +209,7 @@ describe('scheme B (paper, section 6.2)', () => {
     expect(other.isReady('Main.c')).toBe(false)
   })
 
-  it('only needed class bytes are requested from the target', async () => {
+  it('only the bytes of needed classes are requested from the target', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     await target.invoke('Main.run')
@@ -803,7 +803,7 @@ describe('methods of a hidden class', () => {
 })
 
 describe('calls by reflection', () => {
-  it('reflection reveals its targets with their overrides', async () => {
+  it('the targets of a reflective call and their overrides are instrumented', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     expect(await target.reflect('Shape', 'kind', '()Ljava/lang/String;')).toBe('Cube.kind Shape.kind')
@@ -862,7 +862,7 @@ describe('roots: classes and methods chosen by the user', () => {
     expect(target.revealer.roots.report()[0]).toMatchObject({ armed: false, methods: 1 })
   })
 
-  it('a root missing in its class is an error with suggestions', async () => {
+  it('if the class of a root has no such method, the error has suggestions', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     await expect(start('roots.Main.proces')).rejects.toThrow(RootNotFound)
     await expect(start('roots.Main.proces')).rejects.toMatchObject({

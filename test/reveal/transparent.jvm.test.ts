@@ -121,13 +121,13 @@ describe('excluded code of the application', () => {
     expect((await entered('Main.sort')).took.split(' ')).toContain('Main.end')
   })
 
-  it('if the target of reflection is excluded, the methods that it calls are found', async () => {
+  it('if the target of a reflective call is excluded, the methods that the target calls are found', async () => {
     const { target } = await entered('Main.reflect')
     expect(target.reflection).toBe(1)
     expect(await target.reflect('Util', 'make', '()V')).toBe('Mine.<init>')
   })
 
-  it('a call of excluded code through a method handle is reported when it happens', async () => {
+  it('a call of excluded code through a method handle is reported at the time of the call', async () => {
     const { target, took } = await entered('Main.handle')
     expect(took.split(' ')).not.toContain('Never.hook')
     expect(target.reflection).toBe(1)
@@ -139,7 +139,7 @@ describe('excluded code of the application', () => {
     expect(target.skipped).toEqual([])
   })
 
-  it('excluded code loaded later is analysed when it is loaded, with its initialiser', async () => {
+  it('excluded code is analysed when its class is loaded later, including the class initialiser', async () => {
     const { target, took } = await entered('Main.late')
     expect(took).toBe('')
     expect(await target.hook('Coming')).toBe('Main.one')

@@ -197,7 +197,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
   })
 })
 
-it('a truncated buffer is read as a file to its end', () => {
+it('a truncated buffer that is read as a file is read up to the end of the file', () => {
   rmSync(path)
   createRing(path, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNKS })
   const target = new FakeTarget(path, CHUNK_BYTES, CHUNKS)

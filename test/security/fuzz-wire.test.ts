@@ -136,7 +136,7 @@ describe('data of a hostile agent', () => {
     })
   })
 
-  it('an invalid message ends the link or fails its request', {
+  it('an invalid message ends the link to the agent or fails the request that it answers', {
     timeout: LONG_MS,
   }, async () => {
     const seed = seedOf()

@@ -114,7 +114,7 @@ describe('a session directory owned by the user of the target', () => {
     expect(describePrecious()).toBe(before)
   })
 
-  it('no buffer is created where a link is in its place', () => {
+  it("no buffer is created if a link exists at the buffer's path", () => {
     const session = makeSessionDirectory(null)
     session.giveTo(self)
     symlinkSync(join(precious, 'new'), join(session.path, 'ring'))
@@ -230,7 +230,7 @@ describe('leftovers of killed processes', () => {
   })
 })
 
-describe("files in a target's root directory that its user controls", () => {
+describe("files in a target's root directory, which the target's user controls", () => {
   let target: TargetProcess
   beforeEach(() => {
     const own = readTargetProcess(process.pid)!

@@ -48,7 +48,7 @@ describe('dependencies of the package', () => {
     expect(asked.filter((it) => !/^[\^~]?\d+\.\d+\.\d+$/.test(it))).toEqual([])
   })
 
-  it('dependencies need no install script: those with one are optional, and work without it', () => {
+  it('dependencies need no install script: dependencies with an install script are optional, and work without the script', () => {
     const scripted = packages.filter(([, it]) => it.hasInstallScript === true && it.dev !== true)
     expect(scripted.filter(([, it]) => it.optional !== true).map(([path]) => path)).toEqual([])
     for (const own of ['install', 'preinstall', 'postinstall']) expect(manifest.scripts[own]).toBeUndefined()

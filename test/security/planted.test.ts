@@ -70,7 +70,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       expect(readdirSync(shared).filter((name) => name.endsWith('.tmp'))).toEqual([])
     })
 
-    it('a planted pipe is not written to, and its reader gets nothing', async () => {
+    it('a planted pipe is not written to, and the reader of the pipe gets nothing', async () => {
       const path = join(shared, 'p.jfluid')
       execFileSync('mkfifo', ['-m', '666', path])
       chownSync(path, OTHER, OTHER)
@@ -115,7 +115,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       expect(readdirSync(shared)).toEqual(['p.jfluid.autosave'])
     })
 
-    it('an export as another user than root does not follow a planted link', async () => {
+    it('an export by a user other than root does not follow a planted link', async () => {
       chmodSync(precious, 0o666)
       const file = join(shared, 'kept.jfluid')
       await writeProfile(profile, file)
