@@ -254,7 +254,7 @@ export class SigquitNotCaught extends AttachError {
 
 /** "only 2 more threads", "no more threads". */
 const atMost = (left: number, what: string): string =>
-  left === 0 ? `no ${what}s` : `only ${count(left, what)}`
+  left <= 0 ? `no ${what}s` : `only ${count(left, what)}`
 
 /** The process is at its thread limit. If HotSpot cannot create its attach listener thread, it ends the process. */
 export class NoThreadsLeft extends AttachError {
