@@ -47,7 +47,7 @@ it('a file change between two pauses ends the second pause', async () => {
   await starts.next(NEVER_MS)
 })
 
-it('files other than hsperfdata do not end a pause, and a timeout or an abort does', async () => {
+it('a pause is not ended by files other than hsperfdata, but by a timeout or an abort', async () => {
   const tmp = watching()
   writeFileSync(join(tmp, 'other'), '')
   const begun = performance.now()

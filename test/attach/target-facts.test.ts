@@ -24,7 +24,7 @@ describe('the release file of a runtime', () => {
     ['of JDK 9 and newer', '/jdk/lib/server/libjvm.so', '/jdk/release'],
     ['of a JRE 8', '/jre/lib/amd64/server/libjvm.so', '/jre/release'],
     [
-      'of a JDK 8, which contains its runtime in the folder jre',
+      'of a JDK 8, whose runtime is in the folder jre,',
       '/jdk/jre/lib/amd64/server/libjvm.so',
       '/jdk/release',
     ],

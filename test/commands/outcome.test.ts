@@ -57,7 +57,7 @@ const status = (facts: Facts, signal: NodeJS.Signals | null = null): number =>
 describe('the exit status of a recording', () => {
   const everything: Facts = { armed: true, idle: true }
 
-  it('the exit status of a recording is 0 for a complete recording and for one ended by Ctrl-C', () => {
+  it('the exit status of a recording is 0 if the recording is complete or was ended by Ctrl-C', () => {
     assert.deepEqual([status({}), status({}, 'SIGINT')], [0, 0])
   })
 

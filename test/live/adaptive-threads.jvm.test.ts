@@ -170,7 +170,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('a suspended process continues, and the report states how long it was suspended', async () => {
+  it('a suspended target process continues, and the report states how long the process was suspended', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Reached': PROGRAM }), 'fix.Reached'])
     await java.line(/^ready/)
     java.send('go')

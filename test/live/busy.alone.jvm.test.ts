@@ -35,7 +35,7 @@ const BUSY = `
   }`
 
 forJdks({ before: 23, reason: 'from JDK 23 on little compiled code is discarded' }, (jdk) => {
-  it('a busy JVM gets stack sampling instead of a code cache flush, --yes overrides this, and other modes fail', {
+  it('the stacks of a busy JVM are sampled to avoid a code cache flush, --yes overrides this, and a recording with --time is refused', {
     timeout: 90_000,
   }, async () => {
     const dir = temporaryDirectory()

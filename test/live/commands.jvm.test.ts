@@ -58,7 +58,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect((await readProfileJson(recording.file)).events.count).toBeGreaterThan(0)
   })
 
-  it('record exits with its own status if signals arrive at the end', async () => {
+  it('record keeps its exit status if signals arrive at the end', async () => {
     const out = join(temporaryDirectory(), 'p.jfluid')
     const root = ['--root', 'fix.Ticker.work']
     const p = startJfluid('record', String(java.pid), ...root, '--duration', '100ms', '--out', out)
@@ -198,7 +198,7 @@ describe('commands without a JVM', () => {
     )
   })
 
-  it('export that is interrupted keeps the old file and leaves no other file', async () => {
+  it('an interrupted export keeps the old file and leaves no other file', async () => {
     const dir = temporaryDirectory()
     const file = join(dir, 'p.jfluid')
     const tree = chain(20_000) // 200 MB of text

@@ -240,7 +240,7 @@ describe('--follow-threads on the newest JDK', () => {
     ])
   })
 
-  it('a periodic task does not deepen the tree if its pool is instrumented', async () => {
+  it('runs of a periodic task are not nested in the tree, even if the classes of its thread pool are instrumented', async () => {
     const pool = ['--jdk', '--yes', '--include', 'fix.**', '--include', 'java.util.concurrent.Scheduled*']
     const recording = startRecording(java.pid, '--root', 'fix.Hands.periodic', ...pool, '--follow-threads')
     await recording.started

@@ -281,7 +281,7 @@ forNewestJdk((jdk) => {
       await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
     })
 
-    it('a second client is refused with its own exit status, and the first continues', async () => {
+    it('a second client is refused with a specific exit status, and the first client continues', async () => {
       const first = startRecording(java.pid, '--root', 'fix.KnownTree.task')
       await first.started
 

@@ -203,7 +203,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expectWaits(profile.merged, 1, 25)
   })
 
-  it('JDK calls during a wait are part of the wait, also with --jdk', async () => {
+  it('JDK calls during a wait are part of the wait, even with --jdk', async () => {
     const jdkClasses = ['java.lang.Object', 'java.lang.Thread'].flatMap((name) => ['--include', name])
     const flags = ['--root', 'Task.root', '--jdk', '--include', 'fix.**', ...jdkClasses, '--mode', 'locks']
     const { profile } = await record(['waits 25 2'], ...flags)

@@ -112,7 +112,7 @@ forNewestJdk((jdk) => {
   }
 
   describe('the event buffer', () => {
-    it('the event buffer is unmapped with its session, also during another attach', async () => {
+    it('the event buffer is unmapped at the end of its session, even if another attach is in progress', async () => {
       const { java, ask, record } = await start()
       const recording = await record()
       expect(rings(java.pid)).toHaveLength(1)

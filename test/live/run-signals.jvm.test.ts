@@ -94,7 +94,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('SIGQUIT is sent to the JVM below a script, which it would kill', async () => {
+  it('SIGQUIT sent to jfluid reaches the JVM below a script but not the script, which SIGQUIT would kill', async () => {
     const out = file()
     const line = program(jdk).map((word) => `'${word}'`)
     const p = startDetached(...flags(out), 'sh', '-c', `${line.join(' ')}; exit 5`)

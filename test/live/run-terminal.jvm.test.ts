@@ -119,7 +119,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     }
   }
 
-  it('the view of jfluid run hides program output, and after q the program runs to its own exit status', async () => {
+  it('the view of jfluid run hides program output, and after q the program continues to its end and its own exit status', async () => {
     const { terminal, log, end, expectLeft, expectWholeLog } = await running()
     const before = callsOf(terminal.screen(), 'fix.Noisy.leaf')!
     await terminal.until((lines) => (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > before)

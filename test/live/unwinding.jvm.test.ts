@@ -707,7 +707,7 @@ forJdks({ before: 20, reason: 'Thread.stop() needs JDK 19 or older' }, (jdk) => 
     return recording
   }
 
-  it('Thread.stop() ends threads at any point, also inside probes, and affects no other thread', async () => {
+  it('Thread.stop() ends a thread at any point, even inside a probe, and affects no other thread', async () => {
     const recording = await start('fix.Unwind.work')
     java.send(`stop ${TIMES}`)
     await java.line(/^done stop/)

@@ -74,7 +74,7 @@ describe('options that need all calls', () => {
     expect(needsAllCalls(request(more))).toBe(option)
   })
 
-  it('options other than these four do not need all calls', () => {
+  it('the default mode and --jdk do not need all calls', () => {
     expect(needsAllCalls(request({ mode: 'exact', jdk: true }))).toBeNull()
   })
 })

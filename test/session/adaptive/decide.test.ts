@@ -151,7 +151,7 @@ describe('the predicted pause of a redefinition', () => {
   })
 })
 
-it('every call of a root is timed at low call rates, and one in 64 at 3 million calls per second', () => {
+it('every call of a root is timed at low call rates, and one call in 64 at 3 million calls per second', () => {
   expect(callsForOneTimed(0)).toBe(1)
   expect(callsForOneTimed(200_000)).toBe(1)
   expect(callsForOneTimed(3e6)).toBe(64)

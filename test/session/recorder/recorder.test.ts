@@ -112,7 +112,7 @@ describe.each([
     })
   })
 
-  it('the recorder times root calls after it is asked to time them, also with per-thread trees', async () => {
+  it('the recorder measures root calls from the request to measure them on, even with per-thread trees', async () => {
     recorder.timeRoots(FREE)
     await recorder.stats() // commands are taken in their order: it is asked before the first event
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10), exitWord(WORK, 40)])

@@ -88,7 +88,7 @@ describe('methods below a selected root', () => {
   })
 })
 
-it('samples of one long call give no shares for other calls', () => {
+it('samples of a single long call are not used as shares of other calls', () => {
   const tree = new SampledTree()
   const ids = ['com.acme.Shop.order', 'com.acme.Prices.sum'].map((frame) => {
     const dot = frame.lastIndexOf('.')

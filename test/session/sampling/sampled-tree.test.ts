@@ -34,7 +34,7 @@ function shown(tree: SampledTree): string[] {
 }
 
 describe('samples inside roots', () => {
-  it('samples inside roots are kept from the outermost root down, and other samples are counted', () => {
+  it('samples inside roots are kept from the outermost root down, and samples outside roots are only counted', () => {
     const tree = treeOf(
       ['A.serve'],
       'M.main A.serve A.work A.serve',
