@@ -183,7 +183,7 @@ function* classesJson(profile: Profile, top: number): Generator<object> {
   }
 }
 
-/** Returns the common start of all nodes of a method, cached per method. @param places  whether to include the call site, if recorded */
+/** Returns the JSON text with which all nodes of a method begin, cached per method. @param places  whether to include the call site, if recorded */
 export function nodeHeads(profile: Profile, places = true): (id: number) => string {
   const heads: (string | undefined)[] = []
   return (id) => {

@@ -96,7 +96,7 @@ function faultOf({ startNs, tracks }: TracedCall, methods: number): string | nul
   return isHandedOver.subarray(1).includes(0) ? 'a track of a traced call has no origin' : null
 }
 
-/** @param isHandedOver whether an earlier track submits each track; this function adds the submissions of this track */
+/** @param isHandedOver 1 per track that an earlier track has submitted. This function sets the entries of the tracks that this track submits */
 function faultOfTrack(
   { events, times }: TraceTrack,
   place: number,

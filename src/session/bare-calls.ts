@@ -72,7 +72,7 @@ export function mayCompare(engine: Engine, span: Span): boolean {
 export async function callsWithoutProbes(engine: Engine, span: Span): Promise<BareCalls | null> {
   const { calibration, clock, installation, recorder, turns } = engine
   const before: { charged?: LatestCalls | null } = {}
-  // Run as a task in the queue: earlier revelations are installed by now, and the rows include their pauses.
+  // Runs after all queued tasks, so methods that were revealed earlier have probes, and the pauses of these redefinitions are in the profile's rows.
   await turns.request(async () => {
     installation.settle()
     before.charged = await leaveRootsAlone(engine, span)

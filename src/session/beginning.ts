@@ -19,7 +19,8 @@ import { compiledPast } from './target-past.ts'
  *
  * @param onPhase    receives the name of each phase, for progress
  * @param recording  called when the target has been asked to record
- * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed. RootRefused
+ * @throws RootNotFound and other errors of the revealer, RegionProblem  before the target is changed
+ * @throws RootRefused  if the redefinition of a root was refused
  */
 export async function beginBelowRoots(
   engine: Engine,

@@ -84,7 +84,7 @@ export class Packages {
   }
 }
 
-/** Exceeds the number of method ids. With 2^26 contexts, a key is still an exact double. */
+/** Larger than any method id. Keys are context * MAX_IDS + id: with 2^26 contexts they are still exact doubles. */
 const MAX_IDS = 2 ** 23
 
 /**

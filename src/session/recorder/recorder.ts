@@ -66,7 +66,7 @@ export interface RecorderStats {
   readonly purged: number
   /** Number of contexts of calls that were merged into rows of collapsed contexts. */
   readonly collapsed: number
-  /** Number of samples, and the total execution of their threads (event-layout.ts). */
+  /** Number of samples, and the sum of their weights: bytecodes or ticks (event-layout.ts). */
   readonly samples: { readonly count: number; readonly sum: number }
   /** Bytes that ended root calls have allocated, as reported by the JVM. */
   readonly allocatedBytes: number

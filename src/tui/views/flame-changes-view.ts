@@ -25,7 +25,7 @@ export class FlameChangesView extends FlameView {
     return this.#made.tree
   }
 
-  /** No boxes without root calls since the baseline. */
+  /** Number of boxes; 0 if the root has not been called since the baseline. */
   override get count(): number {
     return this.#changes.rootCalls.after > 0 ? super.count : 0
   }

@@ -83,7 +83,7 @@ final class Feeder extends GuestThread {
 
     /** Shutdown hook that sends the contents of the ring before the JVM ends. */
     private final class Flush extends GuestThread {
-        /** Rounds to send: the current round, a round with all words, and a further round, without which the client does not read all words. */
+        /** Number of rounds: the current one, one with all words, and one more, because the client reads a word only after another round. */
         private static final int ROUNDS = 3;
         private static final long MIN_PAUSE_NANOS = 1_000_000L;
 
