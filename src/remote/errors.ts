@@ -72,7 +72,7 @@ export class WrongProxyKey extends JfluidError {
 }
 
 export class NoProxyKey extends UsageError {
-  static sample = () => new NoProxyKey('/home/ann/key can be read by others: chmod 600')
+  static sample = () => new NoProxyKey('/etc/jfluid/key can be read by others: chmod 600')
   readonly hint =
     'Set JFLUID_PROXY_KEY to the key that jfluid proxy --listen has printed, or JFLUID_PROXY_KEY_FILE to a file with that key.'
   constructor(problem: string) {

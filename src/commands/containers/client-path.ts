@@ -7,7 +7,7 @@ import { EX_NOPERM, JfluidError } from '../../base/errors.ts'
 
 /** Root would run a file that another user has created or may change. */
 export class ClientOfAnotherUser extends JfluidError {
-  static sample = () => new ClientOfAnotherUser('/home/ann/bin/docker', '/home/ann/bin')
+  static sample = () => new ClientOfAnotherUser('/opt/tools/docker', '/opt/tools')
   readonly exitCode = EX_NOPERM
   readonly hint =
     'Make root the owner of the file and of its directory, both writable for root only; or remove the directory from the PATH of root.'
