@@ -94,14 +94,17 @@ forEachJdk((jdk) => {
     const java = startJava(jdk, [agent, '-cp', await compileFixture(jdk, 'Waiting'), 'fix.Waiting'])
     await java.line(/^ready/)
     const file = join(temporaryDirectory(), 'picked.jfluid')
+    const begun = performance.now()
     const terminal = Terminal.jfluid(['attach', `${java.pid}`, '--scheme', 'adaptive', '--out', file])
     await terminal.until((lines) => lines[0]?.includes('choose a root'))
     terminal.send('r')
     await terminal.until((lines) => lines[2]?.startsWith(' root: '))
     terminal.send('fix.Waiting.request')
-    // Half of them are in the root, and a hundred of these will do at any time.
-    await terminal.until(
-      (lines) => Number(/now ([\d,]+)/.exec(lines[1] ?? '')?.[1]?.replaceAll(',', '')) > 240,
+    // Half of the samples are in the root. 200 of these are enough at any time, 20 after 11 s (samplesNeeded).
+    const isEnough = (samples: number) =>
+      samples > 480 || (samples > 100 && performance.now() - begun > 13_000)
+    await terminal.until((lines) =>
+      isEnough(Number(/now ([\d,]+)/.exec(lines[1] ?? '')?.[1]?.replaceAll(',', ''))),
     )
     terminal.send('\r')
     await terminal.until((lines) => lines.at(-2)?.includes('Attach with root fix.Waiting.request'))
