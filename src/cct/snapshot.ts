@@ -28,7 +28,7 @@ export interface SnapshotOptions {
   readonly nsPerTick: number
   /** Charges open frames up to now, in the snapshot only. */
   readonly nowTicks?: number
-  /** For allocations: one of `every` was recorded. Default: all. */
+  /** One in `every` allocations was recorded. Default: 1. */
   readonly every?: number
   /** Default: true. A live view needs only the thread that it shows. */
   readonly perThread?: boolean

@@ -15,14 +15,14 @@ export interface SurvivorNews {
   readonly untracked: number
   /** Triples of token, number of collections at allocation, and bytes. */
   readonly came: Uint8Array
-  /** Tokens. */
+  /** Tokens of objects that have been collected. */
   readonly went: Uint8Array
 }
 
 export class Survivors {
   collections = 0
   untracked = 0
-  /** Per table index: a node with its token, and the agent's data with their token. */
+  /** Keyed by table index: node and token of the allocation event; then token, birth and bytes from the agent. */
   readonly #nodes = new Int32Array(PLACES)
   readonly #tokens = new Int32Array(PLACES).fill(-1)
   readonly #living = new Int32Array(PLACES).fill(-1)

@@ -238,7 +238,7 @@ class Probing {
     return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)
   }
 
-  /** Undefined for a method with other probes. */
+  /** Returns the single probe of a method that calls no other method; undefined if the method needs other probes. */
   #leaf(
     { id, timing, reflection, handOver, wait, handleMember }: Work,
     method: MethodInfo,

@@ -30,7 +30,7 @@ export type Clock = 'nanoTime' | 'counterTime' | 'rdtsc' | 'ticks'
 export const CLOCKS: readonly Clock[] = ['nanoTime', 'counterTime', 'ticks', 'rdtsc']
 
 export interface AllocationFacts {
-  /** Sampling interval: one of `sampleEvery` allocations was recorded. Objects and bytes are the recorded numbers times `sampleEvery`. */
+  /** Sampling interval: one in `sampleEvery` allocations was recorded. Objects and bytes are the recorded numbers times `sampleEvery`. */
   readonly sampleEvery: number
   /**
    * Bytes allocated by the threads inside roots as reported by the JVM, including uninstrumented code and after compiler optimizations;

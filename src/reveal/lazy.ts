@@ -2,7 +2,7 @@
 //
 // A method is instrumented when a caller of it is entered for the first time. Each
 // such step is a redefinition in the target that costs 1 to 18 ms for any number of methods,
-// so a step looks ahead: after the direct callees it also takes statically bound callees of these, breadth
+// so a step looks ahead: after the direct callees it also selects their statically bound callees, breadth
 // first, up to a budget. It does not guess receivers, and does not open the gate to callbacks
 // further: such methods wait until their caller is entered. That keeps the paper's precision at
 // polymorphic calls.
@@ -74,7 +74,7 @@ function boldness(lookAhead: number, steps: number): Boldness {
   }
 }
 
-/** Runs a step and packs the methods it has taken. */
+/** Runs a step and packs the methods it has selected. */
 type Answer = (
   cause: () => string,
   step: () => Promise<void>,
@@ -88,7 +88,7 @@ export class Lazy {
   #past: Past = NO_PAST
   /** Number of first invocations that led to new methods. */
   #steps = 0
-  /** Taken methods with unrevealed callees, oldest first. */
+  /** Selected methods with unrevealed callees, oldest first. */
   #backlog: MethodRef[] = []
 
   /** @param budget  maximum number of methods in one of the first answers, beyond the direct callees */
@@ -110,7 +110,7 @@ export class Lazy {
     this.#backlog = this.#backlog.filter((it) => !classes.has(it.node.id))
   }
 
-  /** Handles a method's first invocation. @param entered  receives the ids of methods whose callees have been taken */
+  /** Handles a method's first invocation. @param entered  receives the ids of methods whose callees have been selected */
   async first(target: MethodTarget, entered: number[]): Promise<void> {
     let level: readonly MethodTarget[] = [target]
     while (level.length > 0) level = await this.#enter(level, entered)
@@ -160,9 +160,9 @@ export class Lazy {
   }
 
   /**
-   * Takes the callees of these methods.
+   * Selects the callees of these methods.
    *
-   * @param entered  receives the ids of methods whose callees have been taken
+   * @param entered  receives the ids of methods whose callees have been selected
    * @returns callees that are known to run
    */
   async #enter(targets: readonly MethodTarget[], entered: number[]): Promise<MethodTarget[]> {
@@ -198,7 +198,7 @@ export class Lazy {
     }
   }
 
-  /** Returns the ids of taken methods whose callees are revealed: these need no first-invocation request. */
+  /** Returns the ids of selected methods whose callees are revealed: these need no first-invocation request. */
   readyAmong(taken: readonly MethodTarget[]): number[] {
     this.reach.unblock()
     const refs = this.reach.refsOf(taken)

@@ -1,9 +1,9 @@
 // Reachable code and its consequences: the part shared by schemes a and b.
 //
-// A *site* is reached when the method that contains it is expanded. Reaching it takes the methods it can
+// A *site* is reached when the method that contains it is expanded. Reaching it selects the methods it can
 // run now, and remembers it for classes loaded later: by the owner's name (an owner not
 // loaded yet, or loaded again by another loader) and by the types it dispatches on (later
-// overriders and implementors). *Taking* a method assigns an id, or a reason why it is skipped.
+// overriders and implementors). *Selecting* a method (`take`) assigns an id, or a reason why it is skipped.
 // The scheme decides which methods are expanded, and when (`revealer.ts`, `lazy.ts`).
 //
 // A method with bytecode that is not instrumented (an intrinsic, a method refused by the JVM, or
@@ -68,7 +68,7 @@ export class Reach {
     this.linker = classes.linker
   } /**
    * Handles classes that now have methods included by hand, by the filter: reached methods of these classes are
-   * taken, from the sites that led to them before.
+   * selected, from the sites that led to them before.
    */
   async opened(nodes: readonly ClassNode[]): Promise<void> {
     const { hierarchy } = this.linker
@@ -105,7 +105,7 @@ export class Reach {
   }
 
   /**
-   * Takes methods that are called without a call site. Called once, at the start.
+   * Selects methods that are called without a call site. Called once, at the start.
    *
    * @param threads  whether to include methods that the JVM calls in a new thread
    */
@@ -158,7 +158,7 @@ export class Reach {
       .filter((it) => !this.isReached(it))
   }
 
-  /** Returns the loaded methods that the body calls, in order. Takes nothing. */
+  /** Returns the loaded methods that the body calls, in order. Selects nothing. */
   async calleesOf(ref: MethodRef): Promise<MethodRef[]> {
     await this.linker.mirrors.fetchFiles([ref.node.id])
     const { sites } = this.linker.mirrors.body(ref.node.id, ref.method.index)
@@ -204,7 +204,7 @@ export class Reach {
     })
   }
 
-  /** Marks a linked site as reached and takes its targets. The caller processes `onward`. */
+  /** Marks a linked site as reached and selects its targets. The caller processes `onward`. */
   commit(it: LoadedSite, linked: Linked): void {
     const { site } = it
     const key = keyOf(it)
@@ -263,7 +263,7 @@ export class Reach {
   }
 
   /**
-   * Returns whether every site of the method is processed. Sites that would take nothing are processed
+   * Returns whether every site of the method is processed. Sites that would select nothing are processed
    * at once. Fetches nothing: returns false for a method without an available class file.
    */
   settled(ref: MethodRef): boolean {
@@ -292,7 +292,7 @@ export class Reach {
     this.#blocked.clear()
   }
 
-  /** Returns whether committing the site would take no method and open no gate. */
+  /** Returns whether committing the site would select no method and open no gate. */
   isFree(linked: Linked): boolean {
     return (
       linked.gate <= this.taker.gate &&
@@ -304,7 +304,7 @@ export class Reach {
 
   /**
    * Returns whether no loaded class answers to the site yet. Committing it before its method is entered would arm it
-   * on suspicion, and take methods of later classes that may never be called.
+   * on suspicion, and select methods of later classes that may never be called.
    */
   isGuess({ site, loader }: LoadedSite, linked: Linked): boolean {
     if (site.kind === 'record' || linked.targets.length > 0) return false
@@ -401,7 +401,7 @@ export class Reach {
    * of any reached virtual call counts as an override of it. If excluded code may call back, so
    * does a method with a selector of a known excluded type, and any method if the missing
    * supertype seems to be a JDK class. A missing supertype of the application may be expanded in its
-   * own hook, with calls back to any method of this class: then all methods are taken, provided that
+   * own hook, with calls back to any method of this class: then all methods are selected, provided that
    * reached code creates or uses the class.
    */
   #takeByName(node: ClassNode): void {
@@ -429,7 +429,7 @@ export class Reach {
   }
 
   /**
-   * Takes the methods that the open gate admits in these classes: followed methods that override a method of
+   * Selects the methods that the open gate admits in these classes: followed methods that override a method of
    * a supertype behind the gate, including methods inherited by a class that adds that type.
    *
    * @returns handles of lambdas behind excluded functional interfaces
@@ -495,7 +495,7 @@ export class Reach {
     return handles
   }
 
-  /** Takes methods of included JDK classes that unread JDK code may call under any name: all of them. */
+  /** Selects methods of included JDK classes that unread JDK code may call under any name: all of them. */
   async #takeBehind(nodes: readonly ClassNode[]): Promise<void> {
     await this.linker.mirrors.fetch(nodes.map((it) => it.id))
     for (const node of nodes) {

@@ -29,7 +29,7 @@ import { Roots } from './roots.ts'
 import { type Skipped, Taker } from './taker.ts'
 
 export interface RevealOptions extends ClassOptions {
-  /** `a` takes all reachable methods at once, `b` on first invocations, `adaptive` the roots and requested methods. */
+  /** `a` selects all reachable methods at once, `b` on first invocations, `adaptive` the roots and requested methods. */
   readonly scheme: Scheme
   readonly roots: readonly RootPattern[]
   /** Whether threads started inside a root belong to it. */
@@ -109,7 +109,7 @@ export class Revealer {
   }
 
   /**
-   * Takes the loaded roots; the others stay armed. With scheme a also everything that they reach.
+   * Selects the loaded roots; roots of unloaded classes stay armed. With scheme a, also selects all reachable methods.
    *
    * @throws RootNotFound if a root's class is loaded and does not have the method
    * @throws AbstractOrNativeRoot if a root names only methods without bytecode
@@ -127,10 +127,10 @@ export class Revealer {
   }
 
   /**
-   * Scheme b: called before the roots run. Takes what they reach as if they, and all methods below them that are known
-   * to run, had been entered: that saves a step per method, and takes no method that those steps would not have taken.
+   * Scheme b: called before the roots run. Selects the methods reachable from the roots and from all methods below them that are known
+   * to run, as if these had been entered. This saves a step per method, and selects only methods that those steps would select.
    *
-   * Runs in steps: on a server the whole takes seconds, and classes that are being loaded wait for their turn.
+   * Runs in steps: on a server all steps need seconds, and classes in the load hook are handled between the steps.
    *
    * @param past  knowledge of this JVM's methods
    */
@@ -139,7 +139,7 @@ export class Revealer {
   }
 
   /**
-   * Takes methods by name, in known classes that the filters include: for each pattern the best kind of match,
+   * Selects methods by name, in known classes that the filters include: for each pattern the best kind of match,
    * all overloads that have code.
    *
    * @returns methods to instrument, and patterns without any such method
@@ -196,7 +196,7 @@ export class Revealer {
   }
 
   /**
-   * Sets the targets included by hand: their reached methods are taken, for any filters. Taken methods
+   * Sets the targets included by hand: their reached methods are selected, for any filters. Selected methods
    * of former targets keep their ids; the caller excludes them.
    */
   async add(added: readonly Chosen[]): Promise<Revelation> {
@@ -328,7 +328,7 @@ export class Revealer {
   }
 
   /**
-   * Checks whether these could be roots in the loaded classes. Takes nothing.
+   * Checks whether these could be roots in the loaded classes. Selects nothing.
    *
    * @returns their methods, with provisional ids
    * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded
@@ -371,7 +371,7 @@ export class Revealer {
   }
 
   /**
-   * Runs one event, with classes that have appeared since the last one, and packs the taken methods.
+   * Runs one event, with classes that have appeared since the last one, and packs the selected methods.
    *
    * @param cause  names the event in the debug log
    */
@@ -416,7 +416,7 @@ export class Revealer {
 
   /**
    * Scheme a: eager revelation of a call subgraph (JFluid paper, section 6.1). All methods that class hierarchy analysis finds reachable
-   * from the roots, directly or transitively, are taken at once; a class loaded later adds its own, again
+   * from the roots, directly or transitively, are selected at once; a class loaded later adds its own, again
    * transitively. No method needs a first-invocation request, so every method is ready from the start.
    */
   async #takeAll(): Promise<MethodTarget[]> {

@@ -75,7 +75,7 @@ class State {
 /** What `match` uses of the rest of revelation. */
 export interface RootSink {
   includeRootClass(node: ClassNode): void
-  /** Takes the method and returns its id; null if it is skipped (denied, unmodifiable …). */
+  /** Selects the method and returns its id; null if it is skipped (denied, unmodifiable …). */
   takeRoot(ref: MethodRef): number | null
 }
 
@@ -91,7 +91,7 @@ export class Roots {
   }
 
   /**
-   * Takes the methods of these classes that a root names.
+   * Selects the methods of these classes that a root names.
    *
    * @param strict  whether to throw if a root's class is among them without the method; otherwise it is reported
    * @throws RootProblem
@@ -123,7 +123,7 @@ export class Roots {
   }
 
   /**
-   * Checks whether other roots are possible. Takes nothing.
+   * Checks whether other roots are possible. Selects nothing.
    *
    * @returns their methods, with provisional ids
    * @throws RootProblem | RootNotLoaded
@@ -160,7 +160,7 @@ export class Roots {
     })
   }
 
-  /** Handles a taken method without probes. A root without any other method counts as not found. */
+  /** Handles a selected method without probes. A root without any other method counts as not found. */
   refused({ id, className, name, descriptor }: MethodTarget, reason: string): void {
     const method = readableMethod(className, name, descriptor)
     for (const state of this.#states) {

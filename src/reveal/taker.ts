@@ -28,7 +28,7 @@ export const HIDDEN =
   'hidden class, defined before the session or outside a root: calls of its methods, and calls made only by them, are missing'
 
 export class Taker {
-  /** Methods taken since the scheme last read this list. */
+  /** Methods selected since the scheme last read this list. */
   fresh: MethodTarget[] = []
   /** Methods skipped since the session last read this list. */
   skipped: Skipped[] = []
@@ -36,7 +36,7 @@ export class Taker {
   gate = GATE_CLOSED
   /** Whether a reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
   reflection = false
-  /** Whether a method was not taken because of the maximum number. */
+  /** Whether a method was not selected because of the maximum number. */
   isFull = false
   /** Methods without a first-invocation event: their callees count as called. */
   passed: MethodRef[] = []
@@ -108,7 +108,7 @@ export class Taker {
     }
   }
 
-  /** Excludes these methods from now on. Takes formerly excluded methods. */
+  /** Excludes these methods from now on. Selects formerly excluded methods. */
   leaveOut(isLeftOut: MethodFilter): void {
     this.#isLeftOut = isLeftOut
     const back = [...this.#leftOut].filter(

@@ -70,7 +70,7 @@ export interface AgentEvents {
 const SLOW_SWAP_TIMEOUT_MS = 25
 
 export class Agent {
-  /** Resolves when the running redefinition ends. The agent would queue further requests until then, and all later ones. */
+  /** Resolves when the running redefinition ends. Until then, the agent would only queue requests, so they are not sent. */
   private swapped: Promise<unknown> = Promise.resolve()
   /** Classes of that redefinition: other threads that ask the JVM about these classes are blocked until it ends. */
   private swapping: ReadonlySet<number> = new Set()
@@ -324,7 +324,7 @@ export class Agent {
     await this.request('modes', buffer(modes))
   }
 
-  /** Times one of `calls` root calls, at random, and only counts the others. Takes effect at each thread's next root call. */
+  /** Times one in `calls` root calls, at random, and only counts the other root calls. Takes effect at each thread's next root call. */
   async timeOneOf(calls: number): Promise<void> {
     await this.request('timeOneOf', calls)
   }
@@ -354,7 +354,7 @@ export class Agent {
   }
 
   /**
-   * @param every    one of this many allocations is recorded, at random
+   * @param every    one in this many allocations is recorded, at random
    * @param liveness whether recorded objects are tracked
    */
   async allocations(every: number, liveness: boolean): Promise<void> {

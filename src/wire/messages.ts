@@ -19,7 +19,7 @@
 //   sampleInside [class, method, …] of the roots
 //                        → nil                  sample stacks of threads inside the roots, from go on
 //   modes bytes          → nil                  per method id: off, counted or timed, from the next root call on
-//   timeOneOf calls      → nil                  time one of this many root calls, at random; only count the others
+//   timeOneOf calls      → nil                  time one in this many root calls, at random; only count the others
 //   modeCounts           → eight bytes for each method id: calls that were only counted
 //   insideSamples        → [[[class, method], …], stacks, samples, ticks, taken, missed, dropped, cost in ns, longest delay of
 //                           a tick in ns, its time in ticks, ns at safepoints | -1, why sampling has stopped | nil, root
@@ -51,7 +51,7 @@
 //   tellSites            → nil                  callers record their call sites
 //   profiler jar         → nil                  the user's profiling agent, called by threads in the graph
 //   allocations every, whether objects are tracked
-//                        → nil                  events count allocated bytes instead of time; one of `every` allocations is recorded
+//                        → nil                  events count allocated bytes instead of time; one in `every` allocations is recorded
 //   restore              → [classes restored, classes refused, ms, mapping released, exception of the profiler | nil,
 //                           restored lambda classes, whether the transformer was removed, safepoint ns | -1]   recording has
 //                           ended, classes have their original code; memory can still be read

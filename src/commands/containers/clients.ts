@@ -6,7 +6,7 @@ import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { endingSignals } from '../signals.ts'
 import { clientPath } from './client-path.ts'
 
-/** Timeout for all clients of one question together. */
+/** Timeout for one query of all container clients, which run concurrently. */
 export const CLIENTS_TIMEOUT_MS = 10_000
 const MAX_OUTPUT_BYTES = 16 << 20
 const MAX_MESSAGE_LENGTH = 500

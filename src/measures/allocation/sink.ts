@@ -15,7 +15,7 @@ export const allocation: Sink = {
 
 /**
  * Adds the columns of allocations to a tree in which classes are calls that "execute" bytes.
- * @param every  one of `every` allocations was recorded: objects and bytes are multiplied by it
+ * @param every  one in `every` allocations was recorded: objects and bytes are multiplied by it
  */
 function allocationTree({ count, method, parent, size, metrics }: CostTree, every: number): Tree {
   const self = metrics.selfNs

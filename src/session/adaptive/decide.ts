@@ -29,7 +29,7 @@ const TIMED_OF_HOT = 64
 /**
  * Returns how often a root call is timed.
  * @param callsPerSecond  rate of outermost root calls
- * @returns n: one of n calls is timed
+ * @returns n: one in n calls is timed
  */
 export function callsForOneTimed(callsPerSecond: number): number {
   return callsPerSecond > HOT_ROOT ? TIMED_OF_HOT : 1

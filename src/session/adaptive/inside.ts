@@ -134,7 +134,7 @@ export class Inside {
   #readAt = Number.NEGATIVE_INFINITY
   /** Root calls per second: the two latest rates. */
   #rates: readonly number[] = []
-  /** Number n: one of n root calls is timed. */
+  /** Number n: one in n root calls is timed. */
   timedOneOf = 1
   /** Whether compiled loops of this JVM have no safepoint, so samples appear after the loop. False if the JVM's counters cannot be read. */
   readonly #isBent: boolean
@@ -227,7 +227,7 @@ export class Inside {
     return this.#rates.length < 2 ? 0 : minOf(this.#rates)
   }
 
-  /** Times one of `calls` root calls from now on. */
+  /** From now on, only one in `calls` root calls is timed. */
   async timeOneOf(calls: number): Promise<void> {
     await this.from.agent.timeOneOf(calls)
     this.timedOneOf = calls

@@ -66,7 +66,7 @@ export class NotGone extends JfluidError {
   }
 }
 
-/** The agent's report about the session that it has ended. */
+/** The agent's report after it has ended another client's session. */
 type EndedSession = Omit<DetachReport, 'pauseMs' | 'profilerFailure'>
 
 export interface Dismissal {

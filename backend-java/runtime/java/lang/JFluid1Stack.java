@@ -15,7 +15,7 @@ import jdk.internal.vm.annotation.DontInline;
 public final class JFluid1Stack {
     private JFluid1Stack() {}
 
-    /** Three times the maximum number of frames of a slow path, including JDK frames: some are larger than those of {@link #descend}. */
+    /** Three times the maximum number of frames of a slow path, JDK included, since some of its frames are larger than frames of {@link #descend}. */
     private static final int FRAMES = 64;
     /** Like FRAMES, for an event of a virtual thread if the chunk of its carrier has space for the event. */
     private static final int FEW_FRAMES = 16;

@@ -66,7 +66,7 @@ final class JFluid1RootsTest {
         JFluid1.rootExit(id);
     }
 
-    /** Events of one call: thread, entry, exit. */
+    /** Returns the number of timed calls of method 1, counted by their entry events. */
     private static int timedCalls(TestSession session) {
         return session.written().split("1>", -1).length - 1;
     }
