@@ -212,7 +212,7 @@ export async function openAttachSocket(
 async function admit(
   pid: number,
   client: Client,
-  patience: number,
+  deadline: number,
   signal: AbortSignal | undefined,
 ): Promise<TargetProcess> {
   for (;;) {
@@ -229,14 +229,14 @@ async function admit(
     // A killed JVM leaves its socket file. A later JVM with the same pid has no socket of its own yet.
     const short = attachProblem(facts, client)
     if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // without even a connection attempt
-    const left = young && facts.hasSocket && (await probe(process, patience, signal)) === 'dead'
+    const left = young && facts.hasSocket && (await probe(process, deadline, signal)) === 'dead'
     const problem = attachProblem(left ? { ...facts, hasSocket: false } : facts, client)
     const starting =
       young &&
       ((problem instanceof NotJvm && isJavaLauncher(process.executable, process.commandLine)) ||
         problem instanceof SigquitNotCaught ||
         (problem === undefined && !hasStartedUp(pid, perf)))
-    if (!starting || performance.now() >= patience) {
+    if (!starting || performance.now() >= deadline) {
       if (problem !== undefined) throw problem
       if (foreign !== undefined) throw new ForeignSocket(pid, socketPath(process), foreign, process.euid)
       return process

@@ -77,13 +77,13 @@ async function startWith(
       ended = true
     })
   if (child.pid === undefined) await exit // `exit` rejects with the reason
-  let patience = Number.POSITIVE_INFINITY
+  let deadline = Number.POSITIVE_INFINITY
   while (!ended) {
     const started = door.look()
     const pid = findJvm(child.pid!)
-    if (pid !== undefined) patience = Math.min(patience, performance.now() + RECORDING_TIMEOUT_MS)
+    if (pid !== undefined) deadline = Math.min(deadline, performance.now() + RECORDING_TIMEOUT_MS)
     // The JVM's own options may have replaced the options of jfluid.
-    if (started === null && (pid === undefined || performance.now() < patience)) {
+    if (started === null && (pid === undefined || performance.now() < deadline)) {
       await sleep(CHECK_INTERVAL_MS)
       continue
     }

@@ -13,6 +13,8 @@ import { count, fullName, plural } from './text.ts'
 export const BUDGET_COLUMNS = ['countedCalls', 'extrapolatedCalls', 'folded'] as const
 
 const NOT_TIMED = 'not timed because of --max-overhead of an earlier version'
+/** Start of this warning in profiles that an earlier build has saved. */
+const FORMER_NOT_TIMED = 'not timed, for --max-overhead of an earlier version'
 /** Maximum number of methods named. */
 const NAMED = 10
 
@@ -55,5 +57,5 @@ export function budgetWarnings(
 
 /** Returns whether a warning is about untimed calls. */
 export function tellsUntimed(warning: string): boolean {
-  return warning.startsWith(NOT_TIMED)
+  return warning.startsWith(NOT_TIMED) || warning.startsWith(FORMER_NOT_TIMED)
 }

@@ -15,7 +15,9 @@ export function gapsText(profile: Profile, between = ': '): string {
   return `${plural(gaps, 'gap')}${between}${why}`
 }
 
-const HAD_ROOM = "the trees of the JVM's threads are limited to "
+const LIMITED = "the trees of the JVM's threads are limited to "
+/** Start of this warning in profiles of earlier builds. */
+const FORMER_LIMITED = "the trees of the JVM's threads had room for "
 
 /**
  * Warns of threads without room for their trees (`--mode count`, `--mode bytecodes`), and suggests a remedy.
@@ -24,7 +26,7 @@ const HAD_ROOM = "the trees of the JVM's threads are limited to "
  * @param where     directory of the buffer
  */
 export function treeRoomWarning(contexts: number, code: string | null, where: string): string {
-  const room = `${HAD_ROOM}${count(contexts)} contexts, and further calls are missing`
+  const room = `${LIMITED}${count(contexts)} contexts, and further calls are missing`
   if (code === null) return `${room}: choose a root that calls less, or --exclude recursive methods`
   const why = code === 'ENOSPC' || code === 'EDQUOT' ? 'its file system is full' : code
   return `${room}, because the event buffer could not grow (${why}): free some space in ${where} before the next recording`
@@ -32,5 +34,5 @@ export function treeRoomWarning(contexts: number, code: string | null, where: st
 
 /** Returns whether a profile has that warning. */
 function tellsTreeRoom(warnings: readonly string[]): boolean {
-  return warnings.some((it) => it.includes(HAD_ROOM))
+  return warnings.some((it) => it.includes(LIMITED) || it.includes(FORMER_LIMITED))
 }

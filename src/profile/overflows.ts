@@ -19,7 +19,7 @@ export function overflowWarnings(overflows: readonly Overflow[]): string[] {
   const more = overflows.length - METHODS
   if (more > 0) named.push(`and ${plural(more, 'more method')}`)
   return [
-    `${plural(errors, 'StackOverflowError')} were thrown out of methods with probes: ${named.join(', ')}. Probes need stack space, and code that ` +
+    `${plural(errors, 'StackOverflowError')} ${errors === 1 ? 'was' : 'were'} thrown out of methods with probes: ${named.join(', ')}. Probes need stack space, and code that ` +
       'is interpreted after a redefinition needs more: without jfluid there may be fewer errors. Use a larger -Xss',
   ]
 }

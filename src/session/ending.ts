@@ -220,17 +220,17 @@ export class SessionEnd {
 
   async #leave(proof: Proof | null): Promise<void> {
     const { agent, door, pid, turns, warnings } = this.engine
-    const patienceMs = door.elsewhere === undefined ? undefined : REMOTE_DETACH_TIMEOUT_MS
+    const detachTimeoutMs = door.elsewhere === undefined ? undefined : REMOTE_DETACH_TIMEOUT_MS
     try {
       await answerInTime(turns.idle(), pid)
       debug.end?.('questions of the target are answered')
       await answerInTime(this.pulse.readStatus(), pid)
       this.span.end()
       proof?.willRestore()
-      const restored = proof === null ? null : await answerInTime(agent.restore(), pid, patienceMs)
+      const restored = proof === null ? null : await answerInTime(agent.restore(), pid, detachTimeoutMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
       await proof?.restored()
-      const going = answerInTime(agent.detach(), pid, patienceMs)
+      const going = answerInTime(agent.detach(), pid, detachTimeoutMs)
       // The trees are built while the agent's thread ends, not while the target's code is restored: application threads may wait for the
       // restoration, and building trees would delay them. A failure is thrown at the end of the detach. Over a network, the last events
       // arrive later.

@@ -72,7 +72,7 @@ export async function whileRunning<T>(
   pid: number | null,
   onPhase: (phase: string) => void,
   work: (onPhase: (phase: string) => void) => Promise<T>,
-  patienceMs = STOPPED_TIMEOUT_MS,
+  stoppedTimeoutMs = STOPPED_TIMEOUT_MS,
 ): Promise<T> {
   if (pid === null) return await work(onPhase)
   let phase: string | null = null
@@ -88,7 +88,7 @@ export async function whileRunning<T>(
         return
       }
       if (looks === 0) onPhase(`waiting: JVM ${pid} is ${stop.how}`)
-      if (++looks * CHECK_INTERVAL_MS > patienceMs) reject(stop)
+      if (++looks * CHECK_INTERVAL_MS > stoppedTimeoutMs) reject(stop)
     }, CHECK_INTERVAL_MS)
   })
   const working = work((next) => {

@@ -5,9 +5,9 @@ import { type JSX, useEffect, useState } from 'react'
 import { JvmList, type JvmRow, jvmLines } from './jvm-list.ts'
 
 /** Refresh interval of the JVM list and of CPU use. */
-const LOOK_MS = 1000
+const REFRESH_INTERVAL_MS = 1000
 /** Maximum number of rows, so that part of the scrollback stays visible. */
-const MOST_ROWS = 12
+const MAX_ROWS = 12
 /** Lines above and below the rows: prompt, head, hint, margin. */
 const OTHER_LINES = 5
 
@@ -60,7 +60,7 @@ function Picker({ look, onPick }: PickerProps): JSX.Element {
     const timer = setInterval(() => {
       list.rows = look()
       draw((it) => it + 1)
-    }, LOOK_MS)
+    }, REFRESH_INTERVAL_MS)
     const redraw = (): void => draw((it) => it + 1)
     stdout.on('resize', redraw)
     return () => {
@@ -88,8 +88,8 @@ function Picker({ look, onPick }: PickerProps): JSX.Element {
     else if (key.return) take()
     else if (key.upArrow) list.move(-1)
     else if (key.downArrow || key.tab) list.move(1)
-    else if (key.pageUp) list.move(-MOST_ROWS)
-    else if (key.pageDown) list.move(MOST_ROWS)
+    else if (key.pageUp) list.move(-MAX_ROWS)
+    else if (key.pageDown) list.move(MAX_ROWS)
     else if (key.backspace || key.delete) list.erase()
     else if (key.ctrl && input === 'u') list.clear()
     else if (input !== '' && !key.ctrl && !key.meta) {
@@ -102,7 +102,7 @@ function Picker({ look, onPick }: PickerProps): JSX.Element {
 
   if (isOver) return <Box />
   const columns = stdout.columns || 80
-  const room = Math.max(1, Math.min(MOST_ROWS, (stdout.rows || 24) - OTHER_LINES - 1))
+  const room = Math.max(1, Math.min(MAX_ROWS, (stdout.rows || 24) - OTHER_LINES - 1))
   const { head, rows } = jvmLines(list, columns, room)
   const more = list.fitting.length - rows.length
   return (

@@ -81,12 +81,12 @@ export function errorsPage(classes: readonly ErrorClass[]): string {
     SECTIONS.find(([, ...paths]) => paths.some((it) => path.startsWith(it)))
   const order = [...SECTIONS.slice(-1), ...SECTIONS.slice(0, -1)]
   return [
-    '# All messages',
+    '# Error messages',
     '',
     '<!-- Made from `static sample` of each error class: npx vitest run --project unit test/docs -u -->',
     '',
     'All chapters: [the manual](README.md). jfluid prints an error as two lines on the standard error: what happened, and what to do next.',
-    'The messages below are examples: your process ids, paths, methods and numbers are others. Search the page for a few words of your message.',
+    'The page has one to three examples of each error: your process ids, paths, methods, numbers and reasons may be others. Search the page for a few words of your message.',
     'The last column is the [exit code](exit-codes.md). Symptoms and their causes are in [TROUBLESHOOTING.md](../TROUBLESHOOTING.md).',
     'Options that cannot be combined have their messages in [All options](options.md#options-that-cannot-be-combined).',
     ...order.flatMap((section) => [

@@ -147,7 +147,7 @@ describe('another user of the machine', () => {
       const { code, said } = await record(java.pid, OTHER)
       expect([code, said]).toEqual([
         77,
-        expect.stringMatching(/belongs to uid 65534, jfluid runs as uid 65533/),
+        expect.stringMatching(/belongs to uid 65534, and jfluid runs as uid 65533/),
       ])
       const owners = await record(java.pid, OWNER)
       expect([owners.code, owners.said]).toEqual([0, expect.any(String)])

@@ -164,7 +164,7 @@ forNewestJdk((jdk) => {
       await until(async () => (await session.status()).warnings.length > 0)
       expect((await ended(session)).warnings).toEqual([
         expect.stringMatching(
-          /^the root returns quickly \([\d.e-]+ ms per call\), and other threads execute fix\.Async\.work: if they execute its tasks, choose a root there, or use --follow-threads /,
+          /^the root returns quickly \([\d.]+ (?:ns|µs|ms) per call\), and other threads execute fix\.Async\.work: if they execute its tasks, choose a root there, or use --follow-threads /,
         ),
       ])
     })

@@ -275,7 +275,7 @@ it('data recorded over the debugger port before the program ended are kept', asy
   java.send('run 1')
   java.send('quit')
   expect((await recording.process.exit).code).toBe(74)
-  expect(recording.process.stderr()).toContain('whether that has ended cannot be seen from here')
+  expect(recording.process.stderr()).toContain('it is unknown whether the JVM has ended')
   const profile = await readProfileJson(recording.file)
   expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
   await way.close()

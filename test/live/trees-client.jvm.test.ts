@@ -104,7 +104,7 @@ forEachJdk((jdk) => {
       expect(performance.now() - begun).toBeLessThan(15_000)
       expect([truncated, detach?.left]).toEqual([false, []])
       // Mostly it leaves before all room is taken.
-      const said = warnings.filter((it) => /had room for [\d,]+ contexts/.test(it))
+      const said = warnings.filter((it) => /are limited to [\d,]+ contexts/.test(it))
       if (instrumentation.gaps === 0) expect(said).toEqual([])
     }),
   )

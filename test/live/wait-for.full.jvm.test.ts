@@ -22,6 +22,6 @@ it('--wait-for does not match a JVM of another user, and reports this JVM', asyn
   })
   const [code] = await once(client, 'exit')
   expect(code, said).toBe(68)
-  expect(said).toContain(`JVM ${java.pid} is not yours, but root's`)
+  expect(said).toContain(`JVM ${java.pid} belongs to root`)
   expect(said).toContain(`no JVM with the main class '${name}' was started within 1s`)
 })

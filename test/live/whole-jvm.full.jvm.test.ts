@@ -29,7 +29,7 @@ forEachJdk((jdk) => {
     expect(recording.process.stderr()).toContain('another program has stopped the flight recording of jfluid')
     expect(code).toBe(STATUS.notNow)
     const profile = await readProfileJson(recording.file)
-    expect(profile.warnings).toContainEqual(expect.stringContaining('records for others, too (later)'))
+    expect(profile.warnings).toContainEqual(expect.stringContaining('has other recordings, too (later)'))
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
     expect(await stopRecording(connection, 'later')).toBe(true)
     await quit(java)

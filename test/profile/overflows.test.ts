@@ -9,7 +9,7 @@ describe('StackOverflowErrors that ended instrumented methods', () => {
   it('StackOverflowErrors are counted, and the methods that most of the errors ended are listed first', () => {
     const [one, ...none] = overflowWarnings([{ method: 'a.A.a(I)I', errors: 1 }])
     expect(none).toEqual([])
-    expect(one).toMatch(/^1 StackOverflowError were thrown out of methods with probes: a\.A\.a\(I\)I 1\. /)
+    expect(one).toMatch(/^1 StackOverflowError was thrown out of methods with probes: a\.A\.a\(I\)I 1\. /)
     const many = 'abcde'.split('').map((name, i) => ({ method: `a.A.${name}()V`, errors: 2000 - i }))
     expect(overflowWarnings(many)[0]).toMatch(
       /^9,990 StackOverflowErrors were thrown out of methods with probes: a\.A\.a\(\)V 2,000, a\.A\.b\(\)V 1,999, a\.A\.c\(\)V 1,998, and 2 more methods\. /,

@@ -6,7 +6,7 @@ import type { Tree } from '../../cct/tree.ts'
 import type { Metric } from '../../measures/columns.ts'
 import { column, nameOf, type Profile } from '../../profile/profile.ts'
 import { prune } from '../../profile/prune.ts'
-import { reportFacts } from '../../profile/report/facts.ts'
+import { reportDetails, reportFacts } from '../../profile/report/facts.ts'
 import { reportWarnings } from '../../profile/report/warnings.ts'
 import { reportPieces } from '../../profile/report.ts'
 import { anywhere, clean, count, span } from '../../profile/text.ts'
@@ -82,7 +82,7 @@ export function profilePage(profile: Profile, mostContexts = MAX_CONTEXTS): Page
   const nothing = profile.merged.count === 0 ? ['nothing was recorded: there is no call to show'] : []
   return {
     title: `jfluid profile of ${profile.target.mainClass}`,
-    facts: reportFacts(profile),
+    facts: [...reportFacts(profile), ...reportDetails(profile)],
     warnings: [...reportWarnings(profile), ...nothing],
     ...{ data, blocks, probes: probesOf([profile], ['']) },
     text: () => reportPieces(profile),

@@ -94,7 +94,7 @@ export function tooDense(timed: readonly Counted[], { nsPerCall, rootNsPerSecond
  * Cost of a call of a switched-off method: two calls that check the mode (decision 125). The probe also prevents inlining by the JIT
  * compiler: a JSON parser took 1.7 times as long with five such methods, `fib` 3.7 times.
  */
-const IDLE_NS = 6
+const IDLE_CALL_NANOS = 6
 
 /**
  * Returns whether switched-off methods are called so often that their original code must be restored.
@@ -102,7 +102,7 @@ const IDLE_NS = 6
  */
 export function costIdle(off: readonly Counted[], { rootNsPerSecond, budget }: Costs): boolean {
   const calls = off.reduce((sum, it) => sum + it.callsPerSecond, 0)
-  return rootNsPerSecond > 0 && calls * IDLE_NS > AIM * budget * rootNsPerSecond
+  return rootNsPerSecond > 0 && calls * IDLE_CALL_NANOS > AIM * budget * rootNsPerSecond
 }
 
 /** Share of the budget above which methods are switched off. */

@@ -1,6 +1,7 @@
 // Detects a root that returns at once while other threads do its work. Stack dumps of all threads show where.
 
 import { CPU, stateOf } from '../../cct/sample-states.ts'
+import { timeText } from '../../profile/text.ts'
 import type { StackRow } from '../../wire/messages.ts'
 import { mayBeTimed } from './choose.ts'
 
@@ -54,5 +55,5 @@ export function elsewhereText({ calls, ns }: RootTimes, where: readonly string[]
   const seen = new Map<string, number>()
   for (const it of where) seen.set(it, (seen.get(it) ?? 0) + 1)
   const [most] = [...seen].sort(([, a], [, b]) => b - a).map(([name]) => name)
-  return `the root returns quickly (${(ns / calls / 1e6).toPrecision(2)} ms per call), and other threads execute ${most}: if they execute its tasks, choose a root there, or use --follow-threads with --scheme b`
+  return `the root returns quickly (${timeText(ns / calls)} per call), and other threads execute ${most}: if they execute its tasks, choose a root there, or use --follow-threads with --scheme b`
 }

@@ -9,7 +9,7 @@ const WORDS = 1 << 22
 const STEPS = 1 << 11
 const ROUNDS = 12
 /** Latency of the reference machine of pause.ts. */
-const USUAL_NS = 75
+const REFERENCE_LATENCY_NANOS = 75
 const EXPONENT = 0.7
 
 let known: number | null = null
@@ -19,7 +19,7 @@ let known: number | null = null
  * latency. A measured pause is more accurate. Takes about 25 ms, once per process.
  */
 export function memorySlowness(): number {
-  known ??= Math.min(Math.max((latencyNs() / USUAL_NS) ** EXPONENT, 1), 8)
+  known ??= Math.min(Math.max((latencyNs() / REFERENCE_LATENCY_NANOS) ** EXPONENT, 1), 8)
   return known
 }
 

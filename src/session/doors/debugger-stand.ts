@@ -26,8 +26,8 @@ export class JvmIdle extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Send the program requests while jfluid waits, and try again.'
   /** @param ownersOnly  whether the only threads found own monitors, which would block other threads */
-  constructor(address: DebuggerAddress, patienceMs: number, ownersOnly = false) {
-    const seconds = patienceMs / 1000
+  constructor(address: DebuggerAddress, idleTimeoutMs: number, ownersOnly = false) {
+    const seconds = idleTimeoutMs / 1000
     super(
       ownersOnly
         ? `the JVM at ${textOf(address)} has no thread that jfluid can use: each thread that called a method within ${seconds} s holds a lock`
@@ -72,7 +72,7 @@ export async function standingThread(
   jvm: jdwp.JdwpTarget,
   address: DebuggerAddress,
   onStart: () => void,
-  patienceMs = IDLE_TIMEOUT_MS,
+  idleTimeoutMs = IDLE_TIMEOUT_MS,
 ): Promise<jdwp.ThreadId> {
   const places = new Places(jvm)
   const [can, system, quiet, cleaner] = await Promise.all([
@@ -105,8 +105,8 @@ export async function standingThread(
       while (phases[0] !== undefined && passed >= phases[0].afterMs) {
         for (const request of phases.shift()!.requests) await places.watch(request)
       }
-      if (passed >= patienceMs) throw new JvmIdle(address, patienceMs, ownersOnly)
-      const timeoutMs = Math.min(phases[0]?.afterMs ?? patienceMs, patienceMs) - passed
+      if (passed >= idleTimeoutMs) throw new JvmIdle(address, idleTimeoutMs, ownersOnly)
+      const timeoutMs = Math.min(phases[0]?.afterMs ?? idleTimeoutMs, idleTimeoutMs) - passed
       const taken = await jvm.events.next(['VM_START', 'BREAKPOINT', 'METHOD_ENTRY'], { timeoutMs })
       if (taken === null) continue
       const { event, set } = taken

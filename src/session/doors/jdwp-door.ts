@@ -85,14 +85,14 @@ export class CannotCallBack extends JfluidError {
 
 /**
  * Makes the JVM that listens for a debugger at `address` load the agent, or wake it.
- * @param patienceMs  time to wait for a thread of the JVM
+ * @param idleTimeoutMs  time to wait for a thread of the JVM
  * @param onPhase     called with the current phase
  * @throws the errors of `openDebuggerPort`, SecurityManagerPresent, JvmIdle, CannotCallBack, NoInstrumentThere, AnotherAgentThere,
  * ThrownInTarget, AlreadyAttached, AgentDidNotConnect: the JVM runs as before, and its port is free
  */
 export async function jdwpDoor(
   address: DebuggerAddress,
-  patienceMs?: number,
+  idleTimeoutMs?: number,
   onPhase: (phase: string) => void = () => {},
 ): Promise<OpenDoor> {
   const jar = agentJar()
@@ -113,7 +113,7 @@ export async function jdwpDoor(
       jvm,
       address,
       () => onPhase('the JVM was waiting for a debugger at its start, and runs now'),
-      patienceMs,
+      idleTimeoutMs,
     )
     debug.attach?.('a thread is suspended at an event')
     onPhase('starting a thread')
@@ -136,7 +136,7 @@ export async function jdwpDoor(
   }
   return await entry.door({
     look: async () => await (await openDebuggerPort(address)).jvm.dispose(),
-    open: () => jdwpDoor(address, patienceMs),
+    open: () => jdwpDoor(address, idleTimeoutMs),
   })
 }
 

@@ -28,7 +28,7 @@ function stepsTo(root) {
     { what: 'the name', when: (lines) => lines[2]?.includes(root) === true, keys: '\r' },
     {
       what: 'the question',
-      when: (lines) => lines.some((it) => it.includes(`attach with root ${root}`)),
+      when: (lines) => lines.some((it) => it.includes(`Attach with root ${root}`)),
       keys: '\r',
       mark: 'begin',
     },

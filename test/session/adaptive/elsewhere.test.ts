@@ -42,7 +42,7 @@ describe('a root that returns quickly', () => {
 
   it('a root that returns quickly is reported with the method that is sampled most often outside the root', () => {
     expect(elsewhereText({ calls: 20, ns: 2e6, overMs: 6_000 }, ['a.A.b', 'a.C.d', 'a.C.d'])).toMatch(
-      /^the root returns quickly \(0\.10 ms per call\), and other threads execute a\.C\.d: /,
+      /^the root returns quickly \(100\.0 µs per call\), and other threads execute a\.C\.d: /,
     )
   })
 })

@@ -222,7 +222,7 @@ final class HotSwap {
     private int keptClasses;
     private volatile boolean restoring;
     /** Whether a thread waits for classes that are still to come. They are counted in `keptClasses`. */
-    private boolean comersAwaited;
+    private boolean unfinishedAwaited;
     private boolean removed;
     /** Last class that the JVM has shown to the redefining thread. Used only by that thread. */
     private Class<?> shown;
@@ -703,9 +703,9 @@ final class HotSwap {
                 Pause.nanos(5_000_000L);
             }
         }
-        if (!comersAwaited) { // called again after an OutOfMemoryError
+        if (!unfinishedAwaited) { // called again after an OutOfMemoryError
             keptClasses += awaitUnfinished();
-            comersAwaited = true;
+            unfinishedAwaited = true;
         }
         for (Target target : allTargets()) {
             target.forget();
