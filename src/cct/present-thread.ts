@@ -72,7 +72,7 @@ export abstract class PresentThread {
   /** With more nodes than this, `makeRoom` is called after the current run of events. A run is at most one chunk. */
   protected mostNodes = Number.POSITIVE_INFINITY
   /** Index of the first word that the root clock has not counted yet. */
-  #unheard = 0
+  #clockedTo = 0
 
   /** @param firstMethod ids below stand for waiting @param firstPlaced ids below have no call site */
   constructor(nodes: Nodes, firstMethod: number, firstPlaced: number) {
@@ -91,7 +91,7 @@ export abstract class PresentThread {
    * `last`: 16 bytes per event, and a third of the speed.
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number {
-    this.#unheard = from
+    this.#clockedTo = from
     const { ids } = this.nodes
     if (ids !== null) return this.#callsFromSites(ids, words, from, to, base)
     let { ints, floats } = this.nodes
@@ -140,8 +140,8 @@ export abstract class PresentThread {
     }
     this.node = node
     this.last = last
-    this.#tell((at - from) / 2)
-    if (this.clock !== null) this.#hear(this.clock, words, at, base)
+    this.#countEvents((at - from) / 2)
+    if (this.clock !== null) this.#countHalves(this.clock, words, at, base)
     if (this.nodes.count > this.mostNodes) this.makeRoom()
     return at
   }
@@ -215,8 +215,8 @@ export abstract class PresentThread {
     this.node = node
     this.last = last
     this.nextSite = site
-    this.#tell((at - from) / 2 - (this.siteWords - sitesBefore))
-    if (this.clock !== null) this.#hear(this.clock, words, at, base)
+    this.#countEvents((at - from) / 2 - (this.siteWords - sitesBefore))
+    if (this.clock !== null) this.#countHalves(this.clock, words, at, base)
     if (this.nodes.count > this.mostNodes) this.makeRoom()
     return at
   }
@@ -263,7 +263,7 @@ export abstract class PresentThread {
   }
 
   /** Records a number of events of the current thread. */
-  #tell(events: number): void {
+  #countEvents(events: number): void {
     if (!this.isSampled) this.noteActivity(events)
   }
 
@@ -287,16 +287,16 @@ export abstract class PresentThread {
   #enterRoot(callee: number, ticks: number, words: Uint32Array, at: number, base: number): void {
     const clock = this.clock
     if (clock === null) return
-    this.#hear(clock, words, at, base)
+    this.#countHalves(clock, words, at, base)
     clock.open(this.nodes.ints[callee * INTS + METHOD], ticks)
     this.rootCalls?.slow?.begin(clock)
   }
 
   /** Passes the words up to `at` to the root clock. A final ENTER of a root is excluded. */
-  #hear(clock: RootClock, words: Uint32Array, at: number, base: number): void {
-    clock.halves += (at - this.#unheard) / 2
-    if (clock.isOpen) this.rootCalls?.slow?.calls(clock, words, this.#unheard, at, base)
-    this.#unheard = at
+  #countHalves(clock: RootClock, words: Uint32Array, at: number, base: number): void {
+    clock.halves += (at - this.#clockedTo) / 2
+    if (clock.isOpen) this.rootCalls?.slow?.calls(clock, words, this.#clockedTo, at, base)
+    this.#clockedTo = at
     this.endRoot(clock)
   }
 

@@ -26,7 +26,7 @@ export function agentPath(out: (text: string) => void): void {
   const { path } = agentJar()
   const option = agentOption(path)
   out(`${option}\n`)
-  for (const line of doubtsAbout(path)) say(`warning: ${line}`)
+  for (const line of pathWarnings(path)) say(`warning: ${line}`)
   if (process.stdout.isTTY === true && process.stderr.isTTY === true) {
     for (const line of waysToGive(option)) say(line)
   }
@@ -67,28 +67,31 @@ function unitWord(text: string): string {
 const TEMPORARY = ['/tmp', '/var/tmp', '/dev/shm', '/run']
 
 /** Returns reasons why a JVM with this option may fail to start, now or later. */
-export function doubtsAbout(path: string, temporary: readonly string[] = [...TEMPORARY, tmpdir()]): string[] {
-  const doubts: string[] = []
+export function pathWarnings(
+  path: string,
+  temporary: readonly string[] = [...TEMPORARY, tmpdir()],
+): string[] {
+  const warnings: string[] = []
   if (path.includes('/_npx/') || temporary.some((place) => path.startsWith(`${place}/`))) {
-    doubts.push(
+    warnings.push(
       'this jfluid is in a temporary directory: a JVM with this option does not start after the jar has been deleted. Install jfluid with npm install -g',
     )
   }
   if (/[^\x20-\x7e]/.test(path)) {
-    doubts.push(
+    warnings.push(
       'the path is not plain ASCII: a JVM does not start with this option if the locale is C or POSIX, as in systemd units, cron and container images',
     )
   }
   if (/[\s"']/.test(path)) {
-    doubts.push(
+    warnings.push(
       `the path contains blanks or quotes and must be quoted: ${shellWord(`JAVA_TOOL_OPTIONS=${variableWord(`-javaagent:${path}`)}`)}`,
     )
   }
   const closed = closedToOthers(path)
   if (closed !== null) {
-    doubts.push(`other users cannot read ${closed}: their JVMs do not start with this option`)
+    warnings.push(`other users cannot read ${closed}: their JVMs do not start with this option`)
   }
-  return doubts
+  return warnings
 }
 
 const READ_BY_OTHERS = 0o4

@@ -38,7 +38,7 @@ export interface Metric {
   /** A context's total is the sum of the self costs below it. Otherwise, rows below a method have separate costs. */
   readonly sumsUp: boolean
   /** Numbers depend on the calibration, and have its error. */
-  readonly hasDoubt: boolean
+  readonly hasErrorBound: boolean
 }
 
 /** Column headers. */

@@ -84,13 +84,13 @@ export const withAll: Rule = (row) => notWithAllOf(row)
 
 /** Checks a session option given together with --region. */
 export const withRegion: Rule = (row, given) => {
-  const shown = misplaced(row, row.withRegion, given)
+  const shown = refusedAsTyped(row, row.withRegion, given)
   return shown === null ? null : regionRefusal([shown])
 }
 
 /** Checks a session option given together with sampling by time. */
 export const withSamples: Rule = (row, given) => {
-  const shown = misplaced(row, row.withSamples, given)
+  const shown = refusedAsTyped(row, row.withSamples, given)
   if (shown === null) return null
   return isThere(given.root)
     ? {
@@ -104,7 +104,7 @@ export const withSamples: Rule = (row, given) => {
 }
 
 /** @returns the refused option as typed, with its value if only that value is refused; null if the option is allowed */
-function misplaced(row: Row, goes: true | readonly string[] | undefined, given: Given): string | null {
+function refusedAsTyped(row: Row, goes: true | readonly string[] | undefined, given: Given): string | null {
   if (goes === true || !row.commands.includes('session')) return null
   if (goes === undefined) return longOf(row)
   const value = String(given[attributeOf(row)])
@@ -154,7 +154,7 @@ export function checkBelowRoot(flags: SessionFlags): void {
 export function checkRegion(flags: SessionFlags): void {
   const given: Given = flags
   const rows = optionsOf('session').filter((it) => isGiven(it, given))
-  const wrong = rows.flatMap((it) => misplaced(it, it.withRegion, given) ?? [])
+  const wrong = rows.flatMap((it) => refusedAsTyped(it, it.withRegion, given) ?? [])
   if (wrong.length > 0) throw new OptionRefused(regionRefusal(wrong))
 }
 

@@ -66,7 +66,7 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
   {
     option: '--shape',
     commands: ['compare'],
-    why: 'the line "agree" of jfluid compare shows how much two trees agree',
+    why: 'the line "agreement" of jfluid compare shows how much two trees agree',
     instead: 'Leave the option out, and compare two profiles of the same --mode.',
   },
   {

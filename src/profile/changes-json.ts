@@ -39,13 +39,16 @@ export function* changesJsonPieces(
       correlation: finite(correlation),
     },
     warnings: remarksOf(before.profile, after.profile),
-    conditions: verdicts.map(({ condition, subject, change, isWithinDoubt, isBelowDoubt, ...numbers }) => ({
-      condition: condition.text,
-      subject,
-      ...numbers,
-      change: finite(change),
-      withinDoubt: isWithinDoubt,
-      belowDoubt: isBelowDoubt,
+    conditions: verdicts.map((it) => ({
+      condition: it.condition.text,
+      subject: it.subject,
+      before: it.before,
+      after: it.after,
+      doubt: it.errorBound,
+      failed: it.failed,
+      change: finite(it.change),
+      withinDoubt: it.isWithinErrorBound,
+      belowDoubt: it.isBelowErrorBound,
     })),
   }
   yield `${jsonText(facts).slice(0, -1)},\n"methods":[`

@@ -248,13 +248,15 @@ function* verdictLines(
 
 /** "com.acme.Foo.bar 0.1000 ms, now 0.1200 ms: +20.0 %". */
 export function verdictText(
-  { condition, subject, before, after, change, doubt, isWithinDoubt, isBelowDoubt }: Verdict,
+  { condition, subject, before, after, change, errorBound, isWithinErrorBound, isBelowErrorBound }: Verdict,
   { metric }: Changes,
 ): string {
   const isCalls = condition.measure === 'calls'
   const text = (value: number): string =>
     isCalls ? callsText(value) : withUnit(metric, amount(metric, value))
-  const noise = isWithinDoubt ? `, within the noise of ±${text(doubt)}` : ''
-  const hardly = isBelowDoubt ? `; noise of ±${percent(doubt, before)} % hides a smaller change` : ''
+  const noise = isWithinErrorBound ? `, within the noise of ±${text(errorBound)}` : ''
+  const hardly = isBelowErrorBound
+    ? `; noise of ±${percent(errorBound, before)} % hides a smaller change`
+    : ''
   return `${subject} ${text(before)}, now ${text(after)}: ${changeText(change)}${noise}${hardly}`
 }

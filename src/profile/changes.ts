@@ -10,7 +10,7 @@ import { metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import type { Metric } from '../measures/columns.ts'
 import { comparableName, type MethodPair, methodKey, methodPairs, rootCalls } from './compare.ts'
-import { type Doubt, type Doubts, doubtsOf, sumOfDoubts } from './doubt.ts'
+import { type ErrorBound, type ErrorBounds, errorBoundOfDifference, errorBoundsOf } from './error-bounds.ts'
 import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
 import { nameOf, type Profile, rootTotal } from './profile.ts'
 import { placeText } from './text.ts'
@@ -26,7 +26,7 @@ export interface Changes {
   /** Methods of either profile, without rows of classes, per root call. Largest change of self cost first. */
   readonly methods: readonly ChangedMethod[]
   /** Error bounds of the root costs. */
-  readonly rootDoubt: Doubt
+  readonly rootErrorBound: ErrorBound
   /** Call sites are distinguished: each is a context of its own. */
   readonly tellsPlaces: boolean
   /** Sums of each profile; `perRootCall` is the divisor. */
@@ -36,7 +36,7 @@ export interface Changes {
 
 export interface ChangedMethod extends MethodPair {
   /** Error bound of the difference per root call; 0 for counted costs. */
-  readonly doubt: Doubt
+  readonly errorBound: ErrorBound
 }
 
 export interface Pair {
@@ -65,14 +65,19 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
   const totals = { before: rootTotal(before.merged), after: rootTotal(after.merged) }
   const calls = { before: rootCalls(before), after: rootCalls(after) }
   const perRootCall = isSampled ? totals : calls
-  const doubts = { before: doubtsOf(before), after: doubtsOf(after) }
-  const doubtBy = (of: (side: Doubts) => Doubt | undefined): Doubt =>
-    sumOfDoubts(of(doubts.before), perRootCall.before, of(doubts.after), perRootCall.after)
+  const errorBounds = { before: errorBoundsOf(before), after: errorBoundsOf(after) }
+  const errorBoundBy = (of: (side: ErrorBounds) => ErrorBound | undefined): ErrorBound =>
+    errorBoundOfDifference(
+      of(errorBounds.before),
+      perRootCall.before,
+      of(errorBounds.after),
+      perRootCall.after,
+    )
   const divided = (key: string, { name, before: one, after: other }: MethodPair): ChangedMethod => ({
     name,
     before: one && scaled(one, perRootCall.before),
     after: other && scaled(other, perRootCall.after),
-    doubt: doubtBy(({ methods: of }) => of.get(key)),
+    errorBound: errorBoundBy(({ methods: of }) => of.get(key)),
   })
   const methods = [...methodPairs(before, after)]
     .filter(([, { name }]) => !isAllocation(name))
@@ -87,7 +92,7 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
     difference,
     methods,
     rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },
-    rootDoubt: doubtBy(({ roots }) => roots),
+    rootErrorBound: errorBoundBy(({ roots }) => roots),
     tellsPlaces: tellsPlaces(before, after, options),
     agreement: agreementOf(difference, before, after),
   }

@@ -11,12 +11,12 @@
 //   unit      = ns us µs ms s | B kB MB | k M, depending on the metric
 //
 // All numbers are per root call, except calls of the root, which are absolute numbers. A `number %` of a time or of samples only applies
-// to a difference above the error bound (`doubtOf`).
+// to a difference above the error bound (`errorBoundOf`).
 
 import { UsageError } from '../base/errors.ts'
 import type { Metric, Unit } from '../measures/columns.ts'
 import type { Changes, Pair } from './changes.ts'
-import { type Doubt, doubtOfShares } from './doubt.ts'
+import { type ErrorBound, errorBoundOfShares } from './error-bounds.ts'
 import { methodMatcher, NoSuchMethod } from './find-method.ts'
 import { fullName, percent } from './text.ts'
 
@@ -46,11 +46,11 @@ export interface Verdict extends Pair {
   /** 0.1 is +10 %; infinite if the earlier value was 0. */
   readonly change: number
   /** Error bound of the difference; 0 for counted values. */
-  readonly doubt: number
+  readonly errorBound: number
   /** The condition would have failed, but the difference is within the error bound. */
-  readonly isWithinDoubt: boolean
+  readonly isWithinErrorBound: boolean
   /** The limit is a percentage below the error bound, so noise alone can exceed it. */
-  readonly isBelowDoubt: boolean
+  readonly isBelowErrorBound: boolean
   readonly failed: boolean
 }
 
@@ -160,16 +160,16 @@ export function judge(
 ): Verdict[] {
   if (condition.subject === 'root') {
     const numbers = rootNumbers(changes, condition.measure)
-    const doubt = doubtOf(changes, condition.measure, changes.rootDoubt, numbers)
-    return [verdictOf(condition, 'root', numbers, doubt)]
+    const errorBound = errorBoundOf(changes, condition.measure, changes.rootErrorBound, numbers)
+    return [verdictOf(condition, 'root', numbers, errorBound)]
   }
   const matches = methodMatcher(condition.subject)
   const found = changes.methods.filter(({ name }) => matches(name))
   if (found.length === 0) throw new NoSuchMethod(condition.subject, close(condition.subject))
   const { measure } = condition
-  return found.map(({ name, doubt, ...pair }) => {
+  return found.map(({ name, errorBound, ...pair }) => {
     const numbers = { before: pair.before?.[measure] ?? 0, after: pair.after?.[measure] ?? 0 }
-    return verdictOf(condition, fullName(name), numbers, doubtOf(changes, measure, doubt, numbers))
+    return verdictOf(condition, fullName(name), numbers, errorBoundOf(changes, measure, errorBound, numbers))
   })
 }
 
@@ -177,15 +177,17 @@ export function judge(
 const MIN_SHARE = 0.001
 
 /** Returns the error bound of the difference of two values. */
-function doubtOf(
+function errorBoundOf(
   { metric: { isSampled, isTime }, perRootCall, rootCost }: Changes,
   measure: Measure,
-  probes: Doubt,
+  probes: ErrorBound,
   { before, after }: Pair,
 ): number {
   if (measure === 'calls' || (!isTime && !isSampled)) return 0
   const least = MIN_SHARE * Math.max(rootCost.before, rootCost.after)
-  const known = isTime ? probes[measure] : doubtOfShares(before, perRootCall.before, after, perRootCall.after)
+  const known = isTime
+    ? probes[measure]
+    : errorBoundOfShares(before, perRootCall.before, after, perRootCall.after)
   return Math.max(least, known)
 }
 
@@ -204,7 +206,12 @@ function rootNumbers(changes: Changes, measure: Measure): Pair {
 /** Tolerance for the rounding error of quotients. */
 const TINY = 1e-12
 
-function verdictOf(condition: Condition, subject: string, { before, after }: Pair, doubt: number): Verdict {
+function verdictOf(
+  condition: Condition,
+  subject: string,
+  { before, after }: Pair,
+  errorBound: number,
+): Verdict {
   const { operator, limit } = condition
   const change = relativeChange(before, after)
   const value = limit.how === 'part' ? change : limit.how === 'by' ? after - before : after
@@ -213,11 +220,21 @@ function verdictOf(condition: Condition, subject: string, { before, after }: Pai
   const holds = isMore ? value > limit.value + slack : value < limit.value - slack
   // A limit on the opposite side, such as `> -5%`, is exceeded without any change. Noise therefore does not excuse it.
   const needsChange = limit.how === 'part' && (isMore ? limit.value >= 0 : limit.value <= 0)
-  const isWithinDoubt = holds && needsChange && Math.abs(after - before) <= doubt
-  const failed = holds && !isWithinDoubt
-  const isBelowDoubt =
-    !failed && needsChange && limit.value !== 0 && before > 0 && doubt > Math.abs(limit.value) * before
-  return { condition, subject, before, after, change, doubt, isWithinDoubt, isBelowDoubt, failed }
+  const isWithinErrorBound = holds && needsChange && Math.abs(after - before) <= errorBound
+  const failed = holds && !isWithinErrorBound
+  const isBelowErrorBound =
+    !failed && needsChange && limit.value !== 0 && before > 0 && errorBound > Math.abs(limit.value) * before
+  return {
+    condition,
+    subject,
+    before,
+    after,
+    change,
+    errorBound,
+    isWithinErrorBound,
+    isBelowErrorBound,
+    failed,
+  }
 }
 
 /** Returns the relative change. Negative times are within the error of the measurement, and count as 0. */

@@ -80,7 +80,7 @@ export class Caller {
   /** Time at which the last connection that had delivered data was lost. Null once the current connection has delivered data. */
   #lostAt: number | null = null
   #pauseMs = MIN_RETRY_DELAY_MS
-  #heardAt = performance.now()
+  #lastReceiptMs = performance.now()
   #over: JfluidError | null = null
   #bytes = 0
   /** Reason why the last reconnection failed. */
@@ -111,7 +111,7 @@ export class Caller {
   get lostForMs(): number | null {
     const now = performance.now()
     if (this.#lostAt !== null) return now - this.#lostAt
-    const silentMs = now - this.#heardAt
+    const silentMs = now - this.#lastReceiptMs
     return silentMs > QUIET_TIMEOUT_MS ? silentMs : null
   }
 
@@ -232,9 +232,9 @@ export class Caller {
   }
 
   #listen(connection: Duplex, reader: FrameReader, messages: unknown[][]): void {
-    this.#heardAt = performance.now()
+    this.#lastReceiptMs = performance.now()
     const pulse = setInterval(() => {
-      if (performance.now() - this.#heardAt > SILENCE_TIMEOUT_MS) connection.destroy()
+      if (performance.now() - this.#lastReceiptMs > SILENCE_TIMEOUT_MS) connection.destroy()
       else connection.write(encodeFrame([0]))
     }, PULSE_INTERVAL_MS)
     pulse.unref()
@@ -248,7 +248,7 @@ export class Caller {
       }
     }
     connection.on('data', (bytes: Buffer) => {
-      this.#heardAt = performance.now()
+      this.#lastReceiptMs = performance.now()
       this.#bytes += bytes.length
       take(() => reader.push(bytes))
     })

@@ -7,7 +7,7 @@ import { JvmStarts } from '../../src/attach/appearing.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
 /** A test that waits for so long has failed. */
-const NEVER_MS = 60_000
+const LONG_TIMEOUT_MS = 60_000
 
 let starts: JvmStarts
 afterEach(() => starts.close())
@@ -21,16 +21,16 @@ function watching(...users: string[]): string {
 
 it('a new hsperfdata file of a known or new user ends the pause between two searches for JVMs', async () => {
   const tmp = watching('shop')
-  await starts.next(NEVER_MS) // what was there before it was watched is to be looked at
+  await starts.next(LONG_TIMEOUT_MS) // what was there before it was watched is to be looked at
   for (const pid of ['1', '2']) {
-    const next = starts.next(NEVER_MS)
+    const next = starts.next(LONG_TIMEOUT_MS)
     writeFileSync(join(tmp, 'hsperfdata_shop', pid), '')
     await next
   }
-  const next = starts.next(NEVER_MS)
+  const next = starts.next(LONG_TIMEOUT_MS)
   mkdirSync(join(tmp, 'hsperfdata_other'))
   await next
-  const last = starts.next(NEVER_MS)
+  const last = starts.next(LONG_TIMEOUT_MS)
   writeFileSync(join(tmp, 'hsperfdata_other', '3'), '')
   await last
   expect(starts.watched).toBe(3)
@@ -38,13 +38,13 @@ it('a new hsperfdata file of a known or new user ends the pause between two sear
 
 it('a file change between two pauses ends the second pause', async () => {
   const tmp = watching('shop')
-  await starts.next(NEVER_MS)
-  const seen = starts.next(NEVER_MS)
+  await starts.next(LONG_TIMEOUT_MS)
+  const seen = starts.next(LONG_TIMEOUT_MS)
   writeFileSync(join(tmp, 'hsperfdata_shop', '1'), '')
   await seen
   rmSync(join(tmp, 'hsperfdata_shop', '1')) // told while nobody waits
   await new Promise((resolve) => setImmediate(resolve))
-  await starts.next(NEVER_MS)
+  await starts.next(LONG_TIMEOUT_MS)
 })
 
 it('a pause is not ended by files other than hsperfdata, but by a timeout or an abort', async () => {
@@ -54,8 +54,8 @@ it('a pause is not ended by files other than hsperfdata, but by a timeout or an 
   await starts.next(30)
   expect(performance.now() - begun).toBeGreaterThan(25)
   const stop = new AbortController()
-  const next = starts.next(NEVER_MS, stop.signal)
+  const next = starts.next(LONG_TIMEOUT_MS, stop.signal)
   stop.abort()
   await next
-  await starts.next(NEVER_MS, stop.signal)
+  await starts.next(LONG_TIMEOUT_MS, stop.signal)
 })

@@ -14,7 +14,7 @@ const THREADS = 1
 const ALTERNATIONS = 3
 const SAMPLES = 5
 const SAMPLE_MS = 300
-const SETTLE_MS = 2500
+const WARM_UP_DURATION_MS = 2500
 const PROFILE_MS = 600
 const GOAL = 0.99
 const DETACH_GOAL_MS = 300
@@ -57,7 +57,7 @@ async function onJdk(jdk) {
   let session
   try {
     await Promise.all([target.line(/^ready/), control.line(/^ready/)])
-    await sleep(SETTLE_MS)
+    await sleep(WARM_UP_DURATION_MS)
     await control.ask('pause', /^paused/)
     const row = (name, values, more = '') => {
       const columns = ['wall', 'cpu'].map((by) =>
@@ -91,7 +91,7 @@ async function onJdk(jdk) {
       await session.close()
       session = undefined
       if (truncated) console.log(`  THE SESSION ENDED: ${await ended}`)
-      await sleep(SETTLE_MS)
+      await sleep(WARM_UP_DURATION_MS)
       const after = await samples()
       ratios.push(ratio(after.target, before.target))
       drifts.push(ratio(after.control, before.control))

@@ -9,7 +9,7 @@ import { Child, cli, compile, javaFiles, load, project, sleep, spread, startSess
 const ROOT = 'shop.OrderService.process'
 const OTHER = 'shop.Pricing.price'
 const ROUNDS = 5
-const SETTLE_MS = 1500
+const WARM_UP_DURATION_MS = 1500
 
 export async function finding(jdks) {
   for (const jdk of jdks) await onJdk(jdk)
@@ -20,7 +20,7 @@ async function onJdk(jdk) {
   const shop = new Child(jdk.java, [`-Djava.io.tmpdir=${classes}`, '-cp', classes, 'shop.Main'])
   try {
     await shop.line(/ready/)
-    await sleep(SETTLE_MS)
+    await sleep(WARM_UP_DURATION_MS)
     console.log(`\n${jdk.name}: ms; min, median, max of ${ROUNDS}`)
     const pid = String(shop.pid)
     await row('jfluid --version', () => command('--version'))

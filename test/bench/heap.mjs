@@ -21,7 +21,7 @@ const METHODS_A_CLASS = 100
 const goalBytes = (threads) => 2 ** 20 + 200 * threads
 const ROUNDS = 3
 /** Until the session's status has been asked for at least twice. */
-const SETTLE_MS = 1500
+const WARM_UP_DURATION_MS = 1500
 const kib = (bytes) => (bytes / 1024).toFixed(0).padStart(8)
 
 export async function heap(jdks) {
@@ -70,7 +70,7 @@ async function once(jdk, java) {
   const session = await startSession(java.pid, 'Many.root')
   void session.ended.then((reason) => console.log(`  THE SESSION ENDED: ${reason}`))
   await java.ask('call', /^called/)
-  await sleep(SETTLE_MS)
+  await sleep(WARM_UP_DURATION_MS)
   const during = await live(jdk, java.pid)
   await session.detach()
   const profile = await session.profile()

@@ -7,7 +7,7 @@ import { Child, cli, compile, load, verdict } from './support.mjs'
 
 const SECONDS = 10
 /** Until what was new has been told. */
-const SETTLE_MS = 5000
+const WARM_UP_DURATION_MS = 5000
 const GOAL_KB = 1000
 const KINDS = { all: 'all change', few: '112 change', stop: 'none change' }
 
@@ -39,7 +39,7 @@ export async function remote(jdks) {
       console.log('  of 111,111       pictures/s    kB/s  most in 1 s  behind   CPU here %  proxy %')
       for (const [command, name] of Object.entries(KINDS)) {
         await java.ask(command, /^(all|few|stopped)/)
-        const until = performance.now() + SETTLE_MS
+        const until = performance.now() + WARM_UP_DURATION_MS
         while (performance.now() < until) await source.snapshot(false)
         console.log(`  ${name.padEnd(14)} ${row(await measured(source, caller, proxy.pid))}`)
       }

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { AgentPathUnusable, agentOption, doubtsAbout, waysToGive } from '../../src/commands/agent-path.ts'
+import { AgentPathUnusable, agentOption, pathWarnings, waysToGive } from '../../src/commands/agent-path.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
 it('agent-path refuses a path that the JVM would split into several parts', () => {
@@ -20,22 +20,22 @@ it('agent-path warns about a temporary directory and about a directory that othe
   writeFileSync(jar, '')
   for (const it of [home, folder]) chmodSync(it, 0o755)
   chmodSync(jar, 0o644)
-  expect(doubtsAbout(jar, [])).toEqual([])
-  expect(doubtsAbout(jar, [`${folder}-2`])).toEqual([])
-  expect(doubtsAbout(jar, [home])).toEqual([expect.stringContaining('temporary directory')])
+  expect(pathWarnings(jar, [])).toEqual([])
+  expect(pathWarnings(jar, [`${folder}-2`])).toEqual([])
+  expect(pathWarnings(jar, [home])).toEqual([expect.stringContaining('temporary directory')])
 
   chmodSync(folder, 0o750)
-  expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^other users cannot read ${folder}`)])
+  expect(pathWarnings(jar, [])).toEqual([expect.stringMatching(`^other users cannot read ${folder}`)])
   chmodSync(folder, 0o755)
   chmodSync(jar, 0o600)
-  expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^other users cannot read ${jar}`)])
+  expect(pathWarnings(jar, [])).toEqual([expect.stringMatching(`^other users cannot read ${jar}`)])
 })
 
 it('agent-path warns about the npx cache', () => {
   const folder = join(temporaryDirectory(), '_npx', '0a1b', 'dist')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'jfluid-agent.jar'), '')
-  expect(doubtsAbout(join(folder, 'jfluid-agent.jar'), [])[0]).toContain('temporary directory')
+  expect(pathWarnings(join(folder, 'jfluid-agent.jar'), [])[0]).toContain('temporary directory')
 })
 
 it('agent-path warns about a path that needs quoting or that some JVMs cannot read', () => {
@@ -47,7 +47,7 @@ it('agent-path warns about a path that needs quoting or that some JVMs cannot re
     return path
   }
   const doubts = (folder: string) =>
-    doubtsAbout(jar(folder), []).filter((it) => !it.includes('other users cannot read'))
+    pathWarnings(jar(folder), []).filter((it) => !it.includes('other users cannot read'))
   expect(doubts('lib')).toEqual([])
   expect(doubts('Büro')).toEqual([expect.stringMatching(/^the path is not plain ASCII: .*locale is C/)])
   expect(doubts('my files')).toEqual([

@@ -367,9 +367,9 @@ describe('conditions on changes', () => {
       const text = page(root(1250), root(1260), ['App.work self > +10%', 'App.work self > +90%'])
       assert.match(text.replace(/\s+/g, ' '), /\+0\.8 %; noise of ±80\.1 % hides a smaller change/)
       assert.equal(text.match(/hides/g)?.length, 1)
-      assert.equal(failed('App.work self > +10%', root(1250), root(5000)).isBelowDoubt, false)
-      assert.equal(failed('App.work self > +5us', root(1250), root(1260)).isBelowDoubt, false)
-      assert.equal(failed('App.work calls > +10%', root(1250), root(1260)).isBelowDoubt, false)
+      assert.equal(failed('App.work self > +10%', root(1250), root(5000)).isBelowErrorBound, false)
+      assert.equal(failed('App.work self > +5us', root(1250), root(1260)).isBelowErrorBound, false)
+      assert.equal(failed('App.work calls > +10%', root(1250), root(1260)).isBelowErrorBound, false)
     })
 
     it('a change below a thousandth of a root call is noise', () => {
@@ -399,9 +399,9 @@ describe('conditions on changes', () => {
       assert.equal(failed('App.work self > +10%', of(2000), of(3001)).failed, true)
       assert.equal(failed('App.work self > +10%', of(2000, 2), of(3001)).failed, false)
       // The root has the other halves of theirs, and one of its own: 2 × (500 + 0.5).
-      assert.equal(failed('root self > +0%', of(0), of(0)).doubt, 1001)
-      assert.equal(failed('root total > +0%', of(0), of(0)).doubt, 2001)
-      assert.equal(failed('App.work calls > +0%', of(0), of(0)).doubt, 0)
+      assert.equal(failed('root self > +0%', of(0), of(0)).errorBound, 1001)
+      assert.equal(failed('root total > +0%', of(0), of(0)).errorBound, 2001)
+      assert.equal(failed('App.work calls > +0%', of(0), of(0)).errorBound, 0)
     })
 
     it('a change of samples that random variation can cause is noise', () => {
@@ -414,7 +414,7 @@ describe('conditions on changes', () => {
       // Two standard errors of 4 and 9 of 1,000: 2 × √(0.004 × 0.996 + 0.009 × 0.991) / √1000 = 0.0072
       assert.equal(failed('App.work self > +10%', sampled(4), sampled(9)).failed, false)
       assert.equal(failed('App.work self > +10%', sampled(4), sampled(14)).failed, true)
-      assert.ok(Math.abs(failed('App.work self > +10%', sampled(4), sampled(9)).doubt - 0.0072) < 0.0001)
+      assert.ok(Math.abs(failed('App.work self > +10%', sampled(4), sampled(9)).errorBound - 0.0072) < 0.0001)
     })
 
     it('a change of a count is never noise', () => {

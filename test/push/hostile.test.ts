@@ -14,7 +14,7 @@ const PROFILE = profileOf('main 1x 10ns ( work 2x 54ns )')
 /** Short enough for a test: what is waited for here never comes. */
 const BOUNDS = { idleMs: 150, wholeMs: 600, pauseMs: 1 }
 /** Long enough for a machine that is busy with others. */
-const PATIENT = { idleMs: 20_000, wholeMs: 20_000, pauseMs: 1 }
+const LONG_TIMEOUTS = { idleMs: 20_000, wholeMs: 20_000, pauseMs: 1 }
 const SECRET = 'ey-secret'
 const OTLP = '/v1development/profiles'
 /** Lines of the debug log. */
@@ -29,7 +29,7 @@ interface Outcome {
 
 async function tried(
   url: string,
-  bounds = PATIENT,
+  bounds = LONG_TIMEOUTS,
   stop = new AbortController().signal,
   tell: (line: string) => void = () => {},
   env: Record<string, string> = {},
@@ -176,7 +176,7 @@ describe('a store that refuses', () => {
     })
     const url = `${store.url}?key=${SECRET}%20too`
     expect(await wrong(url)).toMatch(/: Bearer \*\*\* is wrong, and so is \*\*\*$/)
-    const { error } = await tried(url, PATIENT, undefined, undefined, { JFLUID_PUSH_USER: '42' })
+    const { error } = await tried(url, LONG_TIMEOUTS, undefined, undefined, { JFLUID_PUSH_USER: '42' })
     expect(error!.message).toMatch(/: Basic \*\*\* is wrong, and so is \*\*\*$/)
   })
 })
@@ -277,7 +277,7 @@ describe('a silent store', () => {
       const timer = setInterval(() => socket.write('x'), 20)
       socket.once('close', () => clearInterval(timer))
     })
-    expect(await wrong(url, { ...PATIENT, wholeMs: 600 })).toMatch(
+    expect(await wrong(url, { ...LONG_TIMEOUTS, wholeMs: 600 })).toMatch(
       /^PushUnavailable 75: .*the push was not completed within 0\.6 s$/,
     )
   })
@@ -286,7 +286,7 @@ describe('a silent store', () => {
     const store = await startStore((response) => {
       setTimeout(() => response.writeHead(307, { location: '/ingest' }).end(), 250)
     })
-    expect(await wrong(store.url, { ...PATIENT, wholeMs: 600 })).toMatch(
+    expect(await wrong(store.url, { ...LONG_TIMEOUTS, wholeMs: 600 })).toMatch(
       /the push was not completed within 0\.6 s$/,
     )
   })
@@ -316,7 +316,9 @@ describe('a silent store', () => {
   it('a store that reads little of a large profile times out', async () => {
     const url = await startTcp((socket) => socket.pause())
     const { body, asked } = large()
-    await expect(posted(url, body, { ...PATIENT, idleMs: 150 })).rejects.toThrow(/no answer within 0\.15 s$/)
+    await expect(posted(url, body, { ...LONG_TIMEOUTS, idleMs: 150 })).rejects.toThrow(
+      /no answer within 0\.15 s$/,
+    )
     expect(asked()).toBeLessThan(60)
   })
 
@@ -326,7 +328,7 @@ describe('a silent store', () => {
     process.on('warning', warned)
     const store = await startStore()
     const { body } = large()
-    expect((await posted(store.url, body, PATIENT)).status).toBe(200)
+    expect((await posted(store.url, body, LONG_TIMEOUTS)).status).toBe(200)
     await new Promise((resolve) => setImmediate(resolve)) // warnings come with the next tick
     process.off('warning', warned)
     expect(store.received[0]!.body).toHaveLength(64 << 20)
@@ -336,14 +338,16 @@ describe('a silent store', () => {
   it('the user can cancel a push at once', async () => {
     const stop = new AbortController()
     const url = await startTcp(() => stop.abort())
-    expect(await wrong(url, PATIENT, stop.signal)).toMatch(/PushUnavailable 75: .*the push was interrupted$/)
-    expect(await wrong(url, PATIENT, stop.signal)).toMatch(/the push was interrupted$/)
+    expect(await wrong(url, LONG_TIMEOUTS, stop.signal)).toMatch(
+      /PushUnavailable 75: .*the push was interrupted$/,
+    )
+    expect(await wrong(url, LONG_TIMEOUTS, stop.signal)).toMatch(/the push was interrupted$/)
   })
 
   it('the user can cancel a push between two attempts', async () => {
     const stop = new AbortController()
     const store = await status(503)
-    const bounds = { ...PATIENT, pauseMs: 60_000 }
+    const bounds = { ...LONG_TIMEOUTS, pauseMs: 60_000 }
     const outcome = await tried(store.url, bounds, stop.signal, (line) => {
       expect(line).toMatch(/HTTP 503; trying once more in 60 s$/)
       setImmediate(() => stop.abort()) // it sleeps by then

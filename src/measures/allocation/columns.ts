@@ -19,5 +19,5 @@ export const allocation: Metric = {
       ofClasses: true,
     },
   ],
-  ...{ isTime: false, isSampled: false, hasClasses: true, sumsUp: false, hasDoubt: false },
+  ...{ isTime: false, isSampled: false, hasClasses: true, sumsUp: false, hasErrorBound: false },
 }

@@ -12,5 +12,5 @@ export const bytecodes: Metric = {
   },
   pageHeads: { total: 'total', self: 'self' },
   values: [{ type: 'bytecodes', event: 'Bytecodes', ...columns }],
-  ...{ isTime: false, isSampled: false, hasClasses: false, sumsUp: true, hasDoubt: false },
+  ...{ isTime: false, isSampled: false, hasClasses: false, sumsUp: true, hasErrorBound: false },
 }

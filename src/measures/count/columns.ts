@@ -9,5 +9,5 @@ export const count: Metric = {
   heads: { total: 'subtree', self: 'own', perCall: 'per call', calls: 'calls', by: 'calls' },
   pageHeads: { total: 'subtree', self: 'own' },
   values: [{ type: 'calls', event: 'Calls', ...columns }],
-  ...{ isTime: false, isSampled: false, hasClasses: false, sumsUp: true, hasDoubt: false },
+  ...{ isTime: false, isSampled: false, hasClasses: false, sumsUp: true, hasErrorBound: false },
 }

@@ -18,5 +18,5 @@ export const locks: Metric = {
     { ...TIME, type: 'wait', event: 'WaitNanoseconds', self: 'selfWaitNs', total: 'totalWaitNs' },
     TIME,
   ],
-  ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: false, hasDoubt: false },
+  ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: false, hasErrorBound: false },
 }

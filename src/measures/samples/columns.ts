@@ -13,5 +13,5 @@ export const samples: Metric = {
   },
   pageHeads: { total: 'samples', self: 'own' },
   values: [{ type: 'samples', event: 'Samples', ...columns }],
-  ...{ isTime: false, isSampled: true, hasClasses: false, sumsUp: true, hasDoubt: false },
+  ...{ isTime: false, isSampled: true, hasClasses: false, sumsUp: true, hasErrorBound: false },
 }

@@ -11,5 +11,5 @@ export const time: Metric = {
   heads: { total: 'total', self: 'self', perCall: 'per call', calls: 'calls', by: 'self time' },
   pageHeads: { total: 'total', self: 'self' },
   values: [TIME],
-  ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: true, hasDoubt: true },
+  ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: true, hasErrorBound: true },
 }

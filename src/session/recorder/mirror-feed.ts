@@ -44,8 +44,8 @@ export class MirrorFeed {
   readonly #onProblem: (problem: unknown) => void
   #socket: Socket | undefined
   #timer: NodeJS.Timeout | undefined
-  #heard: Buffer[] = []
-  #heardBytes = 0
+  #received: Buffer[] = []
+  #receivedBytes = 0
   /** Data of the current round. */
   #answers: Buffer[] = []
   #roundBytes = 0
@@ -90,7 +90,7 @@ export class MirrorFeed {
     socket.setNoDelay(true)
     socket.on('data', (bytes: Buffer) => {
       try {
-        this.#hear(bytes)
+        this.#receive(bytes)
       } catch (problem) {
         socket.destroy()
         this.#onProblem(problem)
@@ -110,26 +110,26 @@ export class MirrorFeed {
     this.#socket?.write(this.ring.question(begins))
   }
 
-  #hear(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     this.#looks = 0
-    this.#heard.push(bytes)
-    this.#heardBytes += bytes.length
-    if (this.#heardBytes < ANSWER_HEAD_BYTES) return
-    let all = this.#heard.length === 1 ? bytes : this.#heard[0]!
+    this.#received.push(bytes)
+    this.#receivedBytes += bytes.length
+    if (this.#receivedBytes < ANSWER_HEAD_BYTES) return
+    let all = this.#received.length === 1 ? bytes : this.#received[0]!
     if (all.length < ANSWER_HEAD_BYTES) {
-      all = Buffer.concat(this.#heard)
-      this.#heard = [all]
+      all = Buffer.concat(this.#received)
+      this.#received = [all]
     }
     const length = ANSWER_HEAD_BYTES + all.readUInt32LE(4)
-    if (length > MAX_ROUND_BYTES || this.#heardBytes > length)
-      throw new MalformedRound(`${Math.max(length, this.#heardBytes)} bytes in answer to one question`)
-    if (this.#heardBytes < length) return
-    this.#answer(this.#heard.length === 1 ? all : Buffer.concat(this.#heard))
+    if (length > MAX_ROUND_BYTES || this.#receivedBytes > length)
+      throw new MalformedRound(`${Math.max(length, this.#receivedBytes)} bytes in answer to one question`)
+    if (this.#receivedBytes < length) return
+    this.#answer(this.#received.length === 1 ? all : Buffer.concat(this.#received))
   }
 
   #answer(answer: Buffer): void {
-    this.#heard = []
-    this.#heardBytes = 0
+    this.#received = []
+    this.#receivedBytes = 0
     this.#answers.push(answer)
     this.#roundBytes += answer.length
     if (this.#roundBytes > MAX_ROUND_BYTES + 2 * CHUNK_BYTES * CHUNK_COUNT)

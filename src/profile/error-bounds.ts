@@ -11,27 +11,27 @@ import { methodKey, treeByKey } from './compare.ts'
 import { column, nameOf, type Profile } from './profile.ts'
 
 /** In units of the metric. */
-export interface Doubt {
+export interface ErrorBound {
   readonly self: number
   readonly total: number
 }
 
 /** Error bounds of a whole recording. */
-export interface Doubts {
+export interface ErrorBounds {
   /** Keyed by `methodKey`. */
-  readonly methods: ReadonlyMap<string, Doubt>
-  readonly roots: Doubt
+  readonly methods: ReadonlyMap<string, ErrorBound>
+  readonly roots: ErrorBound
 }
 
 /** Minimum error of half a probe pair in ns, even if the calibration found no variation. */
 const MIN_HALF_NANOS = 0.5
 
-const NONE: Doubts = { methods: new Map(), roots: { self: 0, total: 0 } }
+const NONE: ErrorBounds = { methods: new Map(), roots: { self: 0, total: 0 } }
 
-export function doubtsOf(profile: Profile): Doubts {
+export function errorBoundsOf(profile: Profile): ErrorBounds {
   const { merged, methodNames } = profile
-  if (!metricOf(merged).hasDoubt) return NONE
-  const costs = doubtColumns(profile)
+  if (!metricOf(merged).hasErrorBound) return NONE
+  const costs = errorBoundColumns(profile)
   const methods = hotMethods(treeByKey(profile), costs).map(
     ({ method, self, total }) => [methodKey(nameOf(methodNames, method)), { self, total }] as const,
   )
@@ -43,7 +43,7 @@ export function doubtsOf(profile: Profile): Doubts {
   return { methods: new Map(methods), roots }
 }
 
-function doubtColumns({ merged, calibration }: Profile): { self: Float64Array; total: Float64Array } {
+function errorBoundColumns({ merged, calibration }: Profile): { self: Float64Array; total: Float64Array } {
   const { innerSpreadNs = 0, outerSpreadNs = 0 } = calibration
   const inner = Math.max(MIN_HALF_NANOS, innerSpreadNs)
   const outer = Math.max(MIN_HALF_NANOS, outerSpreadNs)
@@ -63,18 +63,18 @@ function doubtColumns({ merged, calibration }: Profile): { self: Float64Array; t
 }
 
 /** Returns the error bound of the difference of two values, each divided by its own number. */
-export function sumOfDoubts(
-  one: Doubt | undefined,
+export function errorBoundOfDifference(
+  one: ErrorBound | undefined,
   oneBy: number,
-  other: Doubt | undefined,
+  other: ErrorBound | undefined,
   otherBy: number,
-): Doubt {
-  const sum = (of: keyof Doubt) => (one?.[of] ?? 0) / oneBy + (other?.[of] ?? 0) / otherBy
+): ErrorBound {
+  const sum = (of: keyof ErrorBound) => (one?.[of] ?? 0) / oneBy + (other?.[of] ?? 0) / otherBy
   return { self: sum('self'), total: sum('total') }
 }
 
 /** Returns two standard errors of the difference of two shares of samples. */
-export function doubtOfShares(one: number, oneOf: number, other: number, otherOf: number): number {
+export function errorBoundOfShares(one: number, oneOf: number, other: number, otherOf: number): number {
   const variance = (share: number, samples: number) => (share * (1 - share)) / samples
   return 2 * Math.sqrt(variance(one, oneOf) + variance(other, otherOf))
 }
