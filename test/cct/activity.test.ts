@@ -48,7 +48,7 @@ describe('the recent activity of all threads', () => {
     assert.deepEqual(latest(activities.before(7, 161), 31), [2, ...Array.from({ length: 30 }, () => 0)])
     assert.deepEqual(latest(activities.before(2000, 161), 1), [3])
     assert.deepEqual(latest(activities.before(3000, 161), 1), [0])
-    assert.equal(activities.size, 2) // nothing comes of looking
+    assert.equal(activities.size, 2) // a read adds no entry
   })
 
   it('the activity of a thread continues after a long time without events', () => {

@@ -1,4 +1,4 @@
-// Rows of classes below the methods that allocate, and the ids of a profile.
+// Rows of classes below the methods that allocate, and method ids of a profile.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -15,7 +15,7 @@ const LEAF = FIRST_METHOD_BESIDE_CLASSES + 1
 const BYTES = 1
 const STRING = 2
 
-/** root: a string of 24, leaf of 40 + 16 bytes, and another string. */
+/** root allocates a string of 24 bytes and another string; leaf allocates 40 + 16 bytes. */
 function recorded(): CctBuilder {
   const builder = new CctBuilder({ executed: true })
   builder.thread(1, -1)
@@ -113,7 +113,7 @@ describe('ids of methods and classes in a profile', () => {
     )
     assert.deepEqual([...dense.merged.method], [3, 2, 4, 1])
     assert.equal(dense.threads[0]!.tree, dense.merged)
-    assert.equal(methodNames[BYTES]!.class, '?') // its name was lost
+    assert.equal(methodNames[BYTES]!.class, '?') // the name of its class was lost
   })
 
   it("ids in a profile have no gaps, and the ids of one method's call sites still belong to that method", () => {

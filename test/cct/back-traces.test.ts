@@ -1,4 +1,4 @@
-// Callers of a method, merged over contexts. The oracle walks up from each context by itself.
+// Callers of a method, merged over contexts. The oracle walks up from each context separately.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -10,7 +10,7 @@ import { chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
 const methods = new Methods()
 const id = (name: string) => methods.id(name)
 
-/** "leaf 3x 30/30 ( a 1x 10/10 )": calls, self and total. */
+/** Format: "leaf 3x 30/30 ( a 1x 10/10 )": calls, self and total. */
 function show(tree: Tree, self = 'selfNs', total = 'totalNs'): string {
   const below = (from: number, to: number): string => {
     const rows: string[] = []
@@ -31,7 +31,7 @@ const of = (notation: string, ...names: string[]) => backTraces(treeOf(notation,
 
 describe('back traces', () => {
   it('back traces merge the callers of all contexts up to the roots', () => {
-    // leaf: 1 + 2 + 4 calls, of which 1 + 2 by way of a.
+    // leaf: 1 + 2 + 4 calls; 1 + 2 of them through a.
     const { tree, levels, isCut } = of(
       `main 1x 100ns ( a 1x 5ns ( leaf 1x 10ns ) b 1x 7ns ( a 1x 5ns ( leaf 2x 20ns ) leaf 4x 40ns ) )`,
       'leaf',
@@ -49,7 +49,7 @@ describe('back traces', () => {
   })
 
   it('back traces count recursion once: total of outermost activations, calls and self time of all', () => {
-    // f calls f calls f: 1 + 2 + 4 calls and ns; the outermost has a total of 7.
+    // f calls f calls f: 1 + 2 + 4 calls and ns; the total of 7 is that of the outermost call.
     const { tree } = of('main 1x 0ns ( f 1x 1ns ( f 2x 2ns ( f 4x 4ns ) ) )', 'f')
     assert.equal(show(tree), 'f 7x 7/7 ( main 1x 1/7  f 6x 6/0 ( main 2x 2/0  f 4x 4/0 ( main 4x 4/0 ) ) )')
   })
@@ -149,7 +149,7 @@ describe('back traces of two trees', () => {
   })
 })
 
-/** "method caller caller": [calls, self] of a trace, as a walk up from every context of the method sums them. */
+/** Key: "method caller caller"; value: [calls, self] of a trace, summed by a walk up from every context of the method. */
 function walked(tree: Tree, method: number): Map<string, number[]> {
   const sums = new Map<string, number[]>()
   for (let node = 0; node < tree.count; node++) {
@@ -183,7 +183,7 @@ function sumsByTrace(tree: Tree, method: number): Map<string, number[]> {
   return rounded(sums)
 }
 
-/** Sums of floats depend on the order. */
+/** Sums of floating-point numbers depend on the order. */
 function rounded(sums: Map<string, number[]>): Map<string, number[]> {
   const sorted = [...sums].sort(([a], [b]) => (a < b ? -1 : 1))
   return new Map(sorted.map(([trace, numbers]) => [trace, numbers.map((it) => Math.round(it))]))

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { bareCalls, isWorthComparing, spreadOfBare } from '../../src/cct/bare-calls.ts'
 import type { LatestCalls } from '../../src/cct/root-calls.ts'
 
-/** Of every hundred, one takes a hundred times as long, as where a collection is in it. */
+/** One call of a hundred takes a hundred times as long, like a call with a garbage collection. */
 function calls(count: number, ticks: number, probes = ROOT): LatestCalls {
   const times = Array.from({ length: count }, (_, i) => ticks * (i % 100 === 50 ? 100 : 1) + (i % 3))
   return { times, probes: times.map(() => probes) }
 }
 
-/** Ticks that the probes of a root take. */
+/** Cost of a root's probes, in ticks. */
 const ROOT = 30
 const COSTS = { innerTicks: ROOT, nsPerTick: 0.5 }
 

@@ -55,7 +55,7 @@ describe('building a calling context tree', () => {
 
 describe('a tree that exceeds its bounds', () => {
   it('a tree that exceeds its bounds reports that and keeps its nodes', () => {
-    const builder = new CctBuilder({ maxNodes: 4 }) // nobody, the thread's top, and two contexts
+    const builder = new CctBuilder({ maxNodes: 4 }) // node 0, the thread's top, and two contexts
     play(builder, 'main> 0  a> 10  a< 15')
     assert.throws(() => play(builder, 'b> 20'), TreeTooLarge)
     assert.throws(() => play(builder, 'b> 20'), /no memory is left .* at 2 contexts/)
@@ -132,9 +132,9 @@ describe('an exception handler that has caught an exception', () => {
     const none = built('main> 0  a> 10  a< 20  main^ 30  main< 50')
     assert.equal(show(treeOf(none, pair)), 'main 1x 31ns ( a 1x 6ns )') // 40 - 4 - 2 - 3
     const one = built('main> 0  a> 10  main^ 30  main< 50')
-    assert.equal(show(treeOf(one, pair)), 'main 1x 24ns ( a 1x 16ns )') // as if a had an exit
+    assert.equal(show(treeOf(one, pair)), 'main 1x 24ns ( a 1x 16ns )') // as if a had an exit event
     const three = built('main> 0  a> 10  b> 20  c> 30  main^ 40  main< 50')
-    // a and b have no probe at their end: 10 - 4 - 2 + 3
+    // a and b have no exit probe: 10 - 4 - 2 + 3
     assert.equal(show(treeOf(three, pair)), 'main 1x 14ns ( a 1x 7ns ( b 1x 7ns ( c 1x 6ns ) ) )')
   })
 
@@ -145,7 +145,7 @@ describe('an exception handler that has caught an exception', () => {
     play(builder, 'main^ 40  main< 50')
     const tree = treeOf(builder, pair)
     assert.equal(show(tree), 'main 1x 40ns') // 50 - 4 - 2 * 3
-    assert.equal(tree.metrics.warmupSelfNs[0], -7) // nothing was charged yet: 0 - 4 - 3
+    assert.equal(tree.metrics.warmupSelfNs[0], -7) // no time was charged before: 0 - 4 - 3
     builder.reset()
     play(builder, 'main> 60  main< 70')
     assert.equal(show(treeOf(builder, pair)), 'main 1x 6ns')
@@ -218,7 +218,7 @@ describe('threads of the tree builder', () => {
 
 describe('pauses of redefinitions', () => {
   const ms = 1_000_000
-  // a has one long gap, from 1 ms to 9 ms; the pause is 3 ms of it.
+  // a has one long gap, from 1 ms to 9 ms; the pause takes 3 ms of it.
   const calls = `main> 0  a> ${ms}  a< ${9 * ms}  main< ${10 * ms}`
   const without = `main 1x ${2 * ms}ns ( a 1x ${5 * ms}ns )`
 
@@ -252,7 +252,7 @@ describe('pauses of redefinitions', () => {
   })
 
   it('a pause is subtracted once per thread, from the gap between events that the pause fills most', () => {
-    // The pause is told as 3 to 8 ms. main was still at work until 3.1 ms, then a stood still.
+    // The pause is reported as 3 to 8 ms. main ran until 3.1 ms, then a was stopped.
     const events = `main> 0  a> 3100000  a< 8200000  main< 8300000`
     const expected = 'main 1x 3200000ns ( a 1x 200000ns )'
     const late = built(events)
@@ -344,7 +344,7 @@ describe('marks in the event stream: warm-up, reset, end, snapshot', () => {
       const { ints, count } = builder
       const seen = during(() => enter(builder, method, method))
       if (builder.ints === ints) continue
-      // A record is 32 bytes: 4 MiB are 131,072 of them.
+      // A record has 32 bytes: 4 MiB hold 131,072 records.
       expect(seen).toBeGreaterThanOrEqual(Math.ceil(count / 131_072))
       copied++
     }
@@ -381,7 +381,7 @@ describe('samples in the tree builder', () => {
   it('above the limit, contexts with the fewest samples are merged into their callers', () => {
     const builder = new CctBuilder({ executed: true, mostSampled: 24 })
     play(builder, 'main> 0 hot> 0 inner> 0')
-    // Two calls each of 30 methods, now below cold, now below hot; inner is where the thread is in between.
+    // Two calls each of 30 methods, alternately below cold and below hot; between the two, the thread is in inner.
     let samples = 0
     for (let i = 0; i < 60; i++) {
       play(builder, `@2 main> 0 ${i % 2 ? 'hot> 0' : 'cold> 0'} m${i % 30}> 0 sample 1 unwind 3`)
@@ -392,7 +392,7 @@ describe('samples in the tree builder', () => {
     assert.ok(builder.purged > 10, `${builder.purged} purged`)
     assert.ok(builder.contexts <= 25, `${builder.contexts} contexts`)
     assert.equal(merged.metrics.totalSamples[0], samples)
-    // Thread 1 has stayed in its place: main, hot, inner with 60 samples.
+    // Thread 1 is still in the same context: main, hot, inner with 60 samples.
     const methods = [...merged.method]
     const inner = methods.indexOf(idOf('inner'))
     assert.equal(merged.metrics.selfSamples[inner], 60)

@@ -1,4 +1,4 @@
-// The same method called from two places: two contexts, and one method.
+// Calls of a method from two call sites are two contexts of one method.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -20,7 +20,7 @@ import { FREE } from './notation.ts'
 const NAMES = ['', 'main', 'work', 'leaf']
 const OPEN = { mayBegin: () => true, mayTakeUp: () => true }
 
-/** "main> work@7> work< main<": an entry from site 7, then exits; "work^" is a handler of work. A word is a tick. */
+/** Format: "main> work@7> work< main<": an entry from site 7, then exits; "work^" is a handler of work. Each word takes a tick. */
 function words(text: string): Uint32Array {
   const out: number[] = []
   for (const [tick, word] of text.trim().split(/\s+/).entries()) {
@@ -34,7 +34,7 @@ function words(text: string): Uint32Array {
   return Uint32Array.from(out)
 }
 
-/** @param piece words that are read at once; 0 for all */
+/** @param piece number of words read at once; 0 for all */
 function built(text: string, piece = 0): CctBuilder {
   const builder = new CctBuilder({ callSites: true })
   const all = words(text)
@@ -55,7 +55,7 @@ function treeOf(builder: CctBuilder): Tree {
   return { ...merged, methodOf: leastOfMethod(builder.callTable!) }
 }
 
-/** "main 1 (work@7 2 (leaf@9 2))" */
+/** Format: "main 1 (work@7 2 (leaf@9 2))" */
 function show(builder: CctBuilder): string {
   const { method, site } = builder.callTable!
   const tree = treeOf(builder)
@@ -92,7 +92,7 @@ describe('calls distinguished by call site', () => {
   it('a call without a site word gets the latest call site of its caller', () => {
     const back = 'main> work@7> leaf@9> leaf< work< work> leaf@9> leaf< work< main<'
     assert.equal(show(built(back)), 'main 1 .work@7 2 ..leaf@9 2')
-    // Nobody has called before it.
+    // No earlier call of it has a site.
     assert.equal(show(built('main> work> work< main<')), 'main 1 .work 1')
   })
 

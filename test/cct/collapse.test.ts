@@ -15,7 +15,7 @@ const PROBES: Calibration = { innerTicks: 3, outerTicks: 2 }
 
 interface Shape {
   readonly bound: number
-  /** Default: the bound. */
+  /** Default: the bound itself. */
   readonly mostNodes?: number
   readonly steps: number
   readonly depth: number
@@ -31,7 +31,7 @@ interface Shape {
 
 const WAIT = 7
 
-/** The same calls to a builder with a bound and to one without. */
+/** Feeds the same calls to a builder with a bound and to one without. */
 function both(shape: Shape, seed: number) {
   const { bound, steps, depth, methods, threads = 3 } = shape
   let state = seed
@@ -125,7 +125,7 @@ function addsUp({ count, parent, metrics }: Tree, what: string): void {
 
 const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0)
 
-/** Of each root, with all below it: calls, and time with what probes took. */
+/** Sums of each root with its subtree: calls, and time including probe costs. */
 function sumsOfRoots({ count, size, metrics }: Tree): { calls: number; ticks: number }[] {
   const roots: { calls: number; ticks: number }[] = []
   for (let top = 0; top < count; top += size[top]!) {
@@ -147,7 +147,7 @@ function sameMethods(after: Tree, before: Tree, columns: readonly (keyof HotMeth
   }
 }
 
-/** Of the arrays of this kind that a collapse asks for, the `nth` that has many elements finds no memory. */
+/** Makes the `nth` allocation of a large array of this kind during a collapse fail. */
 function withoutMemory(kind: 'Int32Array' | 'Float64Array' | 'Uint8Array', least: number, nth: number): void {
   let asked = 0
   const Kind = globalThis[kind] as new (...of: unknown[]) => object
@@ -162,11 +162,11 @@ function withoutMemory(kind: 'Int32Array' | 'Float64Array' | 'Uint8Array', least
   vi.stubGlobal(kind, Short)
 }
 
-/** Each is a run of its own. */
+/** Each element is a separate run of events. */
 const SEEDS = FULL ? 10 : 1
 const WIDE = { bound: 2000, steps: 15_000, depth: 9, methods: 6 }
 
-/** Times, and columns of waiting beside them. */
+/** Times, with columns of waits. */
 const WITH_WAITS: Sink = {
   ...SINKS.exact,
   columns(tree, known) {
@@ -179,7 +179,7 @@ describe('a tree above the limit of contexts', () => {
   it.each<[string, Shape]>([
     ['wide', WIDE],
     ['deep', { bound: 1500, steps: 15_000, depth: 300, methods: 3 }],
-    // What 200 threads stand in, eleven nodes each at most, cannot be collapsed: then twice as much is the bound.
+    // The current contexts of 200 threads, at most eleven nodes each, cannot be collapsed. So the bound is twice their number.
     [
       'with more contexts on the stacks of 200 threads than the limit',
       { ...WIDE, bound: 1000, threads: 200, mostNodes: 4400 },
@@ -198,7 +198,7 @@ describe('a tree above the limit of contexts', () => {
       assert.equal(sum(after.merged.metrics.calls!), sum(before.merged.metrics.calls!))
       for (const column of ['selfNs', 'measuredNs', 'warmupCalls', 'warmupSelfNs'] as const)
         near(sum(after.merged.metrics[column]!), sum(before.merged.metrics[column]!), `${what}, ${column}`)
-      // A pause that is told late is taken out of the row, and not of the method that is in it.
+      // A pause that is reported late is subtracted from the collapsed row, not from the method in it.
       sameMethods(after.merged, before.merged, shape.pauses ? ['calls'] : ['calls', 'self', 'total'], what)
       assert.deepEqual(
         after.threads.map(({ number, tree }) => [number, sum(tree.metrics.calls!)]),

@@ -1,4 +1,4 @@
-// Two trees as one, by path.
+// Two trees merged by path.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -7,7 +7,7 @@ import type { Tree } from '../../src/cct/tree.ts'
 import { chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
 import { FULL } from '../support/lane.ts'
 
-/** "main 1x 10 | 2x 30": calls and self cost of both, "-" where one does not have it, in lines by depth. */
+/** Format: "main 1x 10 | 2x 30": calls and self cost in both trees, "-" if a tree has no such node; one line per node, indented by depth. */
 function show(difference: Difference, before: Tree, after: Tree, names: Methods): string[] {
   const depth: number[] = []
   return Array.from({ length: difference.count }, (_, i) => {

@@ -26,7 +26,7 @@ describe('followed tasks', () => {
   })
 
   it('the total of a node with tasks is the sum over all threads of its self time and its children', () => {
-    // send: 10 of its own and 6 of the other thread; main: 20 and those 16
+    // send: 10 self and 6 of the other thread; main: 20 and these 16
     assert.equal(
       show(cctOf(handed), 'totalNs'),
       'main 1x 36ns ( send 1x 16ns ( run 1x 6ns ( work 1x 4ns ) ) )',
@@ -35,7 +35,7 @@ describe('followed tasks', () => {
 
   it('no t_O is subtracted from the submitter of a task, since another thread makes the call', () => {
     const calibration = { innerTicks: 1, outerTicks: 2 }
-    // main: 20 - 1 - 2 for send; send: 10 - 1, and no 2 for run; run: 2 - 1 - 2; work: 4 - 1
+    // main: 20 - 1 - 2 for send; send: 10 - 1, without 2 for run; run: 2 - 1 - 2; work: 4 - 1
     assert.equal(
       show(cctOf(handed, calibration)),
       'main 1x 17ns ( send 1x 9ns ( run 1x -1ns ( work 1x 3ns ) ) )',
@@ -46,7 +46,7 @@ describe('followed tasks', () => {
     const text =
       '@1 main> 0 run> 1 run< 3 submit 5 main< 4  @2 begin 5 run> 10 run< 13  @1 root main> 20 run> 21 run< 22 main< 23'
     assert.equal(show(cctOf(text)), 'main 2x 4ns ( run 3x 6ns )')
-    // Of three calls of run, main has made two: 4 - 2 - 2*2; run: 6 - 3
+    // main made two of the three calls of run: 4 - 2 - 2*2; run: 6 - 3
     assert.equal(show(cctOf(text, { innerTicks: 1, outerTicks: 2 })), 'main 2x -2ns ( run 3x 3ns )')
   })
 
@@ -145,10 +145,10 @@ describe('followed tasks', () => {
 
   it("the walk to a task's origin ends for any input, even in a tree of samples with merged contexts", () => {
     const small = new CctBuilder({ mostSampled: 8 })
-    // The one that hands work over, the sixth context, goes with its thread's others: nobody has sampled them.
+    // The sixth context submits the work. It is purged with the other contexts of its thread, because it has no samples.
     play(small, '@1 a> 0 b> 0 c> 0 d> 0 e> 0 submit 7 unwind 5  @2 begin 7 run> 0 sample 1')
     assert.equal(small.purged, 5)
-    // The sixth is now one below the work that was handed over.
+    // The sixth context is now a context below the submitted work.
     play(small, '@2 work> 0 f> 0 g> 0 submit 8 sample 1')
     const { merged } = snapshotOf(small, { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 })
     assert.equal(merged.metrics.totalSamples![0], 2)

@@ -1,12 +1,12 @@
-// Calls as a line of text, for tests of trees.
+// A notation for calls, for tests of trees.
 //
 //   main> 0      main is entered at tick 0
 //   main< 100    main is left at tick 100
-//   main^ 50     a handler of main has caught something
-//   adjust 5     5 ticks of waiting for ourselves since the last event
+//   main^ 50     a handler of main has caught an exception
+//   adjust 5     the thread was stalled by jfluid for 5 ticks since the last event
 //   suspend 40, resume 60, root
-//   submit 7     work is handed over as token 7; begin 7 and drop 7 are what becomes of it
-//   @2           thread 2 goes on; @7.0 is a virtual thread's segment 0
+//   submit 7     submits work with token 7; begin 7 and drop 7 begin or discard this work
+//   @2           the next events are of thread 2; @7.0 is segment 0 of virtual thread 7
 //
 // Trees are shown as `main 1x 33ns ( work 2x 54ns )`: calls, then self time.
 
@@ -21,18 +21,18 @@ export const FREE: Calibration = { innerTicks: 0, outerTicks: 0 }
 
 const names = ['']
 
-/** Method ids are given out as names come up. */
+/** Method ids are assigned in order of the first use of a name. */
 export function idOf(name: string): number {
   if (!names.includes(name)) names.push(name)
   return names.indexOf(name)
 }
 
-/** What `idOf` was given. */
+/** The ids assigned by `idOf`. */
 export function nameOf(id: number): string {
   return names[id]
 }
 
-/** Feeds events; without a leading `@n` they are thread 1's. */
+/** Feeds events. Events without a leading `@n` belong to thread 1. */
 export function play(sink: EventSink, text: string): void {
   const words = text.trim().split(/\s+/)
   if (!words[0].startsWith('@')) sink.thread?.(1, -1)

@@ -11,7 +11,7 @@ const OTHERS = 999
 const RUNNABLE = 1
 const BLOCKED = 2
 
-/** Ids of methods `T.<letter>`: 1 for R, and so on. */
+/** Ids of methods `T.<letter>`: R has 1, the next letter 2, and so on. */
 const ID: Readonly<Record<string, number>> = { R: 1, A: 2, B: 3, f: 4, g: 5, h: 6 }
 const NAME = new Map(Object.entries(ID).map(([name, id]) => [id, name]))
 
@@ -27,7 +27,7 @@ function timedTree(...rows: readonly [name: string, parent: number, selfNs: numb
   )
 }
 
-/** Stacks as "R f A", outermost first, with how often each was seen; a state behind a colon. */
+/** Stacks as "R f A", outermost frame first, with the number of samples; a thread state follows a colon. */
 function sampled(seen: Readonly<Record<string, number>>): InsideSamples {
   const samples = new InsideSamples()
   const names = Object.keys(ID)
@@ -64,11 +64,11 @@ function sampled(seen: Readonly<Record<string, number>>): InsideSamples {
 }
 
 interface Probes {
-  /** Methods of which probes should see each call; none unless given. */
+  /** Methods whose probes see every call. Default: none. */
   readonly seen?: readonly string[]
-  /** Overloads of a name; itself unless given. */
+  /** Overloads of a name. Default: the method itself. */
   readonly overloads?: Readonly<Record<string, readonly string[]>>
-  /** Samples fall behind loops. */
+  /** Samples inside loops are delayed, as with the serial collector. */
   readonly isBent?: boolean
 }
 
@@ -263,12 +263,12 @@ describe('calls missed by probes', () => {
       marked: { 'R A': 400 },
       part: 0.4,
     })
-    // Where samples fall behind loops they say less than the clock; a place without a call is one all the same.
+    // If samples inside loops are delayed, shares of samples are less precise than times. A stack with an unrecorded call is still a proof.
     expect(unseen(rows, { R: 400, 'R A': 600 }, { seen: ['R', 'A'], isBent: true }).marked).toEqual({})
     expect(unseen(rows, { R: 400, 'R B': 600 }, { seen: ['R', 'A', 'B'], isBent: true }).marked).toEqual({
       'R B': 600,
     })
-    // Its calls of an overload that has no probes are in its samples.
+    // The samples of the method include its calls of an overload without probes.
     expect(unseen(rows, { R: 400, 'R A': 600 }, { seen: ['R'] }).marked).toEqual({})
   })
 

@@ -10,7 +10,7 @@ const COSTS = { innerTicks: 0, outerTicks: 0 }
 function timed(costs = COSTS, builder = new CctBuilder()) {
   const course = new Course()
   const calls = builder.timeRoots(costs, course)
-  /** Time and how often it came, of all calls that have ended. */
+  /** Durations and their numbers, of all finished calls. */
   const times = (): number[] => {
     const { buckets } = rootCallTimes(calls.state(), 'ns', 1)
     return buckets.flatMap(([from, , count]) => Array<number>(count).fill(from))
@@ -21,7 +21,7 @@ function timed(costs = COSTS, builder = new CctBuilder()) {
 describe('durations of root calls', () => {
   it('durations cover finished outermost calls of all threads', () => {
     const { builder, calls, times } = timed()
-    // 100, with a recursion in it; 30; of thread 2 70; of thread 1 one that goes on
+    // Thread 1: 100 (with a recursion), 30, and an unfinished call; thread 2: 70.
     play(builder, 'root main> 0 main> 10 main< 50 main< 100  root main> 200 a> 205 a< 215 main< 230')
     play(builder, '@2 root main> 100 @1 root main> 300 @2 main< 170')
     assert.deepEqual(times(), [30, 70, 100])
@@ -41,7 +41,7 @@ describe('durations of root calls', () => {
 
   it('durations exclude probes: t_I per call and t_O per call made, in the root and below', () => {
     const { builder, times } = timed({ innerTicks: 2, outerTicks: 3 })
-    // main itself 2, a and b 2 + 3 each: 100 - 12
+    // 2 for main itself, 2 + 3 each for a and b: 100 - 12
     play(builder, 'root main> 0 a> 10 b> 20 b< 30 a< 40 main< 100')
     assert.deepEqual(times(), [88])
   })
@@ -118,7 +118,7 @@ describe('durations of root calls', () => {
           text += `suspend ${now} resume ${now + 10} `
           now += 10
         } else if (kind < 19) {
-          // A handler somewhere up the stack.
+          // A handler in one of the callers.
           stack.length = 1 + random(stack.length)
           text += `${stack.at(-1)}^ ${now} `
         } else if (stack.length > 2) {
@@ -163,7 +163,7 @@ describe('timeline of a recording', () => {
     assert.deepEqual([...times.rootCalls!.p50], [20, 200, 0, 0])
     assert.deepEqual([...times.rootCalls!.p95], [60, 200, 0, 0])
     assert.deepEqual([...times.rootCalls!.max], [60, 200, 0, 0])
-    // What came up to a look belongs to the second that went on then.
+    // Calls that ended before a poll count for the second of the poll.
     assert.deepEqual([...times.events], [4, 2, 0, 0])
     assert.deepEqual([...times.waitNs], [6, 0, 0, 0])
   })

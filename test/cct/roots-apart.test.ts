@@ -1,4 +1,4 @@
-// Which builder is told what, where threads keep trees of their own: from the words that their writers leave.
+// Distribution of words between the two builders, if threads keep their own trees.
 
 import { expect, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
@@ -31,7 +31,7 @@ it("calls of a carrier inside a root are in the carrier's own tree, and only the
   read(
     ...[ROOT, enterWord(MAIN, 0)],
     ...[threadWord(VIRTUAL, 0), ROOT, enterWord(WORK, 10), exitWord(WORK, 12)],
-    // It has its own number behind it again, as in a switch to any other thread.
+    // The thread number is written again after it, as in a switch to any other thread.
     ...[threadWord(CARRIER, 0), exitWord(MAIN, 20)],
   )
   expect(show(treeOf(all))).toBe('work 1x 2ns')
@@ -57,7 +57,7 @@ it("a thread's activity is read from the thread's tree, and its events show whet
   const { inside, perSecond } = sink.activityOf(CARRIER)
   expect([inside, perSecond.at(-1)]).toEqual([1, 7])
   sink.reset(undefined)
-  expect(sink.activityOf(CARRIER).inside).toBe(1) // it is where it was
+  expect(sink.activityOf(CARRIER).inside).toBe(1) // the carrier's position is unchanged
 })
 
 it('time in which jfluid stalled threads is reported once, in the total of all threads', () => {

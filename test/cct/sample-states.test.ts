@@ -3,7 +3,7 @@ import { STATES, stateOf } from '../../src/cct/sample-states.ts'
 
 const THREAD_STATES = ['NEW', 'RUNNABLE', 'BLOCKED', 'WAITING', 'TIMED_WAITING', 'TERMINATED']
 
-/** Frames as a stack trace prints them, innermost first. */
+/** Frames in the format of a stack trace, innermost first. */
 function doing(threadState: string, ...frames: string[]): string {
   const named = frames.map((it) => {
     const at = it.lastIndexOf('.')

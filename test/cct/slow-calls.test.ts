@@ -13,7 +13,7 @@ import { enter, exit } from '../events/sinks.ts'
 import { FULL } from '../support/lane.ts'
 import { FREE, idOf, play, show, treeOf } from './notation.ts'
 
-/** What a million contexts take in test:full, an eighth of them take here. */
+/** A scale: test:full uses a million contexts, this file an eighth of them. */
 const PART = FULL ? 1 : 1 / 8
 const SMALL = { ...SLOW_BOUNDS, keptBytes: 2 ** 21, openElements: 2 ** 18, openBytes: 2 ** 24 }
 const BOUNDS = FULL ? SLOW_BOUNDS : SMALL
@@ -104,7 +104,7 @@ describe('slow calls', () => {
     play(builder, 'main< 30 root main> 40 main< 45')
     assert.equal(show(treeOf(slow().tree)), 'main 1x 5ns')
     assert.equal(slow().count, 1)
-    assert.equal(slow().latest?.number, 2) // no number stands for two calls
+    assert.equal(slow().latest?.number, 2) // each call has its own number
   })
 
   it('slow calls exclude pauses reported early or late', () => {
@@ -130,7 +130,7 @@ describe('slow calls', () => {
     play(builder, 'root main> 0 a> 1 a< 60001 main< 60002') // slow
     play(builder, 'root main> 100000 b> 100001 a> 100002 a< 180002 b< 180003 main< 180004')
     assert.equal(slow().count, 2)
-    builder.pause(100_100, 170_100) // which leaves 10,004
+    builder.pause(100_100, 170_100) // leaves 10,004
     assert.equal(slow().count, 1)
     assert.equal(show(treeOf(slow().tree)), 'main 1x 2ns ( a 1x 60000ns )')
     assert.deepEqual([slow().latest?.number, slow().latest?.ticks], [1, 60_002])
@@ -243,7 +243,7 @@ describe('slow calls', () => {
           const entered = now + random(10_000)
           now = entered + 1 + random(4) * random(60_000) + random(10_000)
           if (random(3) === 0) {
-            // They may reach from call to call, but not into each other.
+            // Gaps may extend over several calls, but do not overlap.
             const start = Math.max(pauses.at(-1)?.[1] ?? 0, entered - random(60_000))
             const pause = [start, start + 1 + random(120_000)] as [number, number]
             pauses.push(pause)
@@ -389,11 +389,11 @@ describe('slow calls', () => {
   })
 
   it('slow calls with more gaps between events than jfluid keeps exclude the pauses in each gap', () => {
-    // The first is told when it has ended; the second is read into a tree of its own meanwhile.
+    // The first call is reported at its end. The second call is processed into its own tree before its end.
     for (const children of [40_000, 140_000]) {
       const { builder, slow } = keeping(1)
       let now = 0
-      // In one run of words; each child, and the time before it, is a gap.
+      // All events are in one piece of words. Each child, and the time before it, is a gap.
       const calls = (name: string, count: number) => {
         const id = idOf(name)
         const words = new Uint32Array(4 * count)
@@ -430,7 +430,7 @@ describe('slow calls', () => {
     let now = 0
     const id = idOf('main')
     for (let i = 0; i < 1010; i++) enter(builder, id, ++now)
-    // More than is kept, so that it is read meanwhile.
+    // More events than are kept, so the call is processed before its end.
     for (let i = 0; i < 70_000; i++) {
       exit(builder, id, ++now)
       enter(builder, id, ++now)
@@ -466,7 +466,7 @@ describe('slow calls', () => {
     assert.deepEqual(sums(slow().tree), sums(builder))
     assert.deepEqual([slow().count, slow().dropped, sums(slow().tree)[0]], [count, 0, count])
 
-    // A pause that is told now leaves a call as it was whose contexts may be part of others.
+    // A pause that is reported late does not change a call whose contexts may be merged with others.
     const oldest = Math.min(...slow().slowest.map(({ number }) => number))
     assert.ok(oldest < count / 2)
     for (let at = 100; at < now; at += 100) builder.pause(at, at + 1)
@@ -486,7 +486,7 @@ describe('slow calls', () => {
     let now = 0
     const call = (names: readonly string[]) => {
       play(builder, `root main> ${++now}`)
-      for (const name of names) play(builder, `${name}> ${++now} ${name}< ${++now}`) // a stretch each
+      for (const name of names) play(builder, `${name}> ${++now} ${name}< ${++now}`) // one piece of words each
       now += 60_000
       play(builder, `main< ${now}`)
     }
@@ -494,7 +494,7 @@ describe('slow calls', () => {
     assert.equal(slow().tree.moves, 0)
     call(Array.from({ length: 500 }, (_, nth) => `n${nth}`))
     assert.ok(slow().tree.moves > 0)
-    builder.pause(now - 59_000, now - 1_000) // it was fast, then
+    builder.pause(now - 59_000, now - 1_000) // with this pause the call was fast
     const { merged } = snapshotOf(slow().tree, { calibration: FREE, nsPerTick: 1 })
     assert.ok(Math.min(...merged.metrics.calls!) >= 0)
   })
@@ -511,7 +511,7 @@ describe('slow calls', () => {
       builder.root()
       enter(builder, 1, 0)
     }
-    // Each context of a call is one of its own: in test:full a million a call.
+    // All contexts of a call are different; test:full has a million per call.
     for (let outer = 0; outer < methods; outer++) {
       const run = Uint32Array.from([
         ...enterWord(methods + 2 + outer, 0),
@@ -576,7 +576,7 @@ describe('slow calls', () => {
       for (const [thread, stack] of stacks.entries())
         while (stack.length > 0) play(builder, `@${thread + 1} ${stack.pop()}< ${++now}`)
       assert.equal(slow().count, calls.state().count)
-      // Children come in another order: that in which they were read again.
+      // The children are in the order in which their events were replayed.
       const same = differenceOf(treeOf(builder), treeOf(slow().tree))
       for (const column of ['calls', 'self', 'total'] as const)
         assert.deepEqual(same[column].after, same[column].before, `seed ${seed}, round ${round}, ${column}`)

@@ -11,7 +11,7 @@ describe('overhead compensation (report, section 5.3)', () => {
 
   it('compensation subtracts t_I per call and t_O per direct callee call', () => {
     // main: 10 + 10 + 20 = 40 measured, 1 invocation, 2 calls out: 40 - 1*3 - 2*2 = 33
-    // work: 30 + 30      = 60 measured, 2 invocations, none out:   60 - 2*3       = 54
+    // work: 30 + 30      = 60 measured, 2 invocations, no calls out: 60 - 2*3     = 54
     const cct = cctOf('main> 0  work> 10  work< 40  work> 50  work< 80  main< 100', calibration)
     assert.equal(show(cct), 'main 1x 33ns ( work 2x 54ns )')
     assert.equal(show(cct, 'measuredNs'), 'main 1x 40ns ( work 2x 60ns )')
@@ -161,7 +161,7 @@ describe('a snapshot of the trees', () => {
 
 describe('hot methods', () => {
   it('the total time of a recursive hot method counts only its outermost activations', () => {
-    // fib: 1 + 2 + 3 self; its total is the 10 of the outermost, not 10 + 6 + …
+    // fib: 1 + 2 + 3 self; its total is the 10 of the outermost call, not 10 + 6 + …
     const tree = cctOf('main> 0  fib> 5  fib> 6  fib> 8  fib< 11  fib< 12  fib< 15  main< 20')
     const [first, second] = hotMethods(tree)
     assert.deepEqual(first, { method: idOf('main'), calls: 1, self: 10, total: 20 })

@@ -8,7 +8,7 @@ import { FREE, idOf, nameOf } from './notation.ts'
 
 const path = (text: string): Int32Array => Int32Array.from(text.split('/').filter(Boolean), idOf)
 
-/** `main 3: run 2` is a line a node: its name, calls seen, own samples, samples of its subtree. */
+/** Format: `main 3: run 2`, one line per node: name, observed calls, own samples, samples of the subtree. */
 function lines(tree: Tree): string[] {
   const { calls, selfSamples, totalSamples } = tree.metrics
   const depth: number[] = []

@@ -1,4 +1,4 @@
-// Objects that live, from two tellers that do not wait for each other.
+// Living objects, reported by the event buffer and by the agent, which are not synchronised.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -43,11 +43,11 @@ describe('objects that are still alive', () => {
     const survivors = new Survivors()
     survivors.place(token(3, 0), 7)
     survivors.hear(news(0, [token(3, 0), 0, 24]))
-    survivors.place(token(3, 1), 8) // the ring is ahead
+    survivors.place(token(3, 1), 8) // the event buffer reports it first
     assert.deepEqual(living(survivors), [])
     survivors.hear(news(1, [token(3, 1), 1, 32], [token(3, 0)]))
     assert.deepEqual(living(survivors), [[8, 32, 0]])
-    survivors.hear(news(1, [token(3, 2), 1, 48], [token(3, 1)])) // the agent is
+    survivors.hear(news(1, [token(3, 2), 1, 48], [token(3, 1)])) // the agent reports it first
     assert.deepEqual(living(survivors), [])
     survivors.place(token(3, 2), 9)
     assert.deepEqual(living(survivors), [[9, 48, 0]])

@@ -12,7 +12,7 @@ function traced(text: string, asked = 1, mostEvents?: number): Tracer {
   return tracer
 }
 
-/** `main> 0 work> 10 work< 40 main< 100`, each track after its thread; `hand 1` where track 1 is handed over. */
+/** Format: `main> 0 work> 10 work< 40 main< 100`, each track after its thread; `hand 1` where track 1 is submitted. */
 function text({ calls }: Trace<number>): string[] {
   return calls.map(({ state, startNs, tracks }) => {
     const lines = tracks.map(({ thread, events, times }) => {
@@ -37,7 +37,7 @@ function trace(
   return text(traceOf(traced(events, asked), { calibration, nsPerTick: 1, beginTicks: 0, firstMethod }))
 }
 
-/** Total time by method, of all its calls, from a trace of one track. */
+/** Total time per method, over all its calls, from a trace of one track. */
 function totals({ calls }: Trace<number>): Record<string, number> {
   const sums: Record<string, number> = {}
   for (const { tracks } of calls) {
@@ -104,7 +104,7 @@ describe('traced calls', () => {
     assert.deepEqual(trace('root main> 0 a> 1 b> 2 main^ 5 c> 6 c< 7 main< 9'), [
       'whole 0: @1 main> 0 a> 1 b> 2 b< 5 a< 5 c> 6 c< 7 main< 9',
     ])
-    // The next call of the root ends what has lost its exits.
+    // The next call of the root ends the frames without exits.
     assert.deepEqual(trace('root main> 0 a> 1 root main> 20 main< 21', { asked: 2 }), [
       'whole 0: @1 main> 0 a> 1 a< 1 main< 1',
       'whole 20: @1 main> 0 main< 1',
@@ -115,7 +115,7 @@ describe('traced calls', () => {
     const tracer = traced('root main> 0 a> 1 a< 2 b> 3 b< 4 main< 5 root main> 9 main< 10', 2, 4)
     const found = traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })
     assert.deepEqual(text(found), ['cut 0: @1 main> 0 a> 1 a< 2 b> 3 b< 3 main< 3'])
-    assert.equal(found.cutAfter, 6) // four that came, and two ends
+    assert.equal(found.cutAfter, 6) // four events received, and two added ends
   })
 
   it('all frames of a trace are closed if the limit of events is reached while several frames are being closed', () => {
@@ -242,7 +242,7 @@ describe('times in a trace', () => {
 
 describe('tasks submitted by a traced call', () => {
   it('a submitted task is a track of the traced call, from its submission', () => {
-    // As late as it can have been: at main's next event.
+    // The latest possible time is used: that of main's next event.
     assert.deepEqual(
       trace(
         '@1 root main> 0 submit 7 wait> 10 @2 begin 7 run> 15 a> 16 a< 17 run< 20 begin 0 @1 wait< 25 main< 30',
@@ -315,7 +315,7 @@ describe('tasks submitted by a traced call', () => {
   })
 
   it('if jfluid stopped the submitting thread, the task is placed earlier by the time of the stop', () => {
-    // main waited 100 ticks for us before it handed over: all that follows is 100 earlier.
+    // main was stalled for 100 ticks before it submitted the work: all later events are 100 ticks earlier.
     assert.deepEqual(
       trace(
         '@1 root main> 0 adjust 100 a> 110 a< 111 submit 7 b> 112 @2 begin 7 run> 120 run< 130 @1 b< 140 main< 150',

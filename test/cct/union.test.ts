@@ -1,4 +1,4 @@
-// Several trees as one, by the names of their methods.
+// Sum of several trees. Methods are matched by name.
 
 import { describe, expect, it } from 'vitest'
 import { COLLAPSED } from '../../src/cct/nodes.ts'
@@ -9,7 +9,7 @@ import { Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
 
 const part = (tree: Tree, names: readonly MethodName[]): Part => ({ tree, nameOf: (id) => names[id]! })
 
-/** "main 5x 22/103", in lines by depth. */
+/** Format: "main 5x 22/103", one line per node, indented by depth. */
 function show({ count, parent, method, metrics }: Tree, ids: UnionIds): string[] {
   const depth: number[] = []
   return Array.from({ length: count }, (_, i) => {
@@ -24,7 +24,7 @@ function random(seed: number, trees: number): { parts: Part[]; ids: UnionIds } {
   const names = Array.from({ length: 20 }, (_, i) => ({
     ...{ class: 'A', method: `m${i}`, descriptor: '()V', loader: 'app' },
   }))
-  // Ids of one are not those of the other.
+  // The trees use different ids for the same methods.
   const parts = Array.from({ length: trees }, (_, i) =>
     part(randomTree(150 + 10 * i, 12, numbers), [...names.slice(i), ...names.slice(0, i)]),
   )
@@ -46,9 +46,9 @@ describe('a union of several trees', () => {
       '  fresh 1x 7/7',
     ])
     expect([...unionOf(parts, ids).size]).toEqual([5, 2, 1, 1, 1])
-    // Whoever looks at pictures one after the other meets the same ids.
+    // Successive pictures must have the same ids.
     expect([...unionOf([parts[1]!, parts[0]!], ids).method].map((id) => ids.names[id]!.method)).toEqual(
-      ['main', 'fresh', 'work', 'leaf', 'old'], // of the other's order
+      ['main', 'fresh', 'work', 'leaf', 'old'], // the order of the other tree
     )
     expect(ids.names).toHaveLength(6)
   })

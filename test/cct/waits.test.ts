@@ -1,4 +1,4 @@
-// Time blocked and waiting: rows of their own, and columns that sum them.
+// Time in which a thread is blocked or waits: separate rows, and columns that sum them.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -38,7 +38,7 @@ function snapshot(of: CctBuilder): Tree {
   return snapshotOf(of, options).merged
 }
 
-/** By the path of a node: its values. */
+/** Values of each node, keyed by its path. */
 function rows(tree: Tree, ...columns: readonly string[]): Record<string, number[]> {
   const paths: string[] = []
   const found: Record<string, number[]> = {}
@@ -50,7 +50,7 @@ function rows(tree: Tree, ...columns: readonly string[]): Record<string, number[
   return found
 }
 
-/** main 0..100, asleep 10..30; work 40..90 in it, blocked 50..65 and 70..75, asleep 80..81. */
+/** main 0..100, asleep 10..30; inside it work 40..90, blocked 50..65 and 70..75, asleep 80..81. */
 function worked(): CctBuilder {
   const made = builder()
   enter(made, MAIN, 0)
@@ -86,7 +86,7 @@ describe('rows and columns of waiting time', () => {
     const made = worked()
     enter(made, MAIN, 200)
     enter(made, WAIT_SLEEPING, 210)
-    enter(made, WORK, 220) // of the JDK, with probes
+    enter(made, WORK, 220) // a JDK method with probes
     enter(made, BLOCKED, 230)
     exit(made, BLOCKED, 235)
     exit(made, WORK, 280)
@@ -103,7 +103,7 @@ describe('rows and columns of waiting time', () => {
     exit(made, WORK, 295)
     exit(made, MAIN, 300)
     const tree = snapshotOf(made, options).merged
-    // Two sleeps, 20 and 80, with a probe pair each, and two more in the second.
+    // Two sleeps of 20 and 80, each with a probe pair, and two more probes in the second.
     const slept = 20 + 80 - 2 - 2 * 3
     assert.deepEqual(rows(tree, 'calls', 'selfNs')['main (sleeping)'], [2, slept])
     assert.deepEqual(before['main (sleeping)'], [2, 0, slept - 9])
@@ -134,7 +134,7 @@ describe('rows and columns of waiting time', () => {
     const made = worked()
     assert.equal(made.methods, 2)
     enter(made, MAIN, 200)
-    enter(made, WAIT_SLEEPING, 210) // interrupted: it throws, and main ends with it
+    enter(made, WAIT_SLEEPING, 210) // the sleep is interrupted and throws, which ends main
     exit(made, MAIN, 260)
     assert.equal(made.healed, 0)
     assert.deepEqual(rows(snapshot(made), 'selfNs', 'waitedNs').main, [40, 70])

@@ -6,10 +6,10 @@ import { shownCommands, shownOptions } from '../../src/commands/shell/table.ts'
 import { argumentOf, longOf } from '../../src/options/option.ts'
 import { inProcess } from '../support/in-process.ts'
 
-/** No process has that number (PID_MAX_LIMIT is 2^22), so whoever comes that far says so with 68. */
+/** A process id that cannot exist (PID_MAX_LIMIT is 2^22). A command that accepts its options fails with 68 here. */
 const NOBODY = '2147483646'
 
-/** By option: values that it cannot have, and options that must be there for it to be looked at. */
+/** Keyed by option: invalid values, and options required for the value to be checked. */
 const BAD: { readonly [option: string]: { readonly values: readonly string[]; readonly with?: string[] } } = {
   '--root': { values: ['', 'work', 'A.b(', 'A..b', 'A.b)'] },
   '--region': { values: ['', 'A.b:x', 'A.b:9-3', 'A.b:0-3'] },
@@ -44,7 +44,7 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--fail-if': { values: ['', 'more', 'A.b self > many'] },
 }
 
-/** Any text may be the name of a file or of a method; what is wrong with it shows when it is looked for. */
+/** Any text is a valid file or method name. An error in it appears when jfluid looks for the file or method. */
 const FREE = ['--out', '--record', '--profiler', '--html', '--back-traces', '--key-file']
 
 const rows = shownCommands(commandLine('1.2.3')).map((command) => ({
@@ -61,7 +61,7 @@ it('the table has a bad value for every option that takes a value', () => {
   expect(cases.map(({ long }) => long).filter((long) => !(long in BAD))).toEqual([])
 })
 
-/** The rest of a command line, whole but for the option that is tried. */
+/** The rest of the command line, complete except for the tested option. */
 function before(name: string, long: string): string[] {
   const files = { compare: ['a.jfluid', 'b.jfluid'], gate: ['a.jfluid', 'b.jfluid'] }[name]
   if (files !== undefined) return [name, ...files]
@@ -82,7 +82,7 @@ describe.each(rows.map(({ name }) => name).filter((name) => cases.some((it) => i
     const own = cases.filter((it) => it.name === name && it.long in BAD)
     it.each(own)('$long refuses each of its bad values', async ({ long }) => {
       const { values, with: needed = [] } = BAD[long]!
-      // What `push` is told it is told of --to.
+      // For `push` the value belongs to --to.
       const own = name === 'push' ? [] : needed
       const present = own.filter((it) => it.startsWith('--')).every((it) => has(name, it))
       if (!present) return

@@ -24,7 +24,7 @@ function given(options: object | string): void {
   writeFileSync(file(), typeof options === 'string' ? options : JSON.stringify(options))
 }
 
-/** What --show-config says, in words: the option, its value, and from where. */
+/** Rows printed by --show-config: the option, its value, and its source. */
 async function inForce(...args: string[]): Promise<string[][]> {
   const { code, stdout, stderr } = await jfluid(...args, '--show-config')
   expect([code, stderr]).toEqual([0, ''])
@@ -96,7 +96,7 @@ describe('jfluid.config.json', () => {
     expect(without.stderr).not.toContain(FILE)
   })
 
-  /** What a recording of no JVM says of what it leaves out. */
+  /** Lines about ignored options, printed by a recording without a JVM. */
   const leftOut = async (...args: string[]): Promise<string[]> => {
     const { stderr } = await jfluid('record', ...args, '--out', 'p.jfluid')
     return stderr.split('\n').filter((it) => it.includes('were ignored'))

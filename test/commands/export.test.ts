@@ -9,7 +9,7 @@ import { build, profileOf, profileOfTree } from '../profile/trees.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
 
-/** From so many on they are shown at once. */
+/** With at least this number of contexts, progress is shown immediately. */
 const CONTEXTS = 100_000
 
 it('a terminal shows the progress of an export and clears it at the end', async () => {

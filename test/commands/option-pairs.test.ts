@@ -7,7 +7,7 @@ import { isSampledByJvm, wholeJvmSampling } from '../../src/commands/whole-jvm-o
 import type { SessionFlags } from '../../src/options/table.ts'
 import { MODES, type Mode } from '../../src/profile/profile.ts'
 
-/** As typed. --include, --exclude and --jdk are not here: they go with all that has a root. */
+/** The options as typed. --include, --exclude and --jdk are not listed: they are permitted with every root. */
 const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--bba precise': { bba: 'precise' },
   '--every 1ms': { every: '1ms' },
@@ -30,7 +30,7 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
 }
 const NAMES = Object.keys(OPTIONS)
 
-/** The message of what is refused, null if it is taken. */
+/** Message of the refusal; null if the combination is accepted. */
 async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): Promise<string | null> {
   const plain: SessionFlags = { scheme: 'b', mode }
   const flags: SessionFlags = Object.assign({}, plain, ...given)
@@ -52,11 +52,11 @@ const ALL = ['--scheme a', '--max-contexts 5000']
 interface Taken {
   readonly mode: Mode
   readonly given?: Partial<SessionFlags>
-  /** In place of `ALL`. */
+  /** Replaces `ALL`. */
   readonly all?: readonly string[]
-  /** What goes with it, beside `ALL`, */
+  /** Options permitted with it, in addition to `ALL`. */
   readonly options: readonly string[]
-  /** and not together. */
+  /** Options not permitted together. */
   readonly apart?: readonly string[]
 }
 
@@ -86,7 +86,7 @@ const TAKEN: readonly Taken[] = [
       ...['--bba precise', '--profiler x.jar', '--slow p99', '--call-sites', '--reproducible'],
       '--follow-threads',
     ],
-    // The last --slow counts.
+    // The last --slow is used.
     apart: ['--profiler x.jar with --follow-threads'],
   },
   { mode: 'count', options: ['--call-sites', '--reproducible', '--follow-threads'] },
@@ -100,7 +100,7 @@ const TAKEN: readonly Taken[] = [
     given: { every: '1ms' },
     all: [],
     options: ['--every 1ms', '--every 500bc', '--sampler jfr', '--debug-info'],
-    // The last --every counts.
+    // The last --every is used.
     apart: ['--every 500bc with --sampler jfr', '--every 500bc with --debug-info'],
   },
   {
@@ -110,7 +110,7 @@ const TAKEN: readonly Taken[] = [
       ...['--every 1ms', '--every 500bc', '--random 7', '--profiler x.jar', '--call-sites'],
       '--reproducible',
     ],
-    // With the other --every, which counts as the last, there are no probes.
+    // With the other --every, which is the last, there are no probes.
     apart: [
       ...[
         '--random 7',

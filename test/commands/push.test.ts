@@ -201,7 +201,7 @@ describe('a recording with --push', () => {
     const store = await startStore((response) => {
       const [name] = mine()
       rmSync(name!)
-      mkdirSync(name!) // which nobody removes as a file
+      mkdirSync(name!) // a directory, which cannot be removed like a file
       response.end()
     })
     const { path, problem, lines } = await put({ push: store.url }, PROFILE, pid)
@@ -217,7 +217,7 @@ describe('a recording with --push', () => {
     const { problem, path, store: has } = await put({ out: '/dev/full', push: store.url })
     expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
     expect([has, store.received.length]).toEqual([`${store.url}/ingest`, 1])
-    // What a user reads besides is the problem alone.
+    // The output for the user contains only the problem.
     expect(told).toEqual([`pushed to ${store.url}/ingest as com.acme.Main{pid=4711,mode=exact}`])
     rmSync(dirname(path!), { recursive: true })
   })

@@ -18,10 +18,10 @@ import {
 } from '../../src/options/removed.ts'
 import { inProcess } from '../support/in-process.ts'
 
-/** No process has that number (PID_MAX_LIMIT is 2^22). */
+/** A process id that cannot exist (PID_MAX_LIMIT is 2^22). */
 const NOBODY = '2147483646'
 
-/** What each command needs besides. */
+/** Further arguments required by each command. */
 const COMMANDS: readonly (readonly [name: string, ...rest: string[]])[] = [
   ['attach', NOBODY],
   ['attach', 'ssh://host/4711'],
@@ -31,7 +31,7 @@ const COMMANDS: readonly (readonly [name: string, ...rest: string[]])[] = [
   ['roots', NOBODY],
 ]
 
-/** As a whole. */
+/** The complete command line. */
 const OPTIONS = REMOVED_OPTIONS.filter(({ value }) => value === undefined).map(({ option }) => option)
 
 const refused = async (...words: string[]): Promise<unknown> =>

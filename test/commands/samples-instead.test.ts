@@ -18,7 +18,7 @@ it.each<Partial<SessionFlags>>([
   { time: ['A.c'] },
   { trace: 3 },
   { callSites: true },
-  { root: ['A.b(int)'] }, // a dump of threads knows no parameters
+  { root: ['A.b(int)'] }, // thread dumps contain no parameter types
 ])('sampling does not replace counting with %j', (given) => {
   expect(samplesInstead(flags(given))).toBeNull()
 })

@@ -21,7 +21,7 @@ describe('--mode sample by time', () => {
   })
 
   it.each<[Partial<SessionFlags>, object]>([
-    // Who takes the samples depends on the JVM then.
+    // The sampler then depends on the JVM.
     [{}, {}],
     [{ every: '1ms' }, { every: 1_000_000 }],
     [

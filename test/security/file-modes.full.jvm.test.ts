@@ -1,4 +1,4 @@
-// Whatever the umask: what jfluid writes and maps is its owner's alone, while it records and afterwards.
+// With any umask, only the owner can read the files that jfluid writes and maps, during and after a recording.
 
 import { existsSync, lstatSync, readdirSync, readlinkSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { jfluid, startJfluid, stderrLine } from '../support/jfluid.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
 
-/** Of the programs that are started meanwhile. */
+/** Umask of the programs started during the test. */
 async function withUmask<T>(umask: number, work: () => Promise<T>): Promise<T> {
   const old = process.umask(umask)
   try {
@@ -25,7 +25,7 @@ async function withUmask<T>(umask: number, work: () => Promise<T>): Promise<T> {
 
 const permissions = ({ mode }: Stats): string => (mode & 0o7777).toString(8)
 
-/** Regular files of a session that the process has open or mapped; what is mapped only root can see. */
+/** Regular files of a session that the process has open or mapped. Only root can see mapped files. */
 function openFiles(pid: number): { path: string; mode: string }[] {
   return ['fd', ...(IS_ROOT ? ['map_files'] : [])].flatMap((kind) =>
     readdirSync(`/proc/${pid}/${kind}`).flatMap((name) => {
@@ -68,7 +68,7 @@ forEachJdk((jdk) => {
       await stderrLine(client, /recording/)
       await until(() => existsSync(`${out}.autosave`))
       expect(wrongModes(dir)).toEqual([])
-      // The buffer has no name any more, and is mapped.
+      // The buffer is unlinked and mapped.
       for (const pid of [client.pid, java.pid]) {
         const open = openFiles(pid)
         if (IS_ROOT) expect(open.filter(({ path }) => path.includes('/ring'))).not.toEqual([])
@@ -99,7 +99,7 @@ forEachJdk((jdk) => {
         const record = (name: string, ...args: string[]) =>
           startJfluid('record', String(java.pid), '--out', join(dir, name), '--duration', '1s', ...args)
         expect((await record('first', ...ROOT).exit).code).toBe(0)
-        // It is there while the JVM is asked for its properties: a few milliseconds, which a busy machine may not let us see.
+        // This file exists for a few milliseconds, while jfluid reads the properties of the JVM. A busy machine may hide it from the test.
         let found: Stats | undefined
         for (let tries = 0; found === undefined && tries < 5; tries++) {
           const client = record(`again-${tries}`, ...ROOT)

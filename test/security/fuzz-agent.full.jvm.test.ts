@@ -1,5 +1,5 @@
-// What a client sends that is nearly right: classes of the agent by themselves, in a JVM of their own, refuse it or answer, soon, and
-// without taking more of the heap than there is to be read.
+// Mutated messages of a client. Classes of the agent run alone in a JVM, and refuse or answer each message, within a time limit and
+// without more heap than the size of the message.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,14 +17,14 @@ const DRIVER = fileURLToPath(new URL('../fixtures/fuzz/FuzzAgent.java', import.m
 
 const BODY = Buffer.from('00020001000000042ab70001b100000000', 'hex')
 
-/** By its name on a line, what the driver tries. */
+/** Inputs of the driver, keyed by the name in its output line. */
 const WHAT: Readonly<Record<string, string>> = {
   messages: 'messages of a client',
   connections: 'connections of a client, three messages each',
   splices: 'class files, bodies and pool entries to be put into them',
 }
 
-/** One of each kind that a client sends. */
+/** One message of each kind that a client sends. */
 const MESSAGES: readonly (readonly unknown[])[] = [
   [1, 'hello'],
   [
@@ -73,7 +73,7 @@ const MESSAGES: readonly (readonly unknown[])[] = [
   [17, 'detach'],
 ]
 
-// In `npm run test:live` a client that has been let in speaks nonsense: faults/hostile.jvm.test.ts.
+// `npm run test:live` tests an authenticated client that sends invalid data: faults/hostile.jvm.test.ts.
 forNewestJdk((jdk) => {
   it('the agent answers or refuses slightly damaged messages', { timeout: LONG_MS }, async () => {
     const dir = temporaryDirectory()

@@ -1,4 +1,4 @@
-// Files of a JVM that is hostile: what reads them answers, or refuses with an error of its own.
+// Files of a hostile JVM. The reader returns a value or throws one of its own errors.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 import { fuzzBytes, inputs, LONG_MS } from './mutate.ts'
 
-/** Of a JVM that does nothing. */
+/** Files of an idle JVM. */
 async function recording(): Promise<Buffer> {
   const file = join(temporaryDirectory(), 'a.jfr')
   await startJava(newest, [`-XX:StartFlightRecording:filename=${file},settings=profile`, '-version']).exit
@@ -35,7 +35,7 @@ describe('damaged JVM files', { timeout: LONG_MS }, () => {
         }
         expect(instructions).toBeLessThanOrEqual(bytes.length)
         expect(file.bootstrapMethods.length).toBeLessThanOrEqual(bytes.length)
-        // Beyond what is read here goes `test/instrument/fuzz.jvm.test.ts`.
+        // `test/instrument/fuzz.jvm.test.ts` tests the later steps.
       },
       [ClassFormatProblem],
     )

@@ -1,4 +1,4 @@
-// Files and replies that come from a hostile target, or from anywhere: what reads them answers, or refuses with an error of its own.
+// Files and replies from a hostile target or another source. The reader returns a value or throws one of its own errors.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ import { fuzzBytes, inputs, LONG_MS } from './mutate.ts'
 
 const OLD_FILES = join(import.meta.dirname, '../profile/files')
 
-/** A counter as HotSpot writes it: perfMemory.hpp. */
+/** A counter in the format of HotSpot's perfMemory.hpp. */
 function perfData(): Buffer {
   const entry = (name: string, type: string, value: Buffer, vector: number): Buffer => {
     const data = 20 + Math.ceil((name.length + 1) / 8) * 8 + 4
@@ -59,7 +59,7 @@ function perfData(): Buffer {
   return Buffer.concat([prologue, ...entries])
 }
 
-/** The same body, with the length and the checksum that its header must have to be read at all. */
+/** The same body with a valid length and checksum, without which the header is refused. */
 function sealed(file: Buffer): Buffer {
   if (file.length < HEADER_BYTES) return file
   const body = file.subarray(HEADER_BYTES)
@@ -130,7 +130,7 @@ describe('damaged files and replies', { timeout: LONG_MS }, () => {
       inputs(1_000, 1_000_000),
       files,
       (bytes, chance) =>
-        // Mostly behind a header that is right: what a checksum keeps out is not tried again and again.
+        // Usually with a valid header: otherwise the checksum would refuse nearly all inputs.
         decodeProfile(chance.next() < 0.95 ? sealed(bytes) : bytes, 'p.jfluid'),
       [NotAProfile, NewerProfile, CorruptProfile],
     )

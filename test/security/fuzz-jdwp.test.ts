@@ -1,5 +1,5 @@
-// A hostile JVM: whatever comes over a debugger connection, the client answers with a value or an error of its own, soon, and
-// within bounds. What is mutated is what a real JVM has said (test/jdwp-client/conversation.json.gz).
+// A hostile JVM. The client answers any data on a debugger connection with a value or one of its own errors, within limits of time
+// and memory. The inputs are mutations of packets from a real JVM (test/jdwp-client/conversation.json.gz).
 
 import { describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/jdwp-client/commands.ts'
@@ -23,18 +23,18 @@ const { replies, events } = answersOf(recording)
 const ID_SIZES = replies.get('1/7')!
 const EVENT = [64, 100] as const
 
-/** The errors of a client that has met such a JVM. Anything else is a defect of it. */
+/** Errors of the client for such a JVM. Any other error is a defect. */
 function isOurs(error: unknown): boolean {
   return [MalformedJdwp, JdwpLost, JdwpSilent, JdwpRefused, EventsNotTaken].some((it) => error instanceof it)
 }
 
-/** A name of COMMANDS as `set/command`. */
+/** Names of COMMANDS in the form `set/command`. */
 function numbers(name: string): string {
   const [set, command] = name.split('.') as [keyof typeof COMMANDS, string]
   return `${COMMANDS[set].set}/${(COMMANDS[set].commands as Readonly<Record<string, number>>)[command]}`
 }
 
-/** Whether it was refused, by an error of ours. */
+/** Whether the packet was refused by an error of jfluid. */
 async function refused(asked: Promise<unknown>): Promise<boolean> {
   try {
     await asked
@@ -60,7 +60,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
     const tries = inputs(2000, 5_000_000)
     const told = await tryInputs('replies to a debugger', { tries, seed, mostMib: 300 }, async () => {
       const [name, ask] = chance.of(asks)
-      // One of another command now and then: well made, and wrong.
+      // Sometimes a well-formed reply to another command is sent.
       const own = chance.next() < 0.9 ? replies.get(numbers(name)) : chance.of([...replies.values()])
       data = mutated((own ?? Buffer.alloc(8)).subarray(0, 20_000), chance)
       error = chance.next() < 0.02 ? Math.floor(chance.next() * 600) : 0
@@ -119,7 +119,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
                   encodeCommand(9, ...EVENT, chance.of(events)),
                 ])
                 peer.send(chance.next() < 0.5 ? good : mutated(good, chance))
-                // Otherwise silence, if the header was hit: the reply is nobody's then.
+                // If the mutation changed the header, there is no reply, because the packet matches no request.
                 if (chance.next() < 0.5 || command.command !== 7) peer.hangUp()
               }),
               { replyMs: 1 },
@@ -133,7 +133,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
   })
 })
 
-/** An event of each kind, and two of none: as the layouts have them when all ids are of 8 bytes. */
+/** One event of each kind, and two of unknown kinds, encoded with ids of 8 bytes. */
 function handmade(): Buffer[] {
   const thread = '33'.repeat(8)
   const location = `01${'11'.repeat(16)}0000000000000007`

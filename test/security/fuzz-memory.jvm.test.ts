@@ -1,5 +1,5 @@
-// The JVM's own data, as the agent reads it out of its memory: of a JVM that is laid out otherwise, was looked at while it changed
-// something, or is hostile. What reads it answers, soon and in bounded memory, or says that it does not understand.
+// Data that the agent reads from the JVM's own memory. The JVM may have another layout, change its data during a read, or be
+// hostile. The reader answers within limits of time and memory, or reports that the data are invalid.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
@@ -16,7 +16,7 @@ import { startJava } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 import { inputs, LONG_MS, mutated, seedOf, tryInputs } from './mutate.ts'
 
-/** Of the JDK. */
+/** Classes of the JDK. */
 const CLASSES = [
   'String',
   'StringLatin1',
@@ -27,7 +27,7 @@ const CLASSES = [
   'AbstractStringBuilder',
 ]
 
-/** What a JVM has answered, and what it says in place of that. */
+/** An answer of the JVM, and its mutated replacement. */
 class Recorded implements MemoryPort {
   readonly #library: number
   readonly #pieces: Map<string, Uint8Array>
@@ -35,7 +35,7 @@ class Recorded implements MemoryPort {
   readonly #places: readonly string[]
   #changed = new Map<string, Uint8Array>()
   #unknown: Chance | null = null
-  /** Of all that was asked for at once. */
+  /** Size of all parts of one request. */
   mostBytes = 0
 
   constructor(library: number, pieces: Map<string, Uint8Array>, mirrors: ReadonlyMap<number, number>) {
@@ -49,7 +49,7 @@ class Recorded implements MemoryPort {
     return this.#places.length
   }
 
-  /** Other bytes in some places, until it is called again; what was never read is zeros, or anything. */
+  /** Changes bytes in some places until the next call. Bytes that were never read are zero or random. */
   damage(chance: Chance, many: number): void {
     this.#changed = new Map()
     for (let i = 0; i < many; i++) {
@@ -99,7 +99,7 @@ function sized(bytes: Uint8Array, length: number): Uint8Array {
   return out
 }
 
-/** Reads from a JVM, and keeps all that it has said. */
+/** Reads from a JVM and keeps all its answers. */
 function recorder(port: MemoryPort) {
   const pieces = new Map<string, Uint8Array>()
   const mirrors = new Map<number, number>()
@@ -121,7 +121,7 @@ function recorder(port: MemoryPort) {
   return { memory, pieces, mirrors }
 }
 
-/** All that is ever asked. @returns how many methods were read; 0 where nothing is known of the JVM */
+/** Sends every kind of request. @returns number of methods read; 0 if the JVM is unknown */
 async function readAll(port: MemoryPort, structs: Structs, ids: readonly number[]): Promise<number> {
   const memory = new Memory(port)
   const places = await MethodPlaces.open(memory, port, structs)
@@ -131,7 +131,7 @@ async function readAll(port: MemoryPort, structs: Structs, ids: readonly number[
   return methods.length
 }
 
-/** A table in which some fields lie elsewhere, or are not known. */
+/** A table in which some fields have other offsets or are unknown. */
 function damaged(structs: Structs, chance: Chance): Structs {
   const wrong = chance.of([0, 0.02, 0.1])
   const other = (value: number | undefined): number | undefined =>
@@ -226,7 +226,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
   })
 })
 
-/** Code of class files beside that which the JVM holds. */
+/** Code of class files, and the code that the JVM holds. */
 async function codes(agent: Agent, source: MemoryPort, structs: Structs, ids: readonly number[]) {
   const memory = new Memory(source)
   const places = await (await MethodPlaces.open(memory, source, structs))!.addresses(ids)

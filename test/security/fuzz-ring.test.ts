@@ -1,5 +1,5 @@
-// A hostile target: it writes what it likes into the event buffer, at any time. The reader and what it feeds end with an
-// error of theirs or go on, soon, and within bounds; and a buffer that is never empty is not read for ever.
+// A hostile target writes arbitrary data into the event buffer at any time. The reader and its sinks throw one of their
+// own errors or continue, within limits of time and memory. Reading ends, even if the buffer is never empty.
 
 import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ afterAll(() => rmSync(dir, { recursive: true }))
 
 const PROBES = { innerTicks: 1, outerTicks: 1 }
 
-/** Everything that a ring's events are ever given to. */
+/** All sinks that receive events of a ring. */
 const SINKS: readonly [name: string, make: () => { sink: EventSink; builder: CctBuilder | null }][] = [
   ['exact', () => ofBuilder(new CctBuilder())],
   ['timed roots', () => ofBuilder(withRoots(new CctBuilder()))],
@@ -73,7 +73,7 @@ function traced(): { sink: EventSink; builder: CctBuilder } {
   return { sink: new Tracer(builder, 3), builder }
 }
 
-/** What a runtime would write, in an order of its own, and as often as `wild` says anything. */
+/** Events of a real runtime in random order; `wild` controls how often. */
 function anyWord(chance: Chance, ticks: number, wild: number, ofRegions: boolean): [number, number] {
   const method = 1 + Math.floor(chance.next() * METHODS)
   if (chance.next() < wild) return [Math.floor(chance.next() * 2 ** 32), Math.floor(chance.next() * 2 ** 32)]
@@ -166,7 +166,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
           throw error
         } finally {
           events += reader.events
-          // What came until then is shown, and kept.
+          // Events received before are shown and kept.
           if (builder !== null) {
             builder.closeOpen(reader.lastTicks)
             const { merged } = snapshotOf(builder, { calibration: PROBES, nsPerTick: 1, perThread: true })
@@ -189,7 +189,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
     let sequence = 0
     const fill = () => target.put(0, CHUNK_FULL, 1, sequence++, words)
     fill()
-    // With each chunk that is given back comes the next.
+    // Each returned chunk is refilled at once.
     const reader = new RingReader(ring, new CctBuilder(), fill)
     expect(reader.drain()).toBeLessThanOrEqual(20 * CHUNKS * words.length)
     ring.close()

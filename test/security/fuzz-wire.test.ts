@@ -1,4 +1,4 @@
-// A hostile agent: whatever comes over the link, the client answers with an error of its own, soon, and within bounds.
+// A hostile agent. The client answers any data on the link with one of its own errors, within limits of time and memory.
 
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -15,7 +15,7 @@ import { inputs, LONG_MS, mutated, seedOf, tryInputs } from './mutate.ts'
 const BYTES = Buffer.from('cafebabe0000003d', 'hex')
 const NAMES = ['fix/A', 'ünï/cödé', 'x'.repeat(300), '']
 
-/** What an agent answers, by what it is asked. */
+/** Answers of an agent, keyed by the request. */
 const ASKED: readonly [ask: (agent: Agent) => Promise<unknown>, answer: unknown][] = [
   [(it) => it.hello(), ['0a1b', 'ticks', 17, '17.0.15+6', 'OpenJDK 64-Bit Server VM', 'fix.Main a b', 4711]],
   [
@@ -88,7 +88,7 @@ const EVENTS: readonly (readonly unknown[])[] = [
   ['ended', 'the JVM has no free heap memory'],
 ]
 
-/** Hears all, and sees that what it hears is what it says it is. */
+/** Receives all messages and checks the type of each value. */
 function listener(heard: () => void): AgentEvents {
   const number = (...all: readonly number[]): void => {
     for (const it of all) if (!Number.isSafeInteger(it) || it < 0) throw new Error(`heard of number ${it}`)
@@ -107,7 +107,7 @@ function listener(heard: () => void): AgentEvents {
   }
 }
 
-/** A connection without a kernel between. */
+/** A connection in memory, without the kernel. */
 function connection(): { link: Link; say(bytes: Buffer): void; hangUp(): void } {
   const socket = new Duplex({ allowHalfOpen: false, read() {}, write: (_chunk, _encoding, done) => done() })
   const link = new Link(socket as unknown as Socket)
@@ -160,7 +160,7 @@ describe('data of a hostile agent', () => {
         [1, true, answer],
         [0, ...chance.of(EVENTS)],
       ].map(encodeFrame)
-      // Mostly what is in a frame is wrong, and not its length.
+      // Usually the contents of a frame are wrong, and its length is correct.
       const which = Math.floor(chance.next() * 4)
       const stream = frames.map((frame, i) => {
         if (i !== which) return frame

@@ -1,6 +1,6 @@
-// Directories that others may write to, and a directory of ours that has been given to another user: nothing there is waited
-// for, followed, or changed that is not ours. The user who would do it is played by the test itself where that shows as much;
-// what only root can do wrong is tried as root.
+// Directories in which other users can write, and a directory of jfluid that now belongs to another user. jfluid does not block on
+// files there, follow links, or change files of other users. The test itself acts as the other user if that is sufficient;
+// errors that only root can make are tested as root.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -49,12 +49,12 @@ const NOBODY = { uid: 65534, gid: 65534 }
 const self = { uid: process.geteuid!(), gid: process.getegid!() }
 
 let dir: string
-/** A directory that a link leads to: it must stay as it is. */
+/** The target of a link. It must not change. */
 let precious: string
 let before: string
 
 const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]
-/** Above what the kernel gives to processes. */
+/** A process id above the kernel's maximum. */
 const DEAD = 2 ** 22 + 1
 
 function describePrecious(): string {
@@ -94,7 +94,7 @@ describe('a session directory owned by the user of the target', () => {
         }
         session.remove()
         expect(describePrecious()).toBe(before)
-        expect(readdirSync(away)).toEqual([]) // and what was ours is gone
+        expect(readdirSync(away)).toEqual([]) // the file of jfluid is also removed
       } finally {
         rmSync(session.path, { force: true })
         rmSync(away, { recursive: true, force: true })
@@ -144,11 +144,11 @@ describe('a session directory owned by the user of the target', () => {
   )
 })
 
-// Where root was another user to make it, that user may have put names there from the beginning.
+// If root acted as another user to create the directory, that user may have created entries before.
 describeOnlyIf(IS_ROOT, ONLY_ROOT)('hard links in a session directory whose owner changes', () => {
   it.each(['token', 'notes.txt'])('the owner of the hard link %s does not change', (name) => {
     const session = makeSessionDirectory(null)
-    // Links are made within a file system.
+    // Hard links exist only within a file system.
     const elsewhere = `${session.path}-elsewhere`
     writeFileSync(elsewhere, 'precious')
     try {
@@ -256,7 +256,7 @@ describe("files in a target's root directory, which the target's user controls",
     rmSync(release())
     writeFileSync(release(), `JAVA_VERSION="17.0.1"\n${'#'.repeat(3 << 20)}\nMODULES="java.base"\n`)
     expect(releaseValue(target, 'JAVA_VERSION')).toBe('17.0.1')
-    expect(releaseValue(target, 'MODULES')).toBeUndefined() // beyond what is read
+    expect(releaseValue(target, 'MODULES')).toBeUndefined() // beyond the part of the file that is read
   })
 
   it("no facts are read from garbage in a target's files", () => {
@@ -270,7 +270,7 @@ describe("files in a target's root directory, which the target's user controls",
     rmSync(join(target.root, 'tmp'), { recursive: true })
     symlinkSync(precious, join(target.root, 'tmp'))
     expect(() => openTmp(target)).toThrow('ENOTDIR')
-    expect(() => openTmp({ root: '/proc/self/root' })).not.toThrow() // where there is a link, it is ours
+    expect(() => openTmp({ root: '/proc/self/root' })).not.toThrow() // a link in this place belongs to this user
   })
 
   it('a /tmp that is a link is not used for the socket', async () => {
@@ -285,7 +285,7 @@ describe("files in a target's root directory, which the target's user controls",
       expect(hasOwnSocket(target)).toBe(false)
       expect(() => connectToListener(target)).toThrow('ENOTDIR')
       expect(() => removeSocket(target)).toThrow('ENOTDIR')
-      // A trigger file that is not the target's, where the link leads to.
+      // The link refers to a trigger file that does not belong to the target.
       const trigger = join(precious, 'tmp', `.attach_pid${target.nsPid}`)
       writeFileSync(trigger, '')
       removeTriggers(target)
@@ -318,7 +318,7 @@ describe("connections to a session's socket", () => {
   })
   afterEach(() => server.close())
 
-  /** Resolves with `closed` once the other side has sent it away. */
+  /** Resolves with `closed` after the other side has closed the connection. */
   const stranger = (says: string | Buffer): Promise<string> =>
     new Promise((resolve) => {
       const socket = connect(path(), () => socket.write(says))
@@ -358,7 +358,7 @@ describe("connections to a session's socket", () => {
     const link = await server.accept(5000)
     expect(first.destroyed).toBe(false)
     link!.close()
-    expect(await stranger(token)).toBe('closed') // nobody listens any more
+    expect(await stranger(token)).toBe('closed') // the socket no longer accepts connections
   })
 
   it('a token may arrive byte by byte, followed by a frame', async () => {

@@ -1,5 +1,5 @@
-// A program whose class, methods and threads are called what a terminal would obey, a browser would run and a spreadsheet would
-// compute: through all commands, with a real JVM.
+// A program with names of classes, methods and threads that contain terminal escapes, HTML and spreadsheet formulas,
+// through all commands, with a real JVM.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,16 +11,16 @@ import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startJfluid } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
-/** Orders of a terminal that need neither ; nor [, which names cannot have: reset, colour and title by one character each, bidi controls. */
+/** Terminal controls without ; and [, which names cannot contain: reset, colour and title by one character each, bidi controls. */
 const ORDERS = '\x1bc\x9b31m\x9d0\x07\r\n\t\b\x7f\u202e\u2066\u2028'
 const METHOD = `=1+1${ORDERS}"'&{{7*7}}`
 const CLASS = `${METHOD}<img src=x onerror=alert(1)>`
 const THREAD = `@SUM(A1)\x1b]0;title\x07\x1b[2J${ORDERS}</script><script>alert(1)</script>`
 
-/** None of it may come out of us. What our own screens write has no such orders. */
+/** None of these controls may be in the output. The screens of jfluid do not use them. */
 const OBEYED = /\x1bc|\x1b\]0;title|[\x00-\x07\x0b\x0e-\x1a\x7f-\x9f\u202e\u2066\u2028]/
 
-/** The class that is given by its bytes, and the thread of that name in it. "ready" */
+/** The program loads the class from bytes, and starts a thread with that name. It prints "ready". */
 const HOST = `
   package fix;
   import java.lang.invoke.MethodHandles;
@@ -48,7 +48,7 @@ const EVIL = `
     static void evilMethod(int n) { sink += n; if (n > 0) evilMethod(n - 1); }
   }`
 
-/** The class file with other texts in its constant pool. */
+/** The class file with other strings in its constant pool. */
 function renamed(bytes: Uint8Array, names: ReadonlyMap<string, string>): Buffer {
   const file = Buffer.from(bytes)
   const out = [file.subarray(0, 10)]
@@ -92,7 +92,7 @@ async function start(jdk: Jdk): Promise<JavaProcess> {
   return java
 }
 
-/** Keys, what they have the screen show, and whether that is closed again before the next. */
+/** Keys, the text that each shows, and whether the view is closed before the next key. */
 const VIEWS: readonly (readonly [keys: string, opened: RegExp, isClosed?: 'closed'])[] = [
   ['j', / 2 of \d+$/],
   ['m', /▾self .* method$/],
@@ -144,7 +144,7 @@ forEachJdk((jdk) => {
     expect((await client.exit).code, client.stderr()).toBe(0)
     looked('record --stream', client.stdout(), client.stderr())
     const { methods, threads } = await readProfileJson(file)
-    // It was there, and is told as it is called.
+    // The entry existed, and is reported by its own name.
     expect(methods.map((it) => it.class)).toContain(`fix.${CLASS}`)
     expect(methods.map((it) => it.method)).toContain(METHOD)
     expect(threads.map(({ name }) => name)).toContain(THREAD)

@@ -1,11 +1,11 @@
-// Bytes that are nearly right: what a hostile or damaged other side sends. And what is asked of those who read them: an
-// answer, or an error of theirs, soon, and with bounded memory.
+// Mutated input from a hostile or damaged peer. A reader must return a value or throw one of its own errors, within a
+// time limit and with bounded memory.
 
 import { expect } from 'vitest'
 import { Chance, type Figure, keepRow, section } from '../faults/trials.ts'
 import { FULL } from '../support/lane.ts'
 
-/** Inputs that are tried: in `npm run test:live` or `npm test`, and in `npm run test:full`; `JFLUID_TRIES` says otherwise. */
+/** Number of inputs in `npm run test:live` or `npm test`, and in `npm run test:full`; `JFLUID_TRIES` overrides it. */
 export function inputs(short: number, long: number): number {
   const told = process.env.JFLUID_TRIES
   return told === undefined ? (FULL ? long : short) : Number(told)
@@ -18,7 +18,7 @@ export function seedOf(): number {
 const EDGES = [0, 1, 2, 0x7f, 0x80, 0xc1, 0xdd, 0xdf, 0xc6, 0xdb, 0xfe, 0xff]
 const LENGTHS = [0, 1, 0x7f, 0xff, 0xffff, 0x10000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff]
 
-/** Up to so many changes, of which most leave the length as it is. */
+/** Maximum number of changes per input. Most changes keep the length. */
 export function mutated(bytes: Uint8Array, chance: Chance, most = 4): Buffer<ArrayBuffer> {
   let out = Buffer.from(bytes)
   for (let left = 1 + Math.floor(chance.next() * most); left > 0; left--) {
@@ -59,32 +59,32 @@ export function mutated(bytes: Uint8Array, chance: Chance, most = 4): Buffer<Arr
 export interface Told {
   readonly tried: number
   readonly refused: number
-  /** Of the processor, in this process. */
+  /** Processor time of this process. */
   readonly longestMs: number
-  /** By which the process had grown when it was largest. */
+  /** Largest growth of the process. */
   readonly grownMib: number
 }
 
-/** Of the processor. An answer that takes longer would hold up a target that waits for one. */
+/** Processor time of one input. A slower answer would stall a target that waits for it. */
 export const SOON_MS = 1000
-/** A test that tries millions ends when this is over, however many it has tried. */
+/** A test with millions of inputs ends after this time, with fewer inputs. */
 const MINUTES = Number(process.env.JFLUID_FUZZ_MINUTES ?? 50)
-/** Of a test, with what it does before and after. */
+/** Timeout of a test, including its setup and cleanup. */
 export const LONG_MS = FULL ? MINUTES * 60_000 + 600_000 : 120_000
 
-/** Of one of several that make a test. */
+/** Timeout of one of several runs in a test. */
 export const mostMs = (parts = 1): number => (MINUTES * 60_000) / parts
 
 export interface Trying {
-  /** At most: fewer if time is over. */
+  /** Maximum number of inputs; fewer if the time is over. */
   readonly tries: number
   readonly seed: number
-  /** The process may grow by. */
+  /** Maximum growth of the process. */
   readonly mostMib: number
 }
 
 /**
- * Tries `work` so often, or for as long as there is time.
+ * Calls `work` for each input, or until the time is over.
  *
  * @param work  returns whether the input was refused
  */
@@ -126,7 +126,7 @@ export async function tryInputs(
 
 type Kind = abstract new (...args: never[]) => Error
 
-/** Reads damaged versions of each of `sources`; what is thrown must be one of `refusals`. */
+/** Reads mutated versions of each of `sources`. Each thrown error must be one of `refusals`. */
 export async function fuzzBytes(
   what: string,
   tries: number,
@@ -136,7 +136,7 @@ export async function fuzzBytes(
 ): Promise<void> {
   const seed = seedOf()
   const chance = new Chance(seed)
-  for (const source of sources) read(Buffer.from(source), chance) // as it is, it is read
+  for (const source of sources) read(Buffer.from(source), chance) // the unchanged input can be read
   const { refused } = await tryInputs(what, { tries, seed, mostMib: 300 }, () => {
     try {
       read(mutated(chance.of(sources), chance, 8), chance)
@@ -149,7 +149,7 @@ export async function fuzzBytes(
   if (refusals.length > 0) expect(refused).toBeGreaterThan(0)
 }
 
-/** A row of the report on faults. */
+/** A row of the fault report. */
 export function keepInputs(
   what: string,
   jdk: string,
@@ -159,7 +159,7 @@ export function keepInputs(
   const all = Object.entries({ refused: [told.refused, ''] as const, ...figures })
   keepRow({
     ...{ section: section(), fault: what, jdk, tried: told.tried, failed: 0 },
-    // Who reads it is by itself here: no target is there to be harmed.
+    // The reader runs without a target here, so no target can be harmed.
     ...{ harmed: null, wrong: told.isRight ? 0 : 1, profilesDue: 0, profilesKept: 0, leftBehind: null },
     ms: { 'of the processor': Math.ceil(told.longestMs) },
     figures: Object.fromEntries(

@@ -1,4 +1,4 @@
-// What an installation brings along: pinned, without scripts, and an agent that is the one that was built.
+// Contents of an installation: pinned dependencies, no scripts, and the agent jar of this build.
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Where anybody may put something (`/tmp`), another user puts a link or a pipe under the name that a profile is to have: it is
-// neither followed nor written to, whether or not the kernel has been told to see to that (fs.protected_symlinks).
+// In a directory that every user can write (`/tmp`), another user creates a link or a pipe with the name of the future profile. jfluid
+// neither follows it nor writes to it, independent of the kernel setting fs.protected_symlinks.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -86,7 +86,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       const path = join(shared, 'p.jfluid')
       writeFileSync(path, 'theirs')
       chownSync(path, OTHER, OTHER)
-      await writeProfile(profile, path) // root may
+      await writeProfile(profile, path) // root is permitted to
       const { uid, mode } = lstatSync(path)
       expect([uid, mode & 0o777]).toEqual([0, 0o600])
     })
@@ -97,7 +97,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       expect(readFileSync(precious, 'latin1')).not.toBe('as it was')
       chownSync(shared, OTHER, OTHER)
       await writeProfile(profile, link('of-the-directory', precious, OTHER))
-      chmodSync(shared, 0o755) // nobody else may put anything there
+      chmodSync(shared, 0o755) // no other user can create entries
       chownSync(shared, 0, 0)
       await writeProfile(profile, link('left', precious, OTHER))
     })

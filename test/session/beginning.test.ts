@@ -9,7 +9,7 @@ import type { Pulse } from '../../src/session/pulse.ts'
 import { Turns } from '../../src/session/turns.ts'
 import { assemble } from '../instrument/assembler.ts'
 
-/** A target of which no class is known but the one that implements method handles. */
+/** A target whose only known class is the one that implements method handles. */
 class FakeEngine {
   readonly warnings = new Set<string>()
   readonly first: Task[] = []
@@ -91,7 +91,7 @@ it.each([
     { hadAgent: true },
     / the JVM \(JDK 17\) may discard .*, unless another agent has redefined a class before$/,
   ],
-  [17, { woken: true, hadAgent: true }, / the JVM \(JDK 17\) discards /], // ours, which has only looked
+  [17, { woken: true, hadAgent: true }, / the JVM \(JDK 17\) discards /], // jfluid's own agent, which has redefined no class
   [17, { woken: true, hadAgent: true, keepsCode: true }, /^instrumenting$/],
   [23, {}, /^instrumenting$/],
 ])('JDK %s, %j: the effect of the first redefinition is announced', (feature, given, told) => {

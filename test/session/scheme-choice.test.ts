@@ -7,7 +7,7 @@ const request = (more: Partial<SessionRequest> = {}): SessionRequest => ({
   ...{ scheme: 'auto', roots: [parseRoot('Foo.bar')], include: [], exclude: [], jdk: false, ...more },
 })
 
-/** A JVM of which nothing may be asked. */
+/** A JVM that fails the test if it receives a request. */
 const untouched = (loadedClasses: number) => ({ loadedClasses }) as Behind
 
 const small = {

@@ -243,7 +243,7 @@ describe('sampled shares of a method', () => {
     ])
   })
 
-  /** What each class computes, the largest share first. */
+  /** Computing time of each class, the largest share first. */
   function computing(
     names: readonly string[],
     parents: number[],

@@ -16,7 +16,7 @@ import {
   tookTooLong,
 } from '../../../src/session/adaptive/pause.ts'
 
-/** Of roots in which threads spend half a second each second; a call with probes costs 50 ns. */
+/** Facts of roots in which threads spend half a second per second; a call with probes costs 50 ns. */
 const COSTS = { nsPerCall: 50, rootNsPerSecond: 500e6, budget: 0.05 }
 
 const counted = (id: number, callsPerSecond: number, share: number): Counted => ({
@@ -32,7 +32,7 @@ describe('counted methods that become timed', () => {
   })
 
   it('the most informative methods become timed until their cost is half of the budget', () => {
-    // Half of 5 % of half a second are 12.5 ms: 250,000 calls.
+    // Half of 5 % of half a second is 12.5 ms: 250,000 calls.
     const dense = [counted(1, 140_000, 0.9), counted(2, 100_000, 0.9), counted(3, 120_000, 0.9)]
     expect(worthTiming(dense, COSTS)).toEqual([2, 3])
   })
@@ -61,7 +61,7 @@ describe('limits by --max-overhead', () => {
   const dense = [counted(1, 140_000, 0.9), counted(2, 100_000, 0.9), counted(3, 120_000, 0.9)]
 
   it.each([
-    // Half of 2 % of half a second are 5 ms: 100,000 calls; of 10 %, 500,000.
+    // Half of 2 % of half a second is 5 ms: 100,000 calls; of 10 %, 500,000.
     [0.02, [2]],
     [0.1, [2, 3, 1]],
   ])('with --max-overhead %d, methods become timed until they cost half of this limit', (budget, ids) => {
@@ -109,7 +109,7 @@ describe('the predicted pause of a redefinition', () => {
   it('the predicted pause of a redefinition limits the number of classes in one redefinition', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
     expect(classesWithin(125, server, 40, 1)).toBe(40)
-    // 46.1 ms, and 0.2 for each class, 2.5 times.
+    // 46.1 ms, plus 0.2 ms for each class, times 2.5.
     expect(classesWithin(125, server, 40, 2.5)).toBe(19)
     expect(classesWithin(125, server, 40, 3)).toBe(0)
     expect(classesWithin(125, { ...server, compiledMethods: null }, 40, 1)).toBe(0)
@@ -131,7 +131,7 @@ describe('the predicted pause of a redefinition', () => {
     expect(batchPauseMs(125, root(null, null))).toBe(125)
     expect(batchPauseMs(125, root(60, 80))).toBe(125)
     expect(batchPauseMs(125, root(150, 120))).toBe(180)
-    expect(batchPauseMs(125, root(null, 150))).toBe(125) // it was not announced
+    expect(batchPauseMs(125, root(null, 150))).toBe(125) // there was no prediction
     expect(batchPauseMs(125, root(200, 900))).toBe(250)
   })
 
@@ -165,7 +165,7 @@ it('method selection needs 200 samples, and fewer samples after 8 and after 12 s
 
 describe('the cost of idle probes', () => {
   it('the cost of idle probes is too high if their call rate costs more than half of the budget', () => {
-    // Half of 5 % of half a second are 12.5 ms: 2.1 million calls of 6 ns.
+    // Half of 5 % of half a second is 12.5 ms: 2.1 million calls of 6 ns.
     expect(costIdle([counted(1, 1.5e6, 0.5), counted(2, 0.5e6, 0.1)], COSTS)).toBe(false)
     expect(costIdle([counted(1, 1.5e6, 0.5), counted(2, 0.75e6, 0.1)], COSTS)).toBe(true)
     expect(costIdle([], COSTS)).toBe(false)

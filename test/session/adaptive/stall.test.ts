@@ -9,7 +9,7 @@ const stall = (ms: number, safepointMs: number | null, stops: Stops = {}): Stall
   ...stops,
 })
 
-/** Ticks of half a millisecond; a stall of 40 ms ends at 1,000. */
+/** Each tick is half a millisecond; a stall of 40 ms ends at tick 1,000. */
 const cause = (safepointMs: number | null, ...redefined: [from: number, to: number][]) =>
   causeOf(stall(40, safepointMs), (ms) => ms * 2, redefined)
 
