@@ -1,4 +1,4 @@
-// Speedscope and Perfetto in a real browser, with what we write for them: names and numbers are what their pages show.
+// Speedscope and Perfetto in a real browser show the names and numbers of jfluid's exports.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -24,8 +24,8 @@ describe('Speedscope and Perfetto in a browser', () => {
   let pages: string
 
   beforeAll(async () => {
-    pages = await perfettoPages(newest) // is fetched, the first time
-    // Speedscope draws by WebGL.
+    pages = await perfettoPages(newest) // downloaded the first time
+    // Speedscope needs WebGL.
     browser = await startBrowser('--use-angle=swiftshader', '--enable-unsafe-swiftshader')
   }, 600_000)
   afterAll(async () => {
@@ -33,7 +33,7 @@ describe('Speedscope and Perfetto in a browser', () => {
   })
   beforeEach(async () => {
     page = await browser.newPage({ viewport: { width: 1300, height: 800 }, serviceWorkers: 'block' })
-    // Below that of the test, so that it says what is missing.
+    // Shorter than the test's timeout, so that the error names the missing text.
     page.setDefaultTimeout(20_000)
     page.on('pageerror', (error) => problems.push(error.message))
   })
@@ -46,7 +46,7 @@ describe('Speedscope and Perfetto in a browser', () => {
     const INDEX = createRequire(import.meta.url).resolve('speedscope/dist/release/index.html')
 
     async function open(profile: Profile, threads = false): Promise<void> {
-      // What it draws on its canvas is text, too.
+      // Text drawn on the canvas is also recorded.
       await page.addInitScript(`
         globalThis.drawn = new Set()
         const { fillText } = CanvasRenderingContext2D.prototype
@@ -59,17 +59,17 @@ describe('Speedscope and Perfetto in a browser', () => {
       await page.waitForFunction('drawn.size > 0')
     }
 
-    /** Returns once these are drawn. */
+    /** Resolves when these texts are drawn. */
     const draws = (...texts: string[]) =>
       page.waitForFunction(`${JSON.stringify(texts)}.every((text) => drawn.has(text))`)
 
-    /** Returns once the profile of that title is shown: "main id=1 (1/2)". */
+    /** Resolves when the profile with this title is shown: "main id=1 (1/2)". */
     const shows = (title: string) => page.getByText(title).waitFor()
 
-    /** Rows of the view "Sandwich": "total self name", the percentages left out. */
+    /** Rows of the view "Sandwich": "total self name", without percentages. */
     async function methods(): Promise<string[]> {
       await page.keyboard.press('3')
-      // Its list of profiles is a table as well, which is not to be seen.
+      // The hidden list of profiles is a table as well.
       const rows = page.locator('tr:visible:has(td:nth-child(3))')
       await rows.first().waitFor()
       const texts = await rows.allInnerTexts()
@@ -132,7 +132,7 @@ describe('Speedscope and Perfetto in a browser', () => {
       assert.deepEqual(await methods(), ['13.00ns 13.00ns run'])
       await page.keyboard.press('1')
       await draws('com.acme.App.run')
-      // The same method within itself counts once.
+      // A recursive method counts once.
       await page.keyboard.press('n')
       await shows('call 2 in t1 (4/4)')
       assert.deepEqual(await methods(), ['9.00ns 9.00ns main'])
@@ -145,7 +145,7 @@ describe('Speedscope and Perfetto in a browser', () => {
       ...{ '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' },
       ...{ '.wasm': 'application/wasm', '.json': 'application/json' },
     }
-    // No server: pages come from the disk, the trace from where these look for one, and nothing else is asked for.
+    // No server: the pages are read from disk, and the trace from the place where the pages look for it; all other requests fail.
     await page.route('**/*', async (route) => {
       const { origin, pathname } = new URL(route.request().url())
       const file = join(pages, pathname === '/' ? 'index.html' : pathname)
@@ -174,7 +174,7 @@ describe('Speedscope and Perfetto in a browser', () => {
        join thread_track on slice.track_id = thread_track.id join thread using (utid) order by slice.ts`,
       "{ thread: 'str', name: 'str', ts: 0n, dur: 0n, depth: 0 }",
     )
-    // In ns since recording began: how long, and how deep.
+    // Start in ns since the recording began, duration, depth.
     assert.deepEqual(calls.map(short), [
       ...['t1 main 1000 22 0', 't1 get 1005 15 1', 't2 run 1006 13 0'],
       ...['t1 main 5000 9 0', 't1 main 5002 2 1'],

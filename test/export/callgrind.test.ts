@@ -8,7 +8,7 @@ import { exported, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Cost {
   self: number[]
-  /** What its callers' lines sum up to. */
+  /** Sum of its callers' lines. */
   inclusive: number[]
   calls: number
 }
@@ -16,9 +16,9 @@ interface Cost {
 interface Callgrind {
   readonly events: readonly string[]
   readonly totals: readonly number[]
-  /** By class and name. */
+  /** Keyed by class and name. */
   readonly functions: ReadonlyMap<string, Cost>
-  /** "main:7 → work 1x 10". */
+  /** Format: "main:7 → work 1x 10". */
   readonly calls: readonly string[]
 }
 
@@ -28,7 +28,7 @@ const short = (name: string) =>
     .replaceAll('com.acme.App.', '')
     .replace(/\(int\)$/, '')
 
-/** Reads the format as its specification has it: names by number once they are known. */
+/** Reads the format as specified: a name is a number after its first use. */
 function parsed(text: string): Callgrind {
   const names = new Map<string, string>()
   const named = (kind: string, value: string): string => {
@@ -129,7 +129,7 @@ totals: 64
   })
 
   it('callgrind counts recursion once: the inclusive cost is the time in which the method is active', async () => {
-    // a: 1 + 2 + 4 + 8 = 15 from the first call of it on; b: 2 + 4 + 8 = 14.
+    // a: 1 + 2 + 4 + 8 = 15 from its outermost call; b: 2 + 4 + 8 = 14.
     const { calls, functions } = await callgrindOf(
       profileOf('a 1x 1ns ( b 1x 2ns ( a 1x 4ns ( b 1x 8ns ) ) )'),
     )
@@ -183,7 +183,7 @@ totals: 64
     const file = await callgrindOf(profile)
     assert.deepEqual(file.events, events)
     assert.equal(file.calls.at(-1), call)
-    // All that there is in the tree, once.
+    // Each context of the tree once.
     const [, root] = [...file.functions.values()]
     assert.deepEqual(file.totals, root!.inclusive)
   })

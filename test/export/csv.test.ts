@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
 import { callSites, exported, twoThreads } from './exported.ts'
 
-/** Rows of RFC 4180: CR LF ends a row, two quotes inside quotes are one. */
+/** Rows in the format of RFC 4180: CR LF ends a row, and two quotes inside quotes are one. */
 function rowsOf(text: string): string[][] {
   const rows: string[][] = [[]]
   for (const [, , quotes, plain, end] of text.matchAll(/(("(?:[^"]|"")*")|([^",\r\n]*))(,|\r\n)/g)) {
@@ -69,7 +69,7 @@ describe('the export format csv', () => {
       assert.doesNotMatch(row[1]!, /^[=+\-@\t\r\n＝]/)
       assert.doesNotMatch(row[1]!, /;[=+\-@]/)
       assert.equal(row[1]!.replace(/(?<=^|;)'/g, ''), names[i])
-      assert.equal(row[11], '-5') // numbers stay numbers
+      assert.equal(row[11], '-5') // numbers are not quoted
     }
     for (const [name, safe] of [
       ['=1+1', "'=1+1.x"],

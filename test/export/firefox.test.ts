@@ -41,7 +41,7 @@ interface Firefox {
   readonly threads: readonly Thread[]
 }
 
-/** The columns that version 48 has. */
+/** Columns of version 48 of the format. */
 const COLUMNS = {
   funcTable: ['name', 'isJS', 'relevantForJS', 'resource', 'fileName', 'lineNumber', 'columnNumber'],
   frameTable: [
@@ -67,7 +67,7 @@ async function firefoxOf(profile: Profile, threads = false): Promise<Firefox> {
         assert.equal(values.length, length, `${name}.${column}`)
       }
     }
-    // Indices lead somewhere, and a stack's prefix lies before it.
+    // Indices are valid, and a stack's prefix precedes the stack.
     assert.ok(thread.funcTable.name.every((at) => typeof thread.stringArray[at] === 'string'))
     assert.ok(thread.frameTable.func.every((at) => at < thread.funcTable.length))
     assert.ok(thread.stackTable.frame.every((at) => at < thread.frameTable.length))
@@ -77,7 +77,7 @@ async function firefoxOf(profile: Profile, threads = false): Promise<Firefox> {
   return file
 }
 
-/** "main;work 54@10": the weight, and when; of all samples from one on. */
+/** Format: "main;work 54@10": weight and time, for all samples from a given one on. */
 function stacks({ samples, stackTable, frameTable, funcTable, stringArray }: Thread, from = 0): string[] {
   return samples.stack.slice(from).map((stack, i) => {
     const sample = from + i

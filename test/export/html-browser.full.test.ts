@@ -1,5 +1,5 @@
-// The page in a real browser: it asks for nothing, has no error, and its views follow what is clicked and typed.
-// It fails where there is no browser.
+// The page in a real browser: no requests, no errors, and its views follow clicks and keys.
+// Fails without a browser.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ interface Frame {
 describe('the HTML page in a browser', () => {
   let browser: Browser
   let page: Page
-  /** What should not be. */
+  /** Errors and requests of the page. */
   const problems: string[] = []
   const directory = temporaryDirectory('jfluid-html-')
 
@@ -33,7 +33,7 @@ describe('the HTML page in a browser', () => {
     browser = await startBrowser('--disable-gpu')
     page = await browser.newPage({ viewport: { width: 1300, height: 800 } })
     page.on('console', (message) => {
-      // Our own look at the colours.
+      // A request of the test itself for the colours.
       if (!message.text().includes('readback')) problems.push(`console: ${message.text()}`)
     })
     page.on('pageerror', (error) => problems.push(`error: ${error.message}`))
@@ -68,7 +68,7 @@ describe('the HTML page in a browser', () => {
   const rows = (panel: string): Promise<string[]> =>
     page.locator(`#panel-${panel} .row .name > span:not(.mark):not(.quiet)`).allTextContents()
 
-  // leaf: 300 by way of work, 100 by way of other
+  // leaf: 300 through work, 100 through other
   const profile = profileOf(
     'main 1x 100ns ( work 2x 200ns ( leaf 30x 300ns ) other 1x 300ns ( leaf 10x 100ns ) )',
   )
@@ -201,7 +201,7 @@ describe('the HTML page in a browser', () => {
       (await page.textContent('#left-out'))!,
       /^The 200,000 largest contexts are in this page; 100,000 smaller ones are not\./,
     )
-    // What the list knows of all contexts, callers are known for of those in the page only.
+    // The list has the numbers of all contexts. Callers are known only for the contexts in the page.
     assert.match(
       (await page.textContent('#callers-of'))!,
       /\. Its contexts that are too small for this page are not among them: \d+\.\d % of its calls are in this page\.$/,

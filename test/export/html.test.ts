@@ -1,4 +1,4 @@
-// The page: one file that asks for nothing, whose data are those of the profile whatever its names hold.
+// The HTML page: one file without requests, with the data of the profile, whatever its names contain.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -38,7 +38,7 @@ function dataOf(page: string): PageData {
   return JSON.parse(json!) as PageData
 }
 
-/** A block as drawn in src/export/html/page-data.ts. */
+/** A block in the format of src/export/html/page-data.ts. */
 function decode(page: string, { block, count, columns, leftOut }: PageTree) {
   const [, text] = new RegExp(`id="${block}">([A-Za-z0-9+/=]*)</script>`).exec(page)!
   const bytes = inflateRawSync(Buffer.from(text!, 'base64'))
@@ -113,7 +113,7 @@ describe('the HTML page', () => {
       methodNames: profile.methodNames.map((name) => ({ ...name, class: evil, method: evil })),
       threads: [1, 2].map((id) => ({ id, name: evil, tree: profile.merged })),
     })
-    // Blocks of three trees, the data, and the script itself.
+    // Blocks of three trees, the data, and the script.
     assert.equal(page.match(/<script/gi)?.length, 5)
     assert.equal(page.match(/<\/script>/gi)?.length, 5)
     assert.equal(dataOf(page).classes[0], evil.replace(/[\u2028\ud800]/g, '?'))
@@ -136,7 +136,7 @@ describe('the HTML page', () => {
     )
     assert.equal(size[0], 100)
     assert.equal(numbers.total![0], tree.metrics.totalNs![0])
-    // What is shown is never smaller than what is below it.
+    // A shown value is never smaller than the values below it.
     for (let i = 0; i < 100; i++) {
       for (let child = i + 1; child < i + size[i]!; child += size[child]!) {
         assert.ok(numbers.total![child]! <= numbers.total![i]!)
@@ -248,7 +248,7 @@ describe("widths of frames in the page's flame graph", () => {
   })
 
   it('frame widths of allocations count bytes only for the allocated class', async () => {
-    // main makes 100 bytes of strings, then 70; work makes 50 of lists.
+    // main allocates 100 bytes of strings, then 70; work allocates 50 of lists.
     const tree = {
       count: 4,
       parent: Int32Array.of(-1, 0, 0, 2),
@@ -266,7 +266,7 @@ describe("widths of frames in the page's flame graph", () => {
       parent: Int32Array.of(-1, 0),
       columns: { total0: Float64Array.of(100, 30), total: Float64Array.of(90, 60) },
     }
-    // Besides the child: 70 before, 30 now.
+    // Without the child: 70 before, 30 now.
     assert.deepEqual(await weights(tree, 'larger'), [130, 60])
   })
 })

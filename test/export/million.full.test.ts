@@ -1,6 +1,6 @@
-// Profiles of 1,000,000 contexts, exported by the command in a heap that could not hold the export.
+// Profiles of 1,000,000 contexts, exported by the command with a heap smaller than the export.
 //
-// The limit of the heap does not bound what is outside of it, buffers above all, so the memory of the process is looked at, too.
+// The heap limit excludes buffers, so the memory of the process is also checked.
 
 import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
@@ -15,9 +15,9 @@ import { cli } from '../support/jfluid.ts'
 const CONTEXTS = 1_000_000
 const METHODS = 3000
 const HEAP_MIB = 256
-/** Of the whole process at its largest: the heap, the columns of the tree, buffers and Node.js itself. */
+/** Maximum memory of the process: heap, columns of the tree, buffers and Node.js itself. */
 const PROCESS_MB = 500
-/** Tells on stdout how many KiB the process has had at most. */
+/** Prints the maximum memory of the process on stdout, in KiB. */
 const TELL_MEMORY = 'data:text/javascript,process.on("exit",()=>console.log(process.resourceUsage().maxRSS))'
 const LIVENESS_MS = 600_000
 

@@ -1,4 +1,4 @@
-// The NetBeans profiler, reading snapshots that we write.
+// The NetBeans profiler reads snapshots written by jfluid.
 
 import assert from 'node:assert/strict'
 import { delimiter, join } from 'node:path'
@@ -13,7 +13,7 @@ import { mavenArtifact } from '../support/maven.ts'
 import { OF_EVERY_METRIC, ran, recursive, written } from './tools.ts'
 
 describe('the NetBeans profiler', () => {
-  /** The part of it that is published; VisualVM's is the same under other names. */
+  /** The published part of the profiler; VisualVM has the same code under other names. */
   const PROFILER = {
     coordinates: 'org.netbeans.modules:org-netbeans-lib-profiler:RELEASE220',
     sha256: '338939e54e7564f3c179e68e6b75a2ccf8100ae5863f2c8e7b33374af8bc9089',
@@ -32,7 +32,7 @@ describe('the NetBeans profiler', () => {
 
   it('the NetBeans profiler reads the tree, and its sums per method equal ours', async () => {
     const profile = recursive()
-    // In microseconds what ours are in nanoseconds: nothing is rounded.
+    // Its microseconds are equal to our nanoseconds: no rounding.
     const scaled = {
       ...profile.merged.metrics,
       selfNs: profile.merged.metrics.selfNs!.map((ns) => ns * 1000),

@@ -14,12 +14,12 @@ interface Nps {
     readonly name: string
     readonly totalUs: number
     readonly calls: number
-    /** "main 1x 10/4" is 10 µs in all, 4 of its own; what is below is in parentheses. */
+    /** Format: "main 1x 10/4" is 10 µs in total, 4 self; callees are in parentheses. */
     readonly tree: string
   }[]
 }
 
-/** Reads fields one after the other. */
+/** Reads consecutive fields. */
 class Input {
   readonly bytes: Buffer
   at = 0
@@ -117,7 +117,7 @@ describe('the export format nps', () => {
     const { threads } = await npsOf(
       profileOf('main 1x 400ns ( a 1x 400ns b 1x 400ns ( c 1x 400ns ) d 9x -5000ns )'),
     )
-    // 400, 800, 1200, 1600 round to 0, 1, 1, 2: one of a and one of c. Of 1600 - 5000 is left -3400.
+    // 400, 800, 1200, 1600 round to 0, 1, 1, 2: one of a and one of c. 1600 - 5000 leaves -3400.
     assert.equal(threads[0]!.tree, 'main 1x 0/0 ( a 1x 1/1 b 1x 1/0 ( c 1x 1/1 ) d 9x 0/0 )')
   })
 
@@ -165,7 +165,7 @@ describe('the export format nps', () => {
     [
       'methods',
       () => {
-        // Chains of 100: no context has too many callees, and none is too deep.
+        // Chains of 100: no context has too many callees, and none is too deep for the format.
         const nodes = Array.from({ length: 65_536 }, (_, node) => node)
         const tree = build(
           nodes.map((node) => (node % 100 === 0 ? -1 : node - 1)),

@@ -9,7 +9,7 @@ import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/
 import { exportedBytes, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Sample {
-  /** From the top node down, a line behind the name if there is one. */
+  /** From the top node down; a line number follows the name if known. */
   readonly stack: string
   readonly values: readonly number[]
   readonly labels: Readonly<Record<string, string | number>>
@@ -36,7 +36,7 @@ async function pprofOf(profile: Profile, threads = false): Promise<Pprof> {
       return [id, at === 0 ? name : `${name}:${at}`]
     }),
   )
-  // int64: what is negative is decoded as its two's complement.
+  // int64: a negative number is decoded as two's complement.
   const signed = (value: number | bigint) => Number(BigInt.asIntN(64, BigInt(value)))
   const samples = message.sample.map(({ locationId, value, label }) => ({
     stack: locationId

@@ -18,7 +18,7 @@ interface Speedscope {
   }[]
 }
 
-// The schema of the released program.
+// The schema of the released version.
 const schema = JSON.parse(
   readFileSync(
     createRequire(import.meta.url).resolve('speedscope/dist/release/file-format-schema.json'),
@@ -33,7 +33,7 @@ async function speedscopeOf(profile: Profile, threads = false): Promise<Speedsco
   return file as Speedscope
 }
 
-/** "main;work 54" for every sample. */
+/** Format: "main;work 54", one for each sample. */
 function stacks({ shared, profiles }: Speedscope, profile = 0): string[] {
   const { samples, weights, endValue } = profiles[profile]!
   assert.equal(samples.length, weights.length)

@@ -1,4 +1,4 @@
-// The tools that formats are made for, reading what we write.
+// Other programs read the files that jfluid writes for them.
 
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
@@ -11,7 +11,7 @@ import { traced } from './exported.ts'
 import { METHODS, OF_EVERY_METRIC, ours, ran, ranWith, recursive, type Sums, written } from './tools.ts'
 
 describe('go tool pprof', () => {
-  /** `pprof -top`: flat is self, cum is total, which counts recursion once. */
+  /** `pprof -top`: flat is self, cum is total, in which recursion counts once. */
   async function top(file: string): Promise<Map<string, Sums>> {
     const flags = ['-top', '-unit=nanoseconds', '-nodefraction=0', '-edgefraction=0', '-nodecount=1000000']
     const { stdout } = await ran('go', 'tool', 'pprof', ...flags, file)
@@ -73,7 +73,7 @@ describe('callgrind_annotate', () => {
   })
 })
 
-/** Its own command line, which loads a file and sums it up with the code of profiler.firefox.com. */
+/** Its own command line, which loads a file and computes sums with the code of profiler.firefox.com. */
 describe('the Firefox Profiler', () => {
   const CLI = createRequire(import.meta.url).resolve('@firefox-devtools/profiler-cli/dist/profiler-cli.js')
 
@@ -96,8 +96,8 @@ describe('the Firefox Profiler', () => {
   }
 
   /**
-   * Has the process that holds a file load it, and ends it when `look` is through. Its own command `load` starts the same one, and gives it half
-   * a second.
+   * Makes the process load a file, and ends it when `look` has finished. Its own command `load` starts the same process, and
+   * waits half a second.
    */
   async function inFirefox<T>(
     file: string,
@@ -158,7 +158,7 @@ describe('the Firefox Profiler', () => {
         ({ name, start, duration }) =>
           `${name.replace('com.acme.App.', '')} ${Math.round(start * 1e6)} ${Math.round(duration * 1e6)}`,
       )
-    // In ns since the first of them.
+    // In ns since the first event.
     assert.deepEqual(show(markers[0]), ['main 0 22', 'get 5 15', 'main 4000 9', 'main 4002 2'])
     assert.deepEqual(show(markers[1]), ['run 6 13'])
   })

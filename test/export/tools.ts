@@ -1,4 +1,4 @@
-// What tests give to the tools that formats are made for, and what these should say of it.
+// Inputs for other programs, and the output expected from them.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { PROFILES, twoThreads } from './exported.ts'
 export const METHODS = 12
 const SEED = 19
 
-/** A tree whose methods recur in each other, with times of some seconds. */
+/** A tree of recursive methods, with times of some seconds. */
 export function recursive(): Profile {
   const tree = randomTree(3000, METHODS, seeded(SEED))
   const names = Array.from({ length: METHODS }, (_, id) => `m${id} 1x 1ns`).join(' ')
@@ -61,7 +61,7 @@ export interface Sums {
   readonly total: number
 }
 
-/** Of all methods, by name. */
+/** Sums of all methods, keyed by name. */
 export function ours(profile: Profile, nameBy: typeof signature): Map<string, Sums> {
   return new Map(
     hotMethods(profile.merged).map(({ method, self, total }) => [

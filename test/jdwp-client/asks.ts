@@ -1,4 +1,4 @@
-// Every command once, of a program that stands in `call`: for the real JVM, for a recording of it, and for noise.
+// Sends every command once to a program suspended in `call`: for the real JVM, a recording of it, and mutated input.
 
 import type { CommandName } from '../../src/jdwp-client/commands.ts'
 import type {

@@ -1,4 +1,4 @@
-// The command sets against real JVMs: each is asked what can be checked by hand, of a program that is known (debuggee/).
+// The command sets with real JVMs. Each reply is checked against known facts of a program (debuggee/).
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ import { type Known, lookUp, standInCall } from './known.ts'
 const SOURCE = readFileSync(join(import.meta.dirname, 'debuggee/dbg/Debuggee.java'), 'utf8').split('\n')
 const lineOf = (text: string): number => SOURCE.findIndex((line) => line.includes(text)) + 1
 
-/** The value; what is asked here is not refused. */
+/** The value of a result; no command here is refused. */
 async function the<T>(asked: Promise<Result<T>>): Promise<T> {
   return granted(await asked, 'what a test asks')
 }
@@ -83,7 +83,7 @@ forEachJdk((jdk) => {
     })
 
     it('VirtualMachine counts instances', async () => {
-      // `object`, and nothing but it; `keep` in main.
+      // Only `object`, which `keep` in main refers to.
       expect(await the(jvm.virtualMachine.instanceCounts([known.program, known.small]))).toEqual([1, 1])
       const [found] = await the(jvm.referenceType.instances(known.program, 0))
       expect(found).toEqual(await known.value('object'))
@@ -240,7 +240,7 @@ forEachJdk((jdk) => {
         const length = await the(arrayReference.length(id))
         expect(length, name).toBe(region.values.length)
         expect(await the(arrayReference.getValues(id, 0, length)), name).toEqual(region)
-        // One further on: what was first is twice there.
+        // Copied to the next index: the first element is now there twice.
         const head = await the(arrayReference.getValues(id, 0, length - 1))
         await the(arrayReference.setValues(id, 1, head))
         const [a, b] = [...(await the(arrayReference.getValues(id, 0, 2))).values]
@@ -405,15 +405,15 @@ forEachJdk((jdk) => {
   it('an invocation leaves all threads suspended until the JVM is resumed', async () => {
     const [{ thread: main }, worker] = [stand, await threadNamed('worker')]
     const suspended = async () => (await the(jvm.threadReference.status(worker))).suspended
-    expect(await suspended()).toBe(true) // though the breakpoint suspended `main` alone
-    await the(jvm.threadReference.suspend(main)) // which is to stand on
+    expect(await suspended()).toBe(true) // although the breakpoint suspended only `main`
+    await the(jvm.threadReference.suspend(main)) // so that it stays suspended
     await the(jvm.virtualMachine.resume())
     expect(await suspended()).toBe(false)
     expect(await the(jvm.threadReference.suspendCount(main))).toBe(1)
   })
 
   it('commands about monitors show the owner, the depth and the waiting threads', async () => {
-    // On the line behind `synchronized (LOCK) {`.
+    // On the line after `synchronized (LOCK) {`.
     const { location } = await known.line('call', 2)
     const request = await the(
       jvm.eventRequest.set('BREAKPOINT', 'ALL', [{ modifier: 'LocationOnly', location }]),
@@ -432,7 +432,7 @@ forEachJdk((jdk) => {
     await the(jvm.eventRequest.clear('BREAKPOINT', request))
     expect(hit?.set.suspendPolicy).toBe('ALL')
     await the(jvm.resume(hit!.set))
-    expect(await stand.answer).toBe('returned 52') // 50 was put there, and "me" has two
+    expect(await stand.answer).toBe('returned 52') // 50 was set, and "me" has a length of 2
   })
 
   it('frames can be popped, and methods can be made to return early', async () => {
@@ -446,7 +446,7 @@ forEachJdk((jdk) => {
     await the(jvm.stackFrame.popFrames(once.thread, once.frame.id))
     expect(await the(jvm.threadReference.frameCount(once.thread))).toBe(before - 1)
     await the(jvm.resume(once.set))
-    expect(await once.answer).toBe('returned 44') // 2·21 + 2: it was called again
+    expect(await once.answer).toBe('returned 44') // 2·21 + 2: the method was called again
   })
 
   it('a thread can be stopped by an exception', async () => {

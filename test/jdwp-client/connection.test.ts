@@ -1,4 +1,4 @@
-// The connection against a peer that a test plays: what is answered, what is not, and how it ends.
+// The connection, with a peer played by the test: answered and unanswered commands, and the end of the connection.
 
 import { describe, expect, it } from 'vitest'
 import { JdwpConnection } from '../../src/jdwp-client/connection.ts'
@@ -28,7 +28,7 @@ function sizes(...all: number[]): Buffer {
   return w.done()
 }
 const same = (data: Buffer): Buffer => data
-/** Command n of set 1, with these bytes. */
+/** Command n of set 1 with these bytes. */
 const ask = (connection: JdwpConnection, n: number, data = Buffer.alloc(0), timeoutMs?: number) =>
   connection.command([1, n], data, same, { timeoutMs })
 
@@ -103,7 +103,7 @@ describe('replies of a JVM', () => {
     await expect(invoked).rejects.toThrow(/ClassType.InvokeMethod within 5 ms$/)
     await expect(other).rejects.toThrow(JdwpSilent)
     expect(peer.destroyed).toBe(true)
-    await jvm.dispose() // harmless
+    await jvm.dispose() // has no effect
   })
 
   it('an invalid reply fails only its command, and the connection continues', async () => {
@@ -191,7 +191,7 @@ describe('events of a JVM', () => {
     await expect(jvm.virtualMachine.version()).rejects.toThrow(MalformedJdwp)
     await jvm.connection.closed
     expect(String(jvm.connection.lost)).toMatch(/a packet of 1048577 bytes$/)
-    // A reply may be of any size.
+    // Replies have no size limit.
     const answering = new MemoryPeer((c, it) => it.send(reply(c, Buffer.alloc(MAX_EVENTS))))
     await using connection = await JdwpConnection.over(answering)
     const answer = await ask(connection, 1)
@@ -202,7 +202,7 @@ describe('events of a JVM', () => {
     const unknown = Buffer.from('0100000002' + 'c8' + '0102', 'hex')
     const peer = new MemoryPeer((c, it) => {
       it.send(reply(c, SIZES))
-      it.send(encodeCommand(1, 199, 1, Buffer.alloc(5))) // of a vendor: none of ours
+      it.send(encodeCommand(1, 199, 1, Buffer.alloc(5))) // a vendor-specific command
       it.send(encodeCommand(1, 64, 100, unknown))
     })
     const jvm = await JdwpTarget.over(peer)
@@ -255,7 +255,7 @@ describe('a packet with an implausible number of elements', () => {
   })
 
   it('too many nested lists are refused before memory is allocated', async () => {
-    // Three lists of a million: paths, and in front of them an empty base directory.
+    // Three lists of a million paths each, after an empty base directory.
     const one = Buffer.concat([Buffer.alloc(4), Buffer.alloc(0)])
     const million = Buffer.alloc(4 + 4 * (MAX_ELEMENTS / 2 + 1))
     million.writeInt32BE(MAX_ELEMENTS / 2 + 1)

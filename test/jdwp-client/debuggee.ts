@@ -1,4 +1,4 @@
-// The program that real JVMs run here.
+// The program run by the real JVMs of these tests.
 
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import type { Talks } from './known.ts'
 
 let compiled: Promise<string> | undefined
 
-/** One compilation does for every JDK and every test file: it is kept, by what it is of. */
+/** Compiled once for all JDKs and test files. The cache is keyed by the hash of the sources. */
 export function debuggeeClasses(): Promise<string> {
   compiled ??= compileOnce(join(import.meta.dirname, 'debuggee'))
   return compiled
@@ -38,7 +38,7 @@ export const SERVER = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,add
 
 export interface Debuggee extends Talks {
   readonly java: JavaProcess
-  /** Of the debugger that comes `nth`, from 1: a JVM takes a new one after each. */
+  /** Address for the `nth` debugger, counted from 1: a JVM uses a new port after each debugger. */
   port(nth?: number): Promise<number>
 }
 

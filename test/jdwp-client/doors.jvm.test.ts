@@ -1,4 +1,4 @@
-// How a JVM and its debugger come together and part: both directions, its start and its end, one debugger after the other.
+// Connecting and disconnecting of a JVM and its debugger: both directions, start and end, several debuggers in sequence.
 
 import { connect as connectSocket } from 'node:net'
 import { expect, it } from 'vitest'
@@ -25,7 +25,7 @@ async function the<T>(asked: Promise<Result<T>>): Promise<T> {
 forEachJdk((jdk) => {
   it('a JVM connects to the debugger, starts suspended, and is observed until its end', async () => {
     await using port = await JdwpPort.open()
-    // Somebody else calls first: it does not speak JDWP, and is no reason to wait no longer.
+    // Another client connects first. It does not speak JDWP, and the port continues to wait for the JVM.
     const stranger = connectSocket(port.port, port.host)
     stranger.on('error', () => {}).write('GET / HTTP/1.0\r\n\r\n')
     const program = await startDebuggee(
@@ -49,7 +49,7 @@ forEachJdk((jdk) => {
     await jvm.connection.closed
     await expect(jvm.virtualMachine.version()).rejects.toThrow(JdwpLost)
     await expect(jvm.events.next('VM_DEATH')).rejects.toThrow(JdwpLost)
-    await jvm.dispose() // harmless
+    await jvm.dispose() // has no effect
     expect(await program.java.exit).toEqual({ code: 0, signal: null })
   })
 
@@ -65,7 +65,7 @@ forEachJdk((jdk) => {
       const jvm = await JdwpTarget.connect(await program.port(nth + 1))
       const known = await lookUp(jvm)
       const stand = await standInCall(jvm, known, program)
-      await the(jvm.eventRequest.set('METHOD_ENTRY', 'ALL')) // the first to move stops everything
+      await the(jvm.eventRequest.set('METHOD_ENTRY', 'ALL')) // the first call suspends all threads
       await the(jvm.virtualMachine.suspend())
       await the(jvm.virtualMachine.suspend())
       const worker = await known.value('worker')
@@ -76,9 +76,9 @@ forEachJdk((jdk) => {
       expect(await stand.answer, how).toBe('returned 44')
       const ticks = async () => Number((await program.say('ticks')).split(' ')[1])
       const before = await ticks()
-      while ((await ticks()) === before); // the other thread is on its way, or the test's time is over
+      while ((await ticks()) === before); // ends when the other thread has run, or by the test's timeout
     }
-    // The third has a JVM as if there had been nobody.
+    // The third debugger finds the JVM as if no other had been connected.
     const jvm = await JdwpTarget.connect(await program.port(3))
     const all = await the(jvm.virtualMachine.allThreads())
     for (const thread of all) expect((await the(jvm.threadReference.status(thread))).suspended).toBe(false)
@@ -105,7 +105,7 @@ forEachJdk((jdk) => {
     const sleeping = jvm.classType.invokeMethod(thread!.id as ClassId, sleep, { timeoutMs: 20 })
     await expect(sleeping).rejects.toThrow(JdwpSilent)
     await jvm.connection.closed
-    expect(await stand.answer).toBe('returned 44') // its thread has slept and gone on
+    expect(await stand.answer).toBe('returned 44') // its thread has slept and continued
     const ticks = async () => Number((await program.say('ticks')).split(' ')[1])
     const before = await ticks()
     while ((await ticks()) === before);

@@ -1,4 +1,4 @@
-// Who gets an event, and what is held for whom.
+// Delivery of events to receivers, and queueing of events without a receiver.
 
 import { describe, expect, it } from 'vitest'
 import { EventsNotTaken, JdwpLost } from '../../src/jdwp-client/errors.ts'
@@ -37,7 +37,7 @@ describe('delivery of an event', () => {
     queue.push(death(4), 10)
     expect(queue.held).toBe(1)
     queue.end(new JdwpLost('over'))
-    expect((await queue.next('VM_DEATH'))?.event.request).toBe(4) // what came, came
+    expect((await queue.next('VM_DEATH'))?.event.request).toBe(4) // events received before stay available
     await expect(queue.next('VM_DEATH')).rejects.toThrow(JdwpLost)
   })
 
@@ -48,7 +48,7 @@ describe('delivery of an event', () => {
       throw new Error('not this one')
     }
     expect(() => queue.listen(first)).toThrow('not this one')
-    queue.push(death(4), 10) // to nobody: it listens no longer
+    queue.push(death(4), 10) // not delivered: the listener has been removed
     expect(queue.held).toBe(3)
     const heard: EventSet[] = []
     queue.listen((set) => heard.push(set))

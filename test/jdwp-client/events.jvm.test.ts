@@ -1,4 +1,4 @@
-// Every kind of event of real JVMs, and whom it suspends.
+// Every kind of event of real JVMs, and the threads that each event suspends.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
@@ -39,7 +39,7 @@ forEachJdk((jdk) => {
     await program?.java.kill()
   })
 
-  /** Says a word to the program, and takes the event that comes of it; the request is over then, and all runs. */
+  /** Sends a command to the program and returns the event that it causes. Then removes the request and resumes all threads. */
   async function comesOf<K extends EventKind>(
     word: string,
     kind: K,
@@ -102,7 +102,7 @@ forEachJdk((jdk) => {
         expect((await step('OUT')).method).toBe(known.method('done'))
       },
     )
-    // None left: the program runs through.
+    // No request is left, so the program is not suspended.
     const request = await the(
       jvm.eventRequest.set('BREAKPOINT', 'ALL', [{ modifier: 'LocationOnly', location: first!.location }]),
     )
@@ -143,7 +143,7 @@ forEachJdk((jdk) => {
     expect(read.event).toMatchObject({ kindOfType: 'CLASS', type: known.program, field, object: null })
     const before = await known.value('watched')
     const written = await comesOf('field', 'FIELD_MODIFICATION', [only], 'ALL', async () => {
-      expect(await known.value('watched')).toEqual(before) // the event comes first
+      expect(await known.value('watched')).toEqual(before) // the event is sent before the change
     })
     expect(await known.value('watched')).toEqual(written.event.valueToBe)
   })
@@ -166,7 +166,7 @@ forEachJdk((jdk) => {
     const request = await the(
       jvm.eventRequest.set('BREAKPOINT', 'NONE', [{ modifier: 'LocationOnly', location }]),
     )
-    await program.say('call') // it has been there
+    await program.say('call') // the method has run
     expect(await jvm.events.next('BREAKPOINT', { request, timeoutMs: 50 })).toBe(null)
     await the(jvm.virtualMachine.releaseEvents())
     expect((await jvm.events.next('BREAKPOINT', { request }))?.event.location).toEqual(location)
@@ -183,7 +183,7 @@ forEachJdk((jdk) => {
     const late = await the(jvm.virtualMachine.classesBySignature('Ldbg/Late;'))
     expect(late.map(({ id }) => id)).toEqual([prepared.event.type])
 
-    // The agent hears of unloading with the next event of any kind: the call behind the collection.
+    // The JDWP agent reports an unloaded class with its next event of any kind: here the call after the garbage collection.
     const entries = await the(jvm.eventRequest.set('METHOD_ENTRY', 'NONE', [inProgram()]))
     const unloaded = await comesOf(
       'unload',
@@ -224,7 +224,7 @@ forEachJdk((jdk) => {
       })
     })
     await program.say('call')
-    expect((await called).length).toBeGreaterThanOrEqual(2) // of `done`, and of `call`
+    expect((await called).length).toBeGreaterThanOrEqual(2) // one of `done` and one of `call`
     await the(jvm.eventRequest.clear('METHOD_ENTRY', request))
   })
 
@@ -238,7 +238,7 @@ forEachJdk((jdk) => {
         await the(jvm.eventRequest.set('METHOD_EXIT', 'NONE', [instance])),
       ),
     )
-    // HotSpot takes it, and it restricts nothing.
+    // HotSpot accepts the modifier, but it has no effect.
     const taken = await the(
       jvm.eventRequest.set('METHOD_ENTRY', 'NONE', [{ modifier: 'Conditional', expression: 1 }]),
     )

@@ -1,14 +1,14 @@
-// What a debugger knows of the program in debuggee/ once its main thread stands in `call`.
+// Facts about the program in debuggee/, as a debugger knows them while the main thread is suspended in `call`.
 
 import { granted, type JdwpTarget } from '../../src/jdwp-client/index.ts'
 
 /** The program itself. */
 export interface Talks {
-  /** Tells it to do something. @returns its answer, which comes when it is done */
+  /** Sends a command to the program. @returns its answer, sent when the command has been executed */
   say(word: string): Promise<string>
 }
 
-/** Ids of what the program consists of. */
+/** Ids of the program's classes, methods and fields. */
 export async function lookUp(jvm: JdwpTarget) {
   const typeOf = async (signature: string) => {
     const [type] = granted(await jvm.virtualMachine.classesBySignature(signature), signature)
@@ -47,12 +47,12 @@ export async function lookUp(jvm: JdwpTarget) {
     sides: sides!.id,
     method: (name: string) => named(methods, name).id,
     field: (name: string) => named(fields, name).id,
-    /** Value of a static field. */
+    /** Reads the value of a static field. */
     async value(name: string) {
       const [value] = granted(await jvm.referenceType.getValues(program.id, [named(fields, name).id]), name)
       return value!
     },
-    /** The bci of the nth line of a method, from 0. */
+    /** Returns the bci of the nth line of a method, counted from 0. */
     async line(name: string, nth: number) {
       const { lines } = granted(await jvm.method.lineTable(program.id, named(methods, name).id), name)
       const at = lines[nth]!
@@ -66,7 +66,7 @@ export async function lookUp(jvm: JdwpTarget) {
 
 export type Known = Awaited<ReturnType<typeof lookUp>>
 
-/** Has the main thread come to the second line of `call`, and stand there. */
+/** Suspends the main thread at the second line of `call`. */
 export async function standInCall(jvm: JdwpTarget, known: Known, program: Talks) {
   const { location } = await known.line('call', 1)
   const request = granted(

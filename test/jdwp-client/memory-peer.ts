@@ -1,4 +1,4 @@
-// Both ends of a debugger connection in this process: no socket, no waiting.
+// Both ends of a debugger connection in this process, without a socket or delays.
 
 import { Duplex } from 'node:stream'
 import {
@@ -9,14 +9,14 @@ import {
   PacketReader,
 } from '../../src/jdwp-client/packet.ts'
 
-/** A reply has an error where a command has its set and number. */
+/** In a reply, the error code has the place of a command's set and number. */
 export function encodeReply(id: number, error: number, data: Uint8Array): Buffer {
   const packet = encodeCommand(id, error >> 8, error & 0xff, data)
   packet[8] = 0x80
   return packet
 }
 
-/** What a JVM would be: it shakes hands, and has each command answered. */
+/** Plays a JVM: answers the handshake, and calls back for each command. */
 export class MemoryPeer extends Duplex {
   readonly #answer: (command: CommandPacket, peer: MemoryPeer) => void
   readonly #reader = new PacketReader()
@@ -27,7 +27,7 @@ export class MemoryPeer extends Duplex {
     this.#answer = answer
   }
 
-  /** Bytes of the JVM, a packet or not. */
+  /** Sends bytes of the JVM, which need not be a packet. */
   send(bytes: Uint8Array): void {
     if (!this.destroyed) this.push(bytes)
   }
@@ -54,7 +54,7 @@ export function reply(to: CommandPacket, data: Uint8Array, error = 0): Buffer {
   return encodeReply(to.id, error, data)
 }
 
-/** All packets of some bytes. */
+/** Splits bytes into packets. */
 export function packetsOf(bytes: Buffer): Packet[] {
   return [...new PacketReader().push(bytes)]
 }

@@ -1,4 +1,4 @@
-// Bytes: packets, and the values in them.
+// Encoding of packets and of the values in them.
 
 import { describe, expect, it } from 'vitest'
 import { type ArrayRegion, readRegion, writeRegion } from '../../src/jdwp-client/array-region.ts'
@@ -65,8 +65,8 @@ describe('a JDWP packet', () => {
       for (const it of reader.push(packet.subarray(at, at + 1))) seen.push(it.data.length)
     }
     expect(seen).toEqual([1 << 20])
-    expect(process.cpuUsage(begun).user / 1000).toBeLessThan(5000) // ms; a copy a piece would be 512 GiB
-    expect(process.memoryUsage().rss - before).toBeLessThan(100 << 20) // a million pieces kept would be more
+    expect(process.cpuUsage(begun).user / 1000).toBeLessThan(5000) // ms; one copy per piece would be 512 GiB
+    expect(process.memoryUsage().rss - before).toBeLessThan(100 << 20) // keeping a million pieces would need more
   })
 
   it('a packet is not overwritten by following data', () => {

@@ -1,4 +1,4 @@
-// A debugger port written by hand: it shakes hands and answers what a test tells it to.
+// A hand-written debugger port. It answers the handshake and sends the answers that a test defines.
 
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -9,11 +9,11 @@ export type Answer = Uint8Array | { readonly error: number } | 'nothing' | 'hang
 
 export interface Peer {
   readonly port: number
-  /** Commands seen so far as `set/command`. */
+  /** Commands received so far, as `set/command`. */
   readonly seen: string[]
 }
 
-/** @param greeting what it says instead of the handshake */
+/** @param greeting sent instead of the handshake */
 export async function startPeer(
   answer: (command: CommandPacket, socket: Socket) => Answer,
   greeting: string = HANDSHAKE,

@@ -1,4 +1,4 @@
-// A port that JVMs call, and who else may.
+// A port that JVMs connect to, and connections of other clients.
 
 import { connect as connectSocket } from 'node:net'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// The example of the README, as a program of its own.
+// The example of the README runs as a program.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

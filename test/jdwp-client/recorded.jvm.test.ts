@@ -1,4 +1,4 @@
-// Every command once, to a JVM.
+// Sends every command once to a JVM.
 
 import { describe, expect, it } from 'vitest'
 import { JdwpTarget } from '../../src/jdwp-client/index.ts'
@@ -16,7 +16,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))('a real JVM
     const refused = Object.entries(conversation.outcomes).filter(([, outcome]) => /^[A-Z_]{4,}/.test(outcome))
     expect(Object.fromEntries(refused)).toEqual({
       'ReferenceType.SourceDebugExtension': 'ABSENT_INFORMATION',
-      'StackFrame.PopFrames': 'INVALID_FRAMEID', // the thread has run since, for the invocations
+      'StackFrame.PopFrames': 'INVALID_FRAMEID', // the thread has run since, because of the invocations
       ...(jdk.version < 19 ? { 'ThreadReference.IsVirtual': 'NOT_IMPLEMENTED' } : {}),
     })
     if (process.env.JFLUID_WRITE_GOLDEN === '1' && jdk === newest) writeRecording({ pieces, ...conversation })

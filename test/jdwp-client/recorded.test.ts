@@ -23,7 +23,7 @@ describe('a recorded JVM', () => {
     async (seed) => {
       const recording = readRecording()
       const chance = new Chance(seed)
-      // Of one byte, too: the packet is put together from as many pieces as it has.
+      // Also in pieces of one byte: the packet is assembled from all its pieces.
       const stream = replayed(recording.pieces, () => 1 + Math.floor(chance.next() ** 4 * 5000))
       const jvm = await JdwpTarget.over(stream)
       expect(await converse(jvm, { say: async () => '' })).toEqual({

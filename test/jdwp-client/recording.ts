@@ -1,6 +1,6 @@
-// A conversation with a real JVM, written down byte for byte, and a JVM that is made of it. `conversation.json.gz` is of
-// JDK 25; JFLUID_WRITE_GOLDEN=1 has it written anew, with the program's directory in it: let XDG_CACHE_HOME be one that
-// may be shown.
+// A recorded conversation with a real JVM, and a JVM that replays it. `conversation.json.gz` was recorded with
+// JDK 25. JFLUID_WRITE_GOLDEN=1 records it again. The file contains the program's directory, so set XDG_CACHE_HOME to a
+// directory whose name may be published.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -13,12 +13,12 @@ import { asksOf, type Things } from './asks.ts'
 import { lookUp, standInCall } from './known.ts'
 import { packetsOf } from './memory-peer.ts'
 
-/** Who sent it, and hex digits. */
+/** The sender, and the bytes as hex digits. */
 export type Piece = readonly [from: 'us' | 'jvm', bytes: string]
 
 export interface Recording {
   readonly pieces: readonly Piece[]
-  /** By command, what was read of the reply. */
+  /** Keyed by command: the decoded reply. */
   readonly outcomes: Readonly<Record<string, string>>
   readonly things: Things
 }
@@ -33,7 +33,7 @@ export function writeRecording(recording: Recording): void {
   writeFileSync(FILE, gzipSync(JSON.stringify(recording), { level: 9 }))
 }
 
-/** A connection whose bytes are written down. */
+/** A connection whose bytes are recorded. */
 export function recordedConnection(port: number, pieces: Piece[]): Duplex {
   const socket = connect(port, '127.0.0.1')
   const tee = new Duplex({
@@ -56,7 +56,7 @@ export function recordedConnection(port: number, pieces: Piece[]): Duplex {
   return tee
 }
 
-/** The JVM of a recording: says what it said then, if it hears what it heard then. @param cut  bytes of its pieces */
+/** The JVM of a recording. Sends the recorded bytes if it receives the recorded bytes. @param cut  maximum length of its packets' pieces */
 export function replayed(pieces: readonly Piece[], cut: () => number): Duplex {
   let at = 0
   const speak = (): void => {
@@ -85,7 +85,7 @@ export function replayed(pieces: readonly Piece[], cut: () => number): Duplex {
   return stream
 }
 
-/** Every command once, one after the other, and the end. */
+/** Sends every command once, in order, then disconnects. */
 export async function converse(
   jvm: JdwpTarget,
   program: Parameters<typeof standInCall>[2],
@@ -132,7 +132,7 @@ export async function converse(
   return { outcomes, things }
 }
 
-/** A result in so many characters: what it begins with, and how long it is. */
+/** A shortened result: its beginning and its length. */
 export function shown(result: Result<unknown>): string {
   if (!result.ok) return result.error
   const text =
@@ -144,7 +144,7 @@ export function shown(result: Result<unknown>): string {
   return text.length > 200 ? `${text.slice(0, 200)}… ${text.length}` : text
 }
 
-/** What the JVM answered to each command, `set/command`, and the events it told. */
+/** The answers of the JVM, keyed by `set/command`, and its events. */
 export function answersOf({ pieces }: Recording) {
   const bytes = (who: string): Buffer =>
     Buffer.from(

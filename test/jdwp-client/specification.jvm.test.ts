@@ -1,4 +1,4 @@
-// Our tables against those that each JDK has generated from its jdwp.spec for its own debugger (com.sun.tools.jdi.JDWP).
+// The tables of jfluid, compared with those that each JDK generated from its jdwp.spec for its own debugger (com.sun.tools.jdi.JDWP).
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS, COMPOSITE, EVENT_SET, SINCE } from '../../src/jdwp-client/commands.ts'
@@ -13,7 +13,7 @@ const ourCommands = Object.entries(COMMANDS).flatMap(([name, { set, commands }])
 const constants = (set: string, table: Readonly<Record<string, number>>): string[] =>
   Object.entries(table).map(([name, code]) => `${set} ${name} ${code}`)
 
-/** Names of the specification that stand for nothing that is sent; constants.ts says why. */
+/** Names of the specification that are never sent; constants.ts has the reasons. */
 const NOT_OURS = [
   ...['Error NONE 0', 'EventKind FRAME_POP 3', 'EventKind USER_DEFINED 5', 'EventKind THREAD_END 7'],
   ...['EventKind CLASS_LOAD 10', 'EventKind EXCEPTION_CATCH 30', 'EventKind VM_INIT 90'],
@@ -41,7 +41,7 @@ const OURS = [
   ...NOT_OURS,
 ]
 
-/** As SINCE names what an older JDK has not. */
+/** Commands that an older JDK lacks, as listed in SINCE. */
 const NEWER = new Map(
   OURS.flatMap((line) => {
     const [first, name] = line.split(' ')

@@ -38,7 +38,7 @@ class FakeEngine {
   }
 }
 
-/** @param methods  of the class that implements method handles */
+/** @param methods  methods of the class that implements method handles */
 async function begin([method, ...copies]: readonly string[]): Promise<FakeEngine> {
   const handles = assemble({ className: HANDLE_MEMBER_CLASS, method, copies, code: 'aconst_null | areturn' })
   const engine = new FakeEngine(handles.bytes)

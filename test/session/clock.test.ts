@@ -4,11 +4,11 @@ import type { ClockPair } from '../../src/wire/messages.ts'
 
 const SECOND = 1e9
 const HOUR = 3600 * SECOND
-/** Two readings of a clock that takes 24 ns, at 2.5 ticks a nanosecond. */
+/** Two readings of a clock that needs 24 ns per reading, at 2.5 ticks per nanosecond. */
 const TIGHT = 120
 const MS = 1e6
 
-/** A target that is asked every half second for an hour. */
+/** Clock pairs of a target, read every half second for an hour. */
 function anHour(
   ticksAt: (nanos: number) => number,
   spoil: (pair: ClockPair, i: number) => ClockPair = (it) => it,
@@ -19,7 +19,7 @@ function anHour(
   return clock
 }
 
-/** Between the readings, the thread had to wait for a processor. */
+/** The thread had no processor for some time between the two readings. */
 const late = (pair: ClockPair, byNanos: number): ClockPair => ({
   ticks: pair.ticks + byNanos * 1.25,
   nanos: pair.nanos,
@@ -29,7 +29,7 @@ const late = (pair: ClockPair, byNanos: number): ClockPair => ({
 describe('the clock of the target', () => {
   it('the clock of the target converts with the measured time pairs instead of a nominal frequency', () => {
     const clock = new TargetClock({ ticks: 0, nanos: 1000, width: TIGHT }, 'counterTime')
-    clock.update({ ticks: 250_000_000, nanos: 100_001_000, width: TIGHT }) // 2.5 ticks a nanosecond
+    clock.update({ ticks: 250_000_000, nanos: 100_001_000, width: TIGHT }) // 2.5 ticks per nanosecond
     expect(clock.nsPerTick).toBeCloseTo(0.4, 9)
     expect(clock.toNs(2500)).toBeCloseTo(1000, 6)
   })
@@ -47,11 +47,11 @@ describe('the clock of the target', () => {
   })
 
   it('the clock of the target is accurate to 1 ms after an hour with a frequency drift of 20 ppm', () => {
-    // 2.5 GHz at first, 20 ppm more at the end: on average 10 ppm more.
+    // 2.5 GHz at the start, 20 ppm more at the end: 10 ppm more on average.
     const ticksAt = (nanos: number) => 2.5 * nanos * (1 + (10e-6 * nanos) / HOUR)
     const clock = anHour(ticksAt)
     expect(Math.abs(clock.toNs(ticksAt(HOUR)) - HOUR)).toBeLessThan(MS)
-    expect(Math.abs(0.4 * ticksAt(HOUR) - HOUR)).toBeGreaterThan(30 * MS) // by the frequency that it had at first
+    expect(Math.abs(0.4 * ticksAt(HOUR) - HOUR)).toBeGreaterThan(30 * MS) // with the frequency at the start
   })
 
   it.each([

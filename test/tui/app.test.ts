@@ -216,7 +216,7 @@ describe('rows of the live view', () => {
     assert.equal(rows()[3], '[save]')
     source.tree = treeOf(ORDERS.replace('save 120x', 'save 999x').replace('81000000', '981000000'), methods)
     await view.refresh()
-    // save is hotter than priceOf now, so the hottest path goes through it and opens it
+    // save is now hotter than priceOf, so the hottest path goes through save and opens it
     assert.deepEqual(rows(), ['process', '[save]', 'borrow', 'priceOf', 'get', 'validate', 'debug'])
     source.tree = treeOf('other 1x 1ns', methods)
     await view.refresh()
@@ -432,7 +432,7 @@ describe('threads in the live view', () => {
     assert.deepEqual(names(), ['http-2 ?', 'http-1'])
     screen.press('/ h t t p - 1 enter')
     assert.match(screen.styled('selected'), /http-1/)
-    // Esc ends the search, then leaves.
+    // Esc ends the search, then quits.
     screen.press('escape escape')
     assert.match(screen.text, /% root/)
     screen.press('T k k')
@@ -544,7 +544,7 @@ describe('update rate of the live view', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  /** Begins and ends of the snapshots of the first two seconds, if each takes so long. */
+  /** Begins and ends of the snapshots in the first two seconds, if each snapshot takes this time. */
   async function turns(ms: number): Promise<{ begin: number; end: number }[]> {
     const from = performance.now()
     const taken: { begin: number; end: number }[] = []
@@ -600,7 +600,7 @@ describe('leaving the live view', () => {
       const asked = source.snapshots
       screen.press('down')
       source.end('later')
-      await new Promise((resolve) => setImmediate(resolve)) // after all that a promise could start
+      await new Promise((resolve) => setImmediate(resolve)) // after all pending promise callbacks
       assert.deepEqual([screen.lines, source.snapshots], [[], asked])
     }
   })

@@ -1,4 +1,4 @@
-// b: from then on, what has changed per call of the root.
+// Key b: changes per root call since the key was pressed.
 
 import assert from 'node:assert/strict'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
 import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-// 10 calls: each 2 ms, 1 of it in work, 0.5 in old. Then 10 more: each 4 ms, 2.6 in work, 1 in fresh.
+// 10 calls of 2 ms each: 1 in work, 0.5 in old. Then 10 calls of 4 ms each: 2.6 in work, 1 in fresh.
 const BEFORE = 'main 10x 5000000ns ( work 20x 10000000ns  old 10x 5000000ns )'
 const AFTER = 'main 20x 9000000ns ( work 60x 36000000ns  old 10x 5000000ns  fresh 10x 10000000ns )'
 
@@ -32,7 +32,7 @@ async function show(notation: string): Promise<void> {
   await view.refresh()
 }
 
-/** Rows: change of total, of self, in % of the root before, of calls, and the name. */
+/** Rows: change of total, change of self, change in % of the earlier root call, change of calls, name. */
 function rows(): string[] {
   return screen.text
     .split('\n')
@@ -134,7 +134,7 @@ describe('changes since the baseline, which the key b sets', () => {
   it('the view of callers shows how much each caller contributes to the change of a method', async () => {
     await show('main 10x 5000000ns ( work 20x 10000000ns  other 10x 0ns ( work 10x 1000000ns ) )')
     screen.press('b')
-    // 10 more root calls: of work 40 calls from main that take 26 ms in place of 10, and 10 from other, as before.
+    // 10 more root calls: 40 calls of work from main take 26 ms instead of 10, and 10 calls from other take the same time as before.
     await show('main 20x 5000000ns ( work 60x 36000000ns  other 20x 0ns ( work 20x 2000000ns ) )')
     screen.press('/ w o r k enter escape c')
     assert.match(screen.text, / callers, per root call$/m)
@@ -164,7 +164,7 @@ describe('changes since the baseline, which the key b sets', () => {
     screen.press('c b z')
     source.tree = chain(200_000)
     await view.refresh()
-    // 2^21 steps: 20 levels of 100,000 contexts, 10 of 200,000. At each there are 100,000 more than before.
+    // 2^21 steps: 20 levels of 100,000 contexts, 10 of 200,000. Each level has 100,000 more contexts than the level before.
     assert.match(screen.text, / callers, 10 levels, per root call$/m)
     assert.ok(screen.widest <= 80)
     screen.press('*')
@@ -214,7 +214,7 @@ describe('changes since the baseline, which the key b sets', () => {
     assert.match(screen.text, /No root call has started since the baseline \(10 before it\)\./)
     await show('main 20x 10000000ns ( work 60x 36000000ns  old 20x 6000000ns )')
     screen.press('escape')
-    // Of 3.2 ms a call: 2.6 in work, which took 1; 0.1 in old, which took 0.5.
+    // Of 3.2 ms per call: 2.6 in work, which took 1 before; 0.1 in old, which took 0.5.
     const [, , head, ...lines] = screen.text.split('\n')
     assert.equal(head, ' flame graph per root call: + (orange) more than baseline, - (blue) less')
     assert.match(lines[0]!, /^▏com\.acme\.App\.main/)
@@ -245,7 +245,7 @@ describe('changes since the baseline, which the key b sets', () => {
     screen.press('b')
     source.tree = sampled('main 20x 4ns ( work 10x 18ns )')
     await view.refresh()
-    // 0.5 a call before, 0.3 of it in work; then 1.7, 1.5 of it in work.
+    // 0.5 per call before, 0.3 of it in work; later 1.7, 1.5 of it in work.
     assert.deepEqual(rows(), ['+1.20 0 +240 0 0.50 ▾ main', '+1.20 +1.20 +240 0 0.30 work'])
   })
 
@@ -294,7 +294,7 @@ describe('changes since the baseline, which the key b sets', () => {
     screen.press('S down enter')
     await settled()
     screen.press('b')
-    // all: 2 ms a call, 1 of it in work
+    // in total 2 ms per call, 1 of it in work
     assert.deepEqual(rows(), [
       '+19.50ms 0 +975 0 2.000ms ▾ main',
       '+20.00ms +20.00ms +1000 0 1.000ms work',

@@ -1,4 +1,4 @@
-// The view of a method's callers, as it is drawn.
+// The view of a method's callers.
 
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
@@ -6,7 +6,7 @@ import { LiveView } from '../../src/tui/app.ts'
 import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-// Cache.get is called 300 times: 200 by way of priceOf, 100 by way of save, of these 60 below retry.
+// Cache.get is called 300 times: 200 through priceOf, 100 through save, 60 of these below retry.
 const CALLS = `Orders.process 10x 9000000ns (
   Price.priceOf 20x 4000000ns ( Cache.get 200x 2000000ns )
   Repository.save 10x 1000000ns ( Cache.get 40x 1500000ns )

@@ -1,4 +1,4 @@
-// What is sent to the terminal's clipboard, and what is said of it.
+// Text sent to the terminal's clipboard, and the notice about it.
 
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'

@@ -1,4 +1,4 @@
-// A screen that keeps what is drawn, as text, and a session that says what it is told to.
+// A screen that keeps its contents as text, and a session with prepared answers.
 
 import type { SlowWant } from '../../src/cct/slow-times.ts'
 import type { Snapshot, ThreadTree, Tree } from '../../src/cct/tree.ts'
@@ -90,10 +90,10 @@ export class FakeSource implements LiveSource {
   tree: Tree
   threads: readonly ThreadTree[] = []
   snapshots = 0
-  /** What was asked of slow calls the last time, and how often they were to be kept. */
+  /** The latest request for slow calls, and the number of requests to keep them. */
   wanted: SlowWant | undefined
   kept = 0
-  /** What snapshots have besides. */
+  /** Additional members of snapshots. */
   more: Partial<Snapshot> = {}
   resets = 0
   failure: Error | undefined

@@ -118,7 +118,7 @@ describe('the live view of a file of regions', () => {
     const profile = { ...profileOf('main 1x 1ns', { events: { count: 4, waitMs: 0 } }), regions: [REGION] }
     const view = new RegionView(fileRegionSource(profile, 'r.jfluid'), screen)
     await view.refresh()
-    // 4 executions in 10 s; t_I 11.5 ns and t_O 13.25 ns a time
+    // 4 executions in 10 s; t_I is 11.5 ns and t_O 13.25 ns per execution
     assert.match(screen.text, /^ {7}4 {6}0\.40 .* com\.acme\.App\.main:3-4$/m)
     assert.match(screen.text, / 4 executions {2}25 ns probe cost each/)
     screen.press('z')

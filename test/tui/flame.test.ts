@@ -1,4 +1,4 @@
-// The flame graph: where boxes are, and how they are drawn and walked.
+// The flame graph: positions of boxes, drawing, and navigation.
 
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
@@ -7,12 +7,12 @@ import { Flame } from '../../src/tui/flame.ts'
 import { build, chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-// 100 ns: a 60, b 20, c 10, which leaves 10; of a, d has 30 and e 20.
+// 100 ns: a 60, b 20, c 10, and 10 self; d has 30 of a, and e 20.
 const SMALL = 'main 1x 10ns ( c 1x 10ns a 1x 10ns ( e 1x 20ns d 1x 30ns ) b 1x 20ns )'
 
 const methods = new Methods()
 
-/** "main 0-100  a 0-60": boxes of a line; several together are "+3". */
+/** Format: "main 0-100  a 0-60": boxes of a line; "+3" is three merged boxes. */
 function show(flame: Flame, level: number): string {
   const name = (node: number) => methods.names[flame.tree.method[node]!]!.method
   return flame
@@ -97,7 +97,7 @@ describe('boxes of a flame graph', () => {
   it('of 100,000 levels, boxes are laid out only for the visible levels', () => {
     const flame = new Flame(chain(100_000), -1, 80)
     assert.equal(flame.depth(50), 50)
-    // A chain of ones: at level n there is (100,000 - n) / 100,000 of the width, and half a cell is drawn.
+    // A chain with 1 ns self time each: at level n a box has (100,000 - n) / 100,000 of the width, and half a cell is still drawn.
     assert.deepEqual(flame.find(99_999), { level: 99_375, index: 0 })
   })
 })
@@ -121,7 +121,7 @@ async function open(columns = 80, rows = 24, unicode = true, notation = SHOP): P
 
 const body = () => screen.text.split('\n').slice(2, -2).join('\n').trimEnd()
 const detail = () => screen.text.split('\n').at(-2)!
-/** Its name may not fit into its box. */
+/** The name may not fit into the box. */
 const selected = () => methods.names[view.model.view.method!]!.method
 
 describe('flame graph', () => {

@@ -1,6 +1,6 @@
-// Whole screens of each view, in three sizes, with UTF-8 and without. They are kept in golden/ to be looked at; after a change
-// that is meant, JFLUID_WRITE_GOLDEN=1 writes them anew, and the difference is to be looked at as well. The line of
-// keys is not in them: it has its own tests, and changes with each key.
+// Complete screens of each view, in three sizes, with and without UTF-8, stored in golden/. After an intended change,
+// JFLUID_WRITE_GOLDEN=1 writes them again; review the difference. The line of keys is
+// not included: it has its own tests, and changes with each new key.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { LiveView } from '../../src/tui/app.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-// Long and wide names, recursion, a leaf below a nanosecond's error, seconds and nanoseconds, many small callees.
+// Long and wide names, recursion, a leaf below the error of a nanosecond, seconds and nanoseconds, many small callees.
 const SHOP = `com.acme.shop.OrderService.process 1200x 9300000ns (
   com.acme.shop.pricing.PriceCalculator.priceOf 3600x 1400000000ns (
     com.acme.shop.cache.Cache.get 12345678x 360000000ns
@@ -25,7 +25,7 @@ const SHOP = `com.acme.shop.OrderService.process 1200x 9300000ns (
   com.acme.log.Log.debug 40000x -3000ns
   com.acme.log.Log.trace 4x 900000ns com.acme.log.Log.info 4x 800000ns com.acme.log.Log.warn 4x 700000ns )`
 
-/** By the name of the file: the keys that lead there. */
+/** Keyed by file name: the keys that open the view. */
 const SCREENS: Readonly<Record<string, string>> = {
   tree: 'down',
   'tree-all': '* down',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { type InputEvent, InputParser } from '../../src/tui/input.ts'
 
-/** Events as short text: key names, or "wheel-up 3,4". */
+/** Events in short form: key names, or "wheel-up 3,4". */
 function read(...pieces: string[]): string[] {
   const parser = new InputParser()
   const events = [...pieces.flatMap((piece) => parser.feed(piece)), ...parser.flush()]

@@ -15,7 +15,7 @@ let screen: FakeScreen
 let source: FakeSource & { keeper?: Keeper }
 let written: string[]
 let taken: string[]
-/** Ends the write that is under way. */
+/** Ends the current write. */
 let finish: (error?: Error) => void
 
 async function open(columns = 80, rows = 24, unicode = true): Promise<LiveView> {

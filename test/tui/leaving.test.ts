@@ -1,5 +1,5 @@
-// However a program leaves that has taken a real terminal, it leaves nothing behind. The program is a screen and one
-// line of text; the kernel's pseudo-terminal and an emulator are around it.
+// A program that uses a real terminal restores it, however the program ends. The program is a screen with one line of
+// text, in a pseudo-terminal of the kernel with a terminal emulator.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { Terminal } from '../support/terminal.ts'
 
 const screenModule = await moduleUrl('tui/screen.js')
 
-/** Draws "shown", and does what it is told by keys; a signal ends it, as it ends jfluid. */
+/** Draws "shown" and reacts to keys. A signal ends it, as it ends jfluid. */
 const PROGRAM = `
 import { openScreen } from ${JSON.stringify(screenModule)}
 const screen = await openScreen()
@@ -36,7 +36,7 @@ const PROMPT = '$ '
 const LEFT = { screen: 'normal', mouse: 'none', cursorShown: true, applicationKeys: false }
 const TAKEN = { screen: 'alternate', mouse: 'vt200', cursorShown: false }
 
-/** Once it shows its text: the terminal, and the program's process id. */
+/** Resolves when the text is shown, with the terminal and the program's process id. */
 async function shown(): Promise<{ terminal: Terminal; pid: number }> {
   const terminal = new Terminal(command, { before: 'echo before', after: 'stty -a' })
   const pid = await terminal.until((lines) => /^shown (\d+)$/.exec(lines[0]!)?.[1])
@@ -44,7 +44,7 @@ async function shown(): Promise<{ terminal: Terminal; pid: number }> {
   return { terminal, pid: Number(pid) }
 }
 
-/** It has ended, and the terminal is as it was, for the next program and for the eye. */
+/** Checks that the program has ended, and that settings and contents of the terminal are restored. */
 async function expectLeft(terminal: Terminal, code: number, signal = ''): Promise<string> {
   assert.equal((await terminal.exit).code, code, signal)
   assert.deepEqual(terminal.modes(), LEFT)
@@ -118,18 +118,18 @@ describe('the terminal is restored when the program ends or stops', { timeout: 6
     const state = (): string => /^\d+ \(.*\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))![1]!
     process.kill(pid, 'SIGSTOP')
     await until(() => state() === 'T')
-    // The shell's line is on the other screen, or on this one: nobody could put the terminal back.
+    // The shell's line may be on either screen, since no process could restore the terminal.
     terminal.send('\r')
     await terminal.until((lines) => lines.some((line) => /Stopped/.test(line)))
     process.kill(pid, 'SIGCONT')
     await until(() => state() === 'T')
-    // A shell that has not heard of it yet takes the job for running, and `fg` would not continue it.
+    // A shell that has not yet noticed the stop takes the job for running, and `fg` would not continue it.
     await until(() => {
       terminal.send('\r')
       return terminal.written().match(/Stopped/g)!.length >= 2
     })
     terminal.send('fg\r')
-    // What the shell has written goes when it is drawn anew, and by then keys are ours.
+    // The redraw removes the shell's output, and then the program receives the keys.
     await terminal.until((lines) => lines[0] === before && lines.slice(1).every((line) => line === ''))
     terminal.send('\x03')
     await terminal.until((lines) => /^\$ .*program\.mjs$/.test(lines[0]!) && lines[1] === '$')
@@ -144,7 +144,7 @@ describe('a terminal that has been closed', { timeout: 60_000 }, () => {
   it('a closed terminal ends the view of a file as SIGHUP does, and Node.js does not abort', async () => {
     const profile = fileURLToPath(new URL('../profile/files/v1-exact.jfluid', import.meta.url))
     const told = join(temporaryDirectory(), 'code')
-    // The shell hears the hang-up as well, and must live to tell.
+    // The shell also receives SIGHUP and must survive it to report.
     const terminal = Terminal.jfluid(['open', profile], {
       before: "trap '' HUP",
       after: `echo $code >${told}.new; mv ${told}.new ${told}`,
@@ -156,10 +156,10 @@ describe('a terminal that has been closed', { timeout: 60_000 }, () => {
   })
 })
 
-/** As a job of an interactive shell, which alone can stop it and go on. */
+/** Runs as a job of an interactive shell, which can stop and continue it. */
 async function shownInShell(): Promise<{ terminal: Terminal }> {
   const line = command.join(' ')
-  // Wide enough for what is typed: the path of Node.js may be longer than 80 columns, as npx has it.
+  // Wide enough for the typed command: with npx the path of Node.js may be longer than 80 columns.
   const columns = Math.max(80, `${PROMPT}${line}`.length + 1)
   const terminal = new Terminal(['env', `PS1=${PROMPT}`, 'bash', '--norc', '-i'], { columns })
   await terminal.until((lines) => /^\$/.test(lines[0]!))

@@ -1,4 +1,4 @@
-// Rows that are packages, and rows that are left out.
+// Rows of packages, and rows that are left out.
 
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
@@ -222,7 +222,7 @@ describe('the live view of packages', () => {
   })
 
   it('all rows are shown again when the tree is to show a hidden row', async () => {
-    // Log.log spends most below write, 0.9 % of all.
+    // Most time of Log.log is below write: 0.9 % of all time.
     screen.press('m end % 5 enter t')
     assert.match(body(), / method, 2 below 5 % hidden\n/)
     view.model.revealInTree(4)

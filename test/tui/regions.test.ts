@@ -1,4 +1,4 @@
-// The view of regions, on a screen that keeps what is drawn.
+// The view of regions, on a screen that keeps its contents.
 
 import { describe, expect, it } from 'vitest'
 import type { RegionTimes } from '../../src/profile/profile.ts'
@@ -78,7 +78,7 @@ describe('the view of regions', () => {
     const { screen, source } = await shown(1)
     screen.press('?')
     for (const { label, help } of REGION_BINDINGS) expect(screen.text).toContain(`${label.padEnd(9)}${help}`)
-    screen.press('q') // closes the page only
+    screen.press('q') // closes only the page
     source.facts = { warnings: ['something is odd'] }
     screen.press('w')
     expect(screen.text).toMatch(/^ {2}something is odd$/m)
@@ -101,7 +101,7 @@ describe('the view of regions', () => {
     screen.mouse('wheel-up', 3, 3)
     expect(screen.text).toMatch(/lines 40 to 59 of 60 *$/m)
     screen.press('escape')
-    expect(screen.styled('selected')).toContain('App.part1:3-4') // the wheel was the page's
+    expect(screen.styled('selected')).toContain('App.part1:3-4') // the page received the wheel event
   })
 
   it('the view of regions shows why the session ended; q or a signal leaves the view', async () => {

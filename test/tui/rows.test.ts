@@ -27,7 +27,7 @@ const tree = treeOf(
 )
 const path = (...names: string[]): Path => names.map((name) => methods.id(name))
 
-/** Rows as "> name", indented by depth; ">" closed, "v" open. */
+/** Rows as "> name", indented by depth; ">" is closed, "v" is open. */
 function shown(rows: TreeRows, first = 0, most = 1000): string[] {
   return rows.window(first, most).map(({ node, depth, open, leaf }) => {
     const sign = leaf ? '' : open ? 'v ' : '> '

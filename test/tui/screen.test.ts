@@ -6,7 +6,7 @@ import { isUnicode, type Line, openScreen, type Screen, terminalProblem } from '
 
 const UTF8 = { LANG: 'C.UTF-8', TERM: 'xterm-256color' }
 
-/** A screen on streams that only say they are a terminal, and what was written. */
+/** A screen on streams that claim to be a terminal, and the written text. */
 async function onFakeTerminal(env: { [name: string]: string } = UTF8): Promise<{
   screen: Screen
   input: PassThrough & { raw: boolean }
@@ -156,7 +156,7 @@ describe('the screen of a live view', () => {
     input.write('j\x1b[A\x1b[<65;3;2Mq')
     Object.assign(output, { columns: 100, rows: 30 }).emit('resize')
     await until('q')
-    input.write('\x1b') // alone, so nothing may follow it
+    input.write('\x1b') // alone, without a following key
     await until('escape')
     assert.deepEqual(seen.sort(), ['100x30', 'escape', 'j', 'q', 'up', 'wheel-down'])
     screen.destroy()

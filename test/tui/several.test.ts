@@ -1,4 +1,4 @@
-// The view of several JVMs: sums by name, and a JVM where there is a thread elsewhere.
+// The view of several JVMs: sums by method name, and a row per JVM instead of a row per thread.
 
 import { expect, it } from 'vitest'
 import type { Snapshot } from '../../src/cct/tree.ts'
@@ -53,7 +53,7 @@ it('the view of several JVMs has a tree with the sums of all JVMs, and a tree of
 it('an ended JVM keeps its tree until a reset', async () => {
   const { one, two, source } = pair()
   one.failure = new Error('the recorder failed')
-  await expect(source.snapshot(false)).rejects.toThrow('the recorder failed') // it should have a picture
+  await expect(source.snapshot(false)).rejects.toThrow('the recorder failed') // a picture was expected
   one.failure = undefined
   await source.snapshot(false)
   one.end('the JVM ended')

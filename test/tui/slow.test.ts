@@ -1,4 +1,4 @@
-// Slow calls in the live view: S chooses whose tree is shown, F freezes at the next one.
+// Slow calls in the live view: S selects the call whose tree is shown, F freezes the view at the next slow call.
 
 import assert from 'node:assert/strict'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
@@ -24,12 +24,12 @@ async function open(columns = 80) {
   return { source, screen, view, times, methods, all, slow }
 }
 
-/** So many slow calls, the latest of them new. */
+/** A number of slow calls; the latest one is new. */
 function later(times: SlowTimes, count: number): SlowTimes {
   return { ...times, count, latest: { ...times.latest!, number: times.latest!.number + count } }
 }
 
-/** What a key has asked for has come. */
+/** Resolves when the data requested by a key have arrived. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5; i++) await turnOfTheLoop()
 }
@@ -231,7 +231,7 @@ describe('the key F, which freezes the view at the next slow call', () => {
     await withLatest(0, latest.number - 1)
     assert.doesNotMatch(screen.text, /PAUSED/)
     await withLatest(times.count, latest.number)
-    assert.doesNotMatch(screen.text, /PAUSED/) // it is slow again, and not new
+    assert.doesNotMatch(screen.text, /PAUSED/) // it is the same slow call, not a new one
     await withLatest(times.count, latest.number + 3)
     assert.match(screen.text, /PAUSED/)
   })

@@ -10,7 +10,7 @@ const ORDERS = `com.acme.OrderService.process 120x 9000000ns (
   com.acme.shop.Pricing.priceOf 360x 140000000ns ( com.acme.Cache.get 4x 36000000ns )
   com.acme.Log.debug 4000x 3000ns )`
 
-/** A session that keeps what it is told, and does it when the test says. */
+/** A session that logs its requests and executes them when the test permits it. */
 class FakeSteering implements Steering {
   generation = 0
   byHand: ByHandRow[] = []
@@ -100,7 +100,7 @@ describe('changing the root', () => {
     assert.match(bottom(), /wait: another change is still running/)
     assert.equal(steering.told.length, 1)
 
-    // Ids are others now: nothing of the old picture is drawn with the new names.
+    // The ids have changed: nodes of the old picture are not drawn with new names.
     methods.names.length = 0
     steering.generation = 1
     view.draw()

@@ -1,4 +1,4 @@
-// The list of threads while they run: what each told in the latest seconds, and who is inside a root.
+// The list of threads during a session: events of each thread in the latest seconds, and the threads inside a root.
 
 import assert from 'node:assert/strict'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { LiveView } from '../../src/tui/app.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-/** The latest at the right; nothing before them. */
+/** The latest seconds, right-aligned; earlier seconds are zero. */
 function told(perSecond: readonly number[], inside?: number): Activity {
   const all = new Uint32Array(59)
   all.set(perSecond, 59 - perSecond.length)

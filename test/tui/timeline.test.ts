@@ -8,7 +8,7 @@ import { TIMED } from '../profile/root-calls.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-/** So many seconds: calls go up and down, every 25th second is slow and stood still. */
+/** A number of seconds: calls rise and fall; every 25th second is slow and has a stall. */
 function course(seconds: number): CourseTimes {
   const column = (of: (second: number) => number) => Float64Array.from({ length: seconds }, (_, i) => of(i))
   const isSlow = (i: number): boolean => i % 25 === 7
@@ -47,7 +47,7 @@ describe('the timeline', () => {
     assert.match(screen.text, /one bar: 5\.0 s \(Left, Right\)/)
     assert.match(screen.text, /^ +-3:20 +-1:40 +now$/m)
     assert.match(screen.text, /^ p95: 95th percentile of the latency of root calls that ended$/m)
-    // 46 signs of 5 s have 9 or 10 slow seconds of every 25th.
+    // 46 cells of 5 s contain 9 or 10 slow seconds, one of every 25.
     assert.match(screen.text, /pauses .* 9 in 108 ms$/m)
     screen.press('left left left left left left')
     assert.match(screen.text, /one bar: 1:00 /)
@@ -72,7 +72,7 @@ describe('the timeline', () => {
   })
 
   it('the height of bars changes by eighths of a cell, and any non-zero value is visible', () => {
-    // 16 steps: 0.001 is one, 8 is a whole line, 12 a line and a half
+    // 16 steps: 0.001 is one step, 8 a full line, 12 one and a half lines
     assert.deepEqual(barLines([0, 0.001, 8, 12, 16, Number.NaN], 16, 2, BARS), ['   ▄█ ', ' ▁███ '])
   })
 

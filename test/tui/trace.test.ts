@@ -1,4 +1,4 @@
-// Traced calls on the screen: C in the view of a file.
+// Traced calls on the screen: key C in the view of a file.
 
 import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'

@@ -26,7 +26,7 @@ const NOTHING = { merged: { count: 0 } } as unknown as Snapshot
 function steered(options: Partial<TargetOptions> = {}) {
   const target = new Target({ program: shop, ...options })
   const watched: boolean[] = []
-  /** Loaded, and in no list yet. */
+  /** Loaded, but not yet in any list. */
   const unlisted: ClassInfo[] = []
   const meanwhile = { watching: () => {}, listing: () => {} }
   const hands = {

@@ -11,7 +11,7 @@ import { TargetClasses } from '../../../src/session/target-classes.ts'
 import { Turns } from '../../../src/session/turns.ts'
 import type { Agent, LoadAnswer } from '../../../src/wire/agent.ts'
 
-/** The class that is redefined on behalf of others; it has been there from the beginning. */
+/** The class that is redefined for calls of other methods; it was loaded before the session. */
 const OLD = 1
 
 const method = (classId: number, id: number): MethodTarget => ({
@@ -25,7 +25,7 @@ const method = (classId: number, id: number): MethodTarget => ({
     root: false,
   },
 })
-/** The class that is loaded has method 10 + its id; that calls one of OLD. */
+/** The loaded class has method 10 + its id, which calls a method of OLD. */
 const leadingOn = (classId: number, ...more: Partial<Revelation>[]): Revelation =>
   Object.assign(
     {
@@ -69,7 +69,7 @@ describe('a class that waits in its load hook', () => {
         answer: { poolEntries: 0, poolBytes: new Uint8Array(0), bodies: [], ready, highestId: 0 },
         refusals: [],
       }),
-      // A redefinition lasts until the test says so; what only is ready takes no time.
+      // A redefinition lasts until the test ends it; the other steps take no time.
       install: async (tasks: readonly Task[], ready: readonly number[]) => {
         if (tasks.length > 0) {
           log.push(`redefining for ${tasks.map((it) => it.id)}`)
@@ -152,7 +152,7 @@ describe('a class that waits in its load hook', () => {
     slow()
     await settled()
     assert.deepEqual(log, ['redefining for 102', 'hook 2, ready: ', 'hook 3, ready: '])
-    // What 3 and 4 lead to is in before methods of either are ready, and before anything else is begun.
+    // The callees of 3 and 4 are installed before the methods of 3 and 4 are answered, and before another redefinition begins.
     revelations.set(4, leadingOn(4))
     await load(4)
     redefined()
@@ -201,14 +201,14 @@ describe('a class that waits in its load hook', () => {
     assert.deepEqual(log, ['redefining for 102', 'hook 3, ready: '])
     redefined()
     await settled()
-    // Whoever is to run it waits for the redefinition that has loaded it: nothing was missed.
+    // The thread that runs the method waits for the redefinition that loaded the class, so no call is missed.
     assert.equal(installation.lateClasses, 0)
   })
 
   it('a class whose analysis fails is loaded unchanged', async () => {
     await load(5)
     assert.deepEqual(log, ['hook 5 as it is', 'Error: nothing is known of 5'])
-    // And the next one has its turn.
+    // Then the next class is answered.
     revelations.set(2, leadingOn(2, { instrument: [method(2, 12)], ready: [12] }))
     await load(2)
     assert.deepEqual(log.slice(2), ['hook 2, ready: 12'])

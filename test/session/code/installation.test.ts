@@ -24,11 +24,11 @@ const loaded = (id: number): ClassInfo => ({
 
 describe('before recording begins', () => {
   let installed: number[][]
-  /** Why the JVM refuses what it is given; undefined if it takes it. */
+  /** Reason for which the JVM refuses the bodies; undefined if it accepts them. */
   let refusal: string | undefined
-  /** Answers to the questions for what has appeared, first to last; nothing after them. */
+  /** Successive answers to the requests for new classes; later answers are empty. */
   let answers: Revelation[]
-  /** What each list of the loaded classes has. */
+  /** Contents of each list of loaded classes. */
   let lists: ClassInfo[][]
   let classes: TargetClasses
   let installation: Installation

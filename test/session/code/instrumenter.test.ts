@@ -28,7 +28,7 @@ const half = (major = 61): ClassFile =>
     maxLocals: 1,
   })
 
-/** An agent that shows one class and keeps the bodies it is sent. */
+/** An agent that shows one class and keeps the received bodies. */
 function agentWith({ bytes }: ClassFile, sent: Body[]): Agent {
   const answers = {
     classBytes: async () => [bytes],
@@ -41,7 +41,7 @@ function agentWith({ bytes }: ClassFile, sent: Body[]): Agent {
   return answers as unknown as Agent
 }
 
-/** The first instruction of the code, which loads the argument for the division, does nothing instead. */
+/** Replaces the first instruction, which loads an operand of the division, by a nop. */
 const broken: typeof instrumentClass = (classFile, tasks) => {
   const result = instrumentClass(classFile, tasks)
   const bodies = result.bodies.map((body) => {
@@ -148,7 +148,7 @@ describe('code that is inserted when a class is loaded', () => {
   })
 })
 
-/** The division gets nothing to divide, in the one method of these that is called so. */
+/** Removes an operand of the division in the method of this name. */
 const brokenIn =
   (name: string): typeof instrumentClass =>
   (classFile, tasks) => {
@@ -160,7 +160,7 @@ const brokenIn =
   }
 
 describe('a body that the JVM refuses', () => {
-  /** Like HotSpot, refuses a class as a whole, and like the agent keeps what went in before. */
+  /** Refuses a class as a whole, like HotSpot, and keeps the earlier bodies, like the agent. */
   function verifyingAgent(bytes: Uint8Array, isBad: (code: Uint8Array) => boolean, sizes: number[]) {
     const held = new Map<number, Uint8Array>()
     const agent = {
@@ -198,7 +198,7 @@ describe('a body that the JVM refuses', () => {
     assert.deepEqual(sizes, [3, 1, 1, 1])
     assert.equal(results.length, 4)
     assert.equal(instrumenter.instrumentedClasses, 1)
-    // And they stay known as installed: taken back, they can be installed anew.
+    // The methods remain known as installed: after their removal they can be installed again.
     assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
   })
 
@@ -228,7 +228,7 @@ describe('a body that the JVM refuses', () => {
     assert.equal(calls, 1)
   })
 
-  /** Two methods of a class at once, and then a third. */
+  /** Two methods of a class in one request, then a third. */
   async function refusedFor(reason: string): Promise<{ refusals: string[]; calls: number }> {
     const { bytes } = assemble({
       method: 'half(I)I',

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { onlyBelow } from '../../../src/session/code/by-hand.ts'
 import { Methods, treeOf } from '../../profile/trees.ts'
 
-/** Names of what only `out` has led to. `roots` may not go. */
+/** Names of methods that are reached only through `out`. `roots` cannot be excluded. */
 function below(notation: string, out: readonly string[], roots: readonly string[] = ['root']): string[] {
   const methods = new Methods()
   const tree = treeOf(notation, methods)

@@ -12,10 +12,10 @@ const frame = (method: bigint, bci: number) => ({
 })
 const WAITS = [frame(1n, -1), frame(2n, 30), frame(REMOVE, 20), frame(RUN, 90)]
 const CLEANS = [frame(1n, -1), frame(5n, 3), frame(RUN, 99)]
-/** It has the lock of its queue, and is about to wait or just woken. */
+/** The thread holds the lock of its queue: it is about to wait, or has just been woken. */
 const LOOKS = [frame(REMOVE, 20), frame(RUN, 90)]
 
-/** A JVM that answers when it is told to, with one stack after the other. */
+/** A JVM that answers when the test permits it, with the given stacks in order. */
 function jvmWith(...stacks: object[][]) {
   const asked: string[] = []
   let answers: (() => void)[] = []
@@ -29,7 +29,7 @@ function jvmWith(...stacks: object[][]) {
     resume: command('resume'),
     interrupt: command('interrupt'),
   }
-  /** A turn of the network. @returns what had been asked by then */
+  /** Delivers one message. @returns the requests received so far */
   const turn = async (): Promise<string> => {
     for (const answer of answers.splice(0)) answer()
     await new Promise((resolve) => setImmediate(resolve))

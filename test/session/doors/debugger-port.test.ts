@@ -7,7 +7,7 @@ afterEach(() => {
   for (const it of servers.splice(0)) it.close()
 })
 
-/** Says something else than a JVM to whoever comes. */
+/** A server that does not answer with the JDWP handshake. */
 const listen = async (port = 0): Promise<number> => {
   const server = createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400\r\n\r\n'))
   servers.push(server)

@@ -78,7 +78,7 @@ function evidence(change: Change): Evidence {
   }
 }
 
-/** Findings that are not ok: `level check`, with the exit status of a problem. */
+/** Findings other than ok, as `level check`, with the exit status of a problem. */
 function worries(change: Change): string[] {
   return findingsOf(evidence(change))
     .filter((it) => it.level !== 'ok')
@@ -156,7 +156,7 @@ describe('doctor for a JVM that permits an attach', () => {
     ])
     const [slow] = only('classes', { facts: { perf }, memorySlowness: 2 })
     expect([slow.level, slow.text]).toEqual(['ok', expect.stringContaining('for 33 to 89 ms')])
-    // The longest that it may be decides: 50 to 133 ms.
+    // The upper bound of the estimate decides: 50 to 133 ms.
     expect(only('classes', { facts: { perf }, memorySlowness: 3 })[0].level).toBe('note')
     const huge = { ...perf, loadedClasses: 200_000 }
     const [{ level, hint }] = only('classes', { facts: { perf: huge } })
@@ -216,7 +216,7 @@ describe('doctor for a JVM that permits an attach', () => {
       'note the JVM uses 0.4 of 2 processors; 1.6 are idle: requests are delayed while the JVM recompiles discarded code',
     ])
     expect(of(0.4, '17.0.1', 1_500)).toEqual(['ok the JVM uses 0.4 of 2 processors; 1.6 are idle'])
-    // Attach does not ask then: an agent in Java may have had that moment.
+    // Attach does not ask in this case, because a Java agent may already have redefined a class.
     expect(of(0.4, '17.0.1', 20_000, new Set(['libjvm.so', 'libinstrument.so']))).toEqual([
       'ok the JVM uses 0.4 of 2 processors; 1.6 are idle',
     ])
@@ -329,7 +329,7 @@ describe('doctor for a JVM that refuses an attach', () => {
     ).filter((it) => it.level === 'problem')
     expect(all.length).toBe(4)
     for (const { hint } of all) expect(hint).toMatch(/\S/)
-    // The first is the one that an attach would meet first.
+    // The first problem is the one that an attach would detect first.
     expect(statusOf(all)).toBe(77)
   })
 })

@@ -19,7 +19,7 @@ function temporary(): string {
   return dir
 }
 
-/** A process that ends when its input does. @param words  in its command line */
+/** Starts a process that ends when its input ends. @param words  of its command line */
 const running = (words: readonly string[] = [], env: Record<string, string> = {}) =>
   startProcess(process.execPath, ['-e', 'process.stdin.resume()', '--', ...words], { env })
 

@@ -6,7 +6,7 @@ import { LAST, MORE } from '../../../src/events/mirror.ts'
 import { MirrorFeed } from '../../../src/session/recorder/mirror-feed.ts'
 import { newToken } from '../../../src/wire/link.ts'
 
-/** A round that another follows (Feeder.java). */
+/** A round that is followed by another round (Feeder.java). */
 const WHOLE = 1
 
 const head = (kind: number, bytes: number): Buffer => Buffer.from(Uint32Array.of(kind, bytes, 0, 0, 0).buffer)

@@ -34,7 +34,7 @@ const MAIN = idOf('main')
 const WORK = idOf('work')
 const ROOT = controlWord(CONTROL_ROOT)
 
-/** A thread runs a file: the built one. */
+/** A worker thread runs a file: the built file. */
 const worker = new URL('../../../dist/session/recorder/recorder-worker.js', import.meta.url)
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -78,7 +78,7 @@ describe.each([
       threads,
       ...(nowTicks !== undefined && { nowTicks }),
     })
-  /** What would have been ten rounds: those of a recorder that is well. */
+  /** Waits for the time of ten rounds, measured by an undisturbed recorder. */
   const tenRoundsOfAnother = () => roundsOfAnother(10)
   async function roundsOfAnother(rounds: number): Promise<void> {
     const path = join(dir, 'another')
@@ -100,7 +100,7 @@ describe.each([
     const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
     assert.deepEqual(inside, [1])
     assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
-    // The worker has taken the time of day at another moment, and the machine's clock is corrected meanwhile.
+    // The worker has read the time of day at another moment, and the machine's clock may be corrected in between.
     const NEAR_MS = 100
     for (const at of recorder.firstCalls.values()) {
       const now = performance.timeOrigin + performance.now()
@@ -114,7 +114,7 @@ describe.each([
 
   it('the recorder measures root calls from the request to measure them on, even with per-thread trees', async () => {
     recorder.timeRoots(FREE)
-    await recorder.stats() // commands are taken in their order: it is asked before the first event
+    await recorder.stats() // commands are processed in order: this one is answered before the first event is read
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10), exitWord(WORK, 40)])
     target.store(target.offset(0) + CHUNK_EVENTS + 32, ...exitWord(MAIN, 100))
     await read(4)
@@ -183,7 +183,7 @@ describe.each([
   it('the recorder stores the process id, thread id and start time of the reader in the buffer', () => {
     const [pid, thread, since] = target.reader()
     assert.equal(pid, process.pid)
-    assert.notEqual(thread, pid) // the main thread's may be busy and the reader well
+    assert.notEqual(thread, pid) // the main thread may be busy while the reader is not
     assert.equal(parseStartTicks(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')), since)
   })
 
@@ -245,7 +245,7 @@ describe.each([
     await until('told', () => told > 0)
     const beat = target.heartbeat()
     await until('ten rounds more', () => target.heartbeat() > beat + 10)
-    await recorder.stats() // what a round had to tell has come before this answer
+    await recorder.stats() // the messages of a round arrive before this answer
     assert.equal(told, 1)
   })
 
@@ -297,7 +297,7 @@ describe.each([
     const { merged } = await snapshot()
     clearInterval(timer)
     assert.equal(merged.count, callers * 1001)
-    // On a machine of its own 10 ms; the ceiling allows for a busy one.
+    // 10 ms on an idle machine; the ceiling allows for a busy one.
     assert.ok(worst < 500, `the main thread stood still for ${worst} ms`)
   })
 })
@@ -326,7 +326,7 @@ describe('a recorder of per-thread trees', () => {
   })
 
   const setBlock = (state: number): void => target.store(TREES, state)
-  /** Of the first block, which is thread 2's. */
+  /** Of the first block, which belongs to thread 2. */
   const write = (record: number, parent: number, method: number, calls: number): void => {
     const at = RECORDS + record * RECORD_BYTES
     target.store(RECORDS, 2)
@@ -342,14 +342,14 @@ describe('a recorder of per-thread trees', () => {
     })
     return show(merged)
   }
-  /** No record tells of it, and no number of a method is as high. */
+  /** No record has this number, and no method id is as large. */
   const IMPOSSIBLE = 2 ** 30
   async function overwritten(): Promise<void> {
     write(1, 0, -1, 0)
     write(2, 1, MAIN, 3)
     setBlock(BLOCK_TAKEN)
     assert.equal(await snapshot(), 'main 3x 0ns')
-    write(3, 2, IMPOSSIBLE, 1) // which the next round would find, in 200 ms
+    write(3, 2, IMPOSSIBLE, 1) // the next round would read it in 200 ms
   }
 
   it('a recorder of per-thread trees keeps its data and can finish after a tree was corrupted', async () => {
@@ -384,7 +384,7 @@ describe('a recorder of per-thread trees', () => {
       target.store(RING_STARVING, ++called)
       if (target.load(TREES) === BLOCK_FREE) {
         target.store(RECORDS, 2)
-        setBlock(BLOCK_OVER) // a look gives it back
+        setBlock(BLOCK_OVER) // the next poll returns the block
         looks++
       }
       await sleep(1)

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { Looks, rootCandidates } from '../../../src/session/roots/root-candidates.ts'
 import { SampledTree } from '../../../src/session/sampling/sampled-tree.ts'
 
-/** How often a stack was seen. */
+/** Number of samples of a stack. */
 type Seen = readonly (readonly [thread: string, stack: string, times: number])[]
 
-/** What is recommended of samples, each in a call of its own: between two all threads were seen where `idle` says. */
+/** Returns the recommended root. Each sample is a separate call; `idle` gives the samples between two calls. */
 function recommended(seen: Seen, idle: string): string | undefined {
   const tree = new SampledTree()
   const looks = new Looks()

@@ -8,7 +8,7 @@ import { build, chain, Methods, treeOf } from '../../profile/trees.ts'
 
 type SeenStack = Parameters<Looks['add']>[0][number]
 
-/** Candidates of threads, by name and tree; thread n has id n, from 1. */
+/** Candidates of threads, given by name and tree; thread ids are 1, 2, … in this order. */
 function candidatesOf(
   threads: Readonly<Record<string, string>>,
   dumps: readonly (readonly SeenStack[])[] = [],
@@ -29,7 +29,7 @@ function candidatesOf(
 const short = (roots: readonly { root: string }[]): string[] =>
   roots.map(({ root }) => root.replace('com.acme.App.', ''))
 
-/** Three levels that never return, a task that does, and what it calls. */
+/** Three methods that never return, a task that returns, and its callees. */
 const WORKER =
   'java.lang.Thread.run 1x 0ns ( run 1x 2ns ( loop 1x 8ns ( task 30x 10ns ( find 20x 50ns  store 10x 30ns ) ) ) )'
 
@@ -37,7 +37,7 @@ describe('a root candidate', () => {
   it('a root candidate is a whole task, not an endless loop, a callee or a JDK method', () => {
     const { roots, stays, samples } = candidatesOf({ worker: WORKER })
     expect(samples).toBe(100)
-    // worth: task 0.90, find 0.50 * 0.8, store 0.30 * 0.8. `loop` was left once, as seen from `run`, by 2 samples.
+    // rank: task 0.90, find 0.50 * 0.8, store 0.30 * 0.8. `loop` returned once, since 2 samples show only `run`.
     expect(short(roots)).toEqual(['loop', 'task', 'find', 'store'])
     expect(short(stays)).toEqual(['run'])
   })

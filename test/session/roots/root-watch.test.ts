@@ -42,7 +42,7 @@ describe('the watch over roots', () => {
     })
   })
 
-  /** Looks every half a second. */
+  /** Checks every half second. */
   async function until(ms: number): Promise<string[]> {
     for (; now <= ms; now += 500) await watch.look()
     return watch.notes
@@ -74,7 +74,7 @@ describe('the watch over roots', () => {
     frames = ['java.lang.Thread.sleep', 'app.Server.pause', 'app.Server.serve']
     const said =
       'app.Server.serve is running in thread "main" since before the attach: recording starts with its next call'
-    assert.deepEqual(await until(1000), []) // it may have been called just now
+    assert.deepEqual(await until(1000), []) // the root may just have been called
     assert.deepEqual(await until(1500), [
       `${said}; methods that it calls are possible roots: app.Server.pause, app.Server.handle`,
     ])

@@ -10,7 +10,7 @@ const LOOP = 'java.lang.Thread.run lib.Pool.work'
 const ROOT = `${LOOP} com.acme.Shop.order`
 const LONG_MS = 10_000
 
-/** @param stacks  how often each was seen, in a call of its own */
+/** @param stacks  with the number of samples of each; each stack is a separate call */
 function below(stacks: readonly (readonly [stack: string, times: number])[], root: string, ms = LONG_MS) {
   const tree = new SampledTree()
   const pathOf = (stack: string): Int32Array =>

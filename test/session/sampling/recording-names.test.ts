@@ -10,7 +10,7 @@ it('a flight recording of an ended client or of this process is a leftover, and 
   const { pid: gone } = spawnSync('true')
   expect(isLeftover(`jfluid-${namespace}-${gone}-abc123`)).toBe(true)
   expect(isLeftover(`jfluid-${namespace}-${process.ppid}-abc123`)).toBe(false)
-  // In another container that number is somebody else's.
+  // In another container this number belongs to another process.
   expect(isLeftover(`jfluid-1${namespace}-${gone}-abc123`)).toBe(false)
   expect(isLeftover('others')).toBe(false)
 })

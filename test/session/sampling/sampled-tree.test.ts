@@ -4,7 +4,7 @@ import { SampledTree } from '../../../src/session/sampling/sampled-tree.ts'
 
 const THREAD = { id: 7, name: 'main', virtual: false }
 
-/** Samples of `Class.method` lists, outermost first. */
+/** Samples, given as lists of `Class.method`, outermost frame first. */
 function treeOf(roots: readonly string[], ...stacks: readonly string[]): SampledTree {
   const tree = new SampledTree(roots.map(parseRoot))
   for (const stack of stacks) {
@@ -22,7 +22,7 @@ function treeOf(roots: readonly string[], ...stacks: readonly string[]): Sampled
   return tree
 }
 
-/** `method samples`, indented by what it is below. */
+/** Format: `method samples`, indented by depth. */
 function shown(tree: SampledTree): string[] {
   const { merged } = tree.snapshot(false)
   const depths: number[] = []
