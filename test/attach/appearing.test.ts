@@ -1,4 +1,4 @@
-// When somebody looks again for a JVM that is waited for.
+// Repeated checks for a JVM with --wait-for.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { afterEach, expect, it } from 'vitest'
 import { JvmStarts } from '../../src/attach/appearing.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-/** A test that waits for so long has failed. */
+/** A test that waits for this time has failed. */
 const LONG_TIMEOUT_MS = 60_000
 
 let starts: JvmStarts
@@ -21,7 +21,7 @@ function watching(...users: string[]): string {
 
 it('a new hsperfdata file of a known or new user ends the pause between two searches for JVMs', async () => {
   const tmp = watching('shop')
-  await starts.next(LONG_TIMEOUT_MS) // what was there before it was watched is to be looked at
+  await starts.next(LONG_TIMEOUT_MS) // files that existed before the watch must be checked
   for (const pid of ['1', '2']) {
     const next = starts.next(LONG_TIMEOUT_MS)
     writeFileSync(join(tmp, 'hsperfdata_shop', pid), '')
@@ -42,7 +42,7 @@ it('a file change between two pauses ends the second pause', async () => {
   const seen = starts.next(LONG_TIMEOUT_MS)
   writeFileSync(join(tmp, 'hsperfdata_shop', '1'), '')
   await seen
-  rmSync(join(tmp, 'hsperfdata_shop', '1')) // told while nobody waits
+  rmSync(join(tmp, 'hsperfdata_shop', '1')) // reported while no `next` is pending
   await new Promise((resolve) => setImmediate(resolve))
   await starts.next(LONG_TIMEOUT_MS)
 })

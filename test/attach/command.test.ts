@@ -28,7 +28,7 @@ describe('an attach request', () => {
   })
 
   it('an argument of an attach request is limited to 1,024 bytes, not characters', () => {
-    // version 2 bytes, name 5, argument 1,025, two empty ones 2
+    // version 2 bytes, name 5, argument 1,025, two empty arguments 2
     assert.equal(written('jcmd', 'x'.repeat(1024)).length, 2 + 5 + 1025 + 2)
     assert.throws(() => written('jcmd', 'x'.repeat(1025)), {
       message: 'attach command jcmd: argument 1 has 1025 bytes, the limit is 1024',
@@ -141,7 +141,7 @@ describe('a properties file of java.util.Properties', () => {
 })
 
 describe('a server that is not a JVM', () => {
-  /** Path of a socket whose connections are handled by `serve`. */
+  /** Returns the path of a socket whose connections are handled by `serve`. */
   async function serverOf(serve: (socket: Socket) => void): Promise<string> {
     const path = join(temporaryDirectory(), 'socket')
     const server = createServer((socket) => serve(socket.on('error', () => {}))).listen(path)
@@ -150,7 +150,7 @@ describe('a server that is not a JVM', () => {
     return path
   }
 
-  /** Loads an agent through that socket, as if this process were the JVM. */
+  /** Loads an agent through that socket; this process plays the JVM. */
   async function loadThrough(socketPath: string, limits?: CommandOptions, pid = process.pid): Promise<void> {
     const target = readTargetProcess(pid)
     assert.ok(target !== undefined)

@@ -16,20 +16,20 @@ it.each([
 )
 
 it.each([
-  [{ used: 0.24, most: 2, idle: 1.7, ours: 0 }, false], // Kafka with 400 requests a second: the longest took 0.24 s
+  [{ used: 0.24, most: 2, idle: 1.7, ours: 0 }, false], // Kafka with 400 requests a second: the slowest took 0.24 s
   [{ used: 0.32, most: 2, idle: 1.6, ours: 0 }, true], // Keycloak with 30 requests a second: 2.6 s
-  [{ used: 0.24, most: 2, idle: 0.9, ours: 0 }, true], // others use one processor
-  [{ used: 0.24, most: 2, idle: 0.7, ours: 1 }, false], // we do, for a moment
-  [{ used: 0.24, most: 1, idle: 60, ours: 0 }, true], // a container with one of many
+  [{ used: 0.24, most: 2, idle: 0.9, ours: 0 }, true], // other processes use one processor
+  [{ used: 0.24, most: 2, idle: 0.7, ours: 1 }, false], // jfluid uses it for a moment
+  [{ used: 0.24, most: 1, idle: 60, ours: 0 }, true], // a container limited to one of many processors
 ])('processor use %j leaves too few processors to run without compiled code: %s', (processors, expected) => {
   expect(shortfall(processors) > 0).toBe(expected)
 })
 
 it('processor use is measured until the result is clear, at most ten times', () => {
-  expect(isShort([-0.9, -0.9])).toBeNull() // two may be chance
+  expect(isShort([-0.9, -0.9])).toBeNull() // two values may be chance
   expect(isShort([-0.9, -0.9, -0.9])).toBe(false)
   expect(isShort([2, 1.5, 2])).toBe(true)
-  expect(isShort([-1, -1, 0.4])).toBe(false) // further off than the error of their mean, and not than they differ
+  expect(isShort([-1, -1, 0.4])).toBe(false) // further from zero than the error of the mean, but not than the spread
   const unlike = [1.5, -1, -0.6, 1.2]
   expect(isShort(unlike)).toBeNull()
   expect(isShort([...unlike, ...unlike, 0.5, -0.1])).toBe(true)

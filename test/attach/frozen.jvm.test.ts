@@ -1,4 +1,4 @@
-// A process in a control group that is frozen.
+// A process in a frozen control group.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -15,7 +15,7 @@ import { describeOnlyIf } from '../support/only-if.ts'
 
 const places = freezers()
 const describeFrozen = describeOnlyIf(places.length > 0, 'needs control groups that it may freeze')
-/** So that a test is skipped where there is none. */
+/** Tests are skipped on machines without such a control group. */
 const NONE: Freezer = { version: 2, parent: '' }
 
 describeFrozen.each(places.length > 0 ? places : [NONE])(
@@ -25,14 +25,14 @@ describeFrozen.each(places.length > 0 ? places : [NONE])(
       const target = startProcess('cat', [])
       const frozen = await freeze(place, target.pid)
       expect(isFrozen(target.pid)).toBe(true)
-      // It may be on its way into that wait, as the kernel counts it.
+      // According to the kernel, the process may still be about to freeze.
       if (place.version === 2) await until(() => waitsFrozen(target.pid))
       else expect(waitsFrozen(target.pid)).toBe(false)
       frozen.thaw()
       await until(() => !isFrozen(target.pid) && !waitsFrozen(target.pid))
     })
 
-    // A JVM takes the same way whatever tells.
+    // The steps for a JVM are the same for every source of this fact.
     if (!FULL && place !== places[0]) return
     forNewestJdk((jdk) => {
       it('an attach to a frozen JVM is refused without a signal, so no thread dump is printed when the JVM continues', async () => {

@@ -1,4 +1,4 @@
-// Whether a process is frozen, and where that is looked for.
+// Detection of frozen processes, and the files that are read for it.
 
 import { expect, it } from 'vitest'
 import { frozenFiles, isFrozen, waitsFrozen } from '../../src/attach/control-groups.ts'

@@ -43,7 +43,7 @@ beforeAll(async () => {
     oldest,
     {
       ...WAITER,
-      // Has a file named like OpenJ9's library mapped.
+      // Maps a file with the name of OpenJ9's library.
       LooksLikeJ9: `
       import java.nio.channels.FileChannel;
       public class LooksLikeJ9 {
@@ -68,7 +68,7 @@ async function startWaiter(jdk: Jdk, flags: string[] = [], options: JavaOptions 
   return java
 }
 
-/** The refusal of an attach that must not come about. */
+/** Returns the refusal of an attach that must fail. */
 async function refusal(pid: number, timeoutMs = 5000): Promise<AttachError> {
   try {
     await openAttachSocket(pid, { timeoutMs })
@@ -78,7 +78,7 @@ async function refusal(pid: number, timeoutMs = 5000): Promise<AttachError> {
   throw new Error(`process ${pid} was attached to`)
 }
 
-/** Neither signalled nor hurt: it printed no threads and answers on its input. */
+/** Checks that the JVM got no signal and still works: it printed no threads and answers on its input. */
 async function assertUndisturbed(java: JavaProcess): Promise<void> {
   java.send('?')
   await java.line(/alive/)
@@ -87,7 +87,7 @@ async function assertUndisturbed(java: JavaProcess): Promise<void> {
 
 const socketOf = (pid: number) => `/tmp/.java_pid${pid}`
 
-/** Leaves a socket file that nobody listens on. */
+/** Leaves a socket file without a listener. */
 async function leaveDeadSocket(path: string): Promise<void> {
   rmSync(path, { force: true })
   const code = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 9))`
@@ -95,7 +95,7 @@ async function leaveDeadSocket(path: string): Promise<void> {
   assert.ok(existsSync(path))
 }
 
-/** Runs `body` with another effective user and group, as a client of that user would. */
+/** Runs `body` with another effective user and group, like a client of that user. */
 async function asUser<T>(uid: number, gid: number, body: () => Promise<T>): Promise<T> {
   process.setegid?.(gid)
   process.seteuid?.(uid)
@@ -254,7 +254,7 @@ forEachJdk((jdk) => {
   })
 
   describe('a JVM that cannot bind its socket', () => {
-    /** One that finds a directory where its socket should go. */
+    /** A JVM that finds a directory at the path of its socket. */
     async function startMute(): Promise<{ java: JavaProcess; cwd: string }> {
       const cwd = temporaryDirectory()
       const java = await startWaiter(jdk, ['-Xlog:attach=trace'], { cwd })
@@ -268,7 +268,7 @@ forEachJdk((jdk) => {
       assert.equal(`${problem.name} ${problem.exitCode}`, 'NotAnswering 75')
       assert.equal(problem.message, `JVM ${java.pid} did not answer the attach request within 300 ms`)
       assert.deepEqual(readdirSync(cwd), [])
-      // In /tmp: while a JVM starts up its working directory is not always the one it stays in.
+      // In /tmp, because the working directory of a JVM may change during its start.
       assert.deepEqual(java.stdout().match(/Attach triggered by .*/g), [
         `Attach triggered by /tmp/.attach_pid${java.pid}`,
       ])
@@ -300,7 +300,7 @@ describe('a cancelled attach', () => {
     const java = await startWaiter(newest, [], { cwd })
     const theirs = join(cwd, `.attach_pid${java.pid}`)
     writeFileSync(theirs, '')
-    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // it does not become old
+    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // it does not expire
     const stopping = new AbortController()
     const ours = openAttachSocket(java.pid, { timeoutMs: 60_000, signal: stopping.signal })
     assert.equal(await Promise.race([ours, sleep(100, 'still waits')]), 'still waits')
@@ -322,7 +322,7 @@ describe('a cancelled attach', () => {
   it('an attach cancelled after the signal completes, since the JVM would otherwise print its threads', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(newest, ['-Xlog:attach=trace'], { cwd })
-    mkdirSync(socketOf(java.pid)) // it cannot bind its socket, and so never answers
+    mkdirSync(socketOf(java.pid)) // it cannot bind its socket, so it never answers
     onTestFinished(() => rmSync(socketOf(java.pid), { recursive: true, force: true }))
     const stopping = new AbortController()
     const ours = openAttachSocket(java.pid, { timeoutMs: 3000, signal: stopping.signal })
@@ -356,14 +356,14 @@ describe('processes that are not HotSpot JVMs', () => {
   })
 })
 
-/** Runs a program with pids, mounts and /tmp of its own, as a container runtime does. */
+/** Runs a program with its own pids, mounts and /tmp, like a container runtime. */
 const CONTAINER = ['--pid', '--mount', '--fork', '--kill-child', '--mount-proc', 'sh', '-c']
 const canContain = spawnSync('unshare', [...CONTAINER, 'mount -t tmpfs none /tmp']).status === 0
 
 const describeContained = describeOnlyIf(canContain, 'needs mount and pid namespaces')
 
 describeContained('a JVM with pid 1 and its own /tmp', () => {
-  /** The program that we started and talk to, and the JVM's pid as seen from here. */
+  /** The started program, and the JVM's pid in this pid namespace. */
   async function startContained(flags = ''): Promise<{ outer: JavaProcess; pid: number }> {
     const setUp = `mount --bind '${classes}' /mnt && mount -t tmpfs none /tmp`
     const run = `exec '${newest.java}' ${flags} -cp /mnt Waiter`
@@ -493,7 +493,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('an attach by different 
     const java = await startWaiter(newest, [], { ...asNobody, cwd })
     const path = socketOf(java.pid)
     onTestFinished(() => rmSync(path, { force: true }))
-    // Bound under another name, as a server removes its own when it closes.
+    // Bound under another name, as a server removes its own socket file when it closes.
     const server = createServer().listen(`${path}.tmp`)
     await once(server, 'listening')
     renameSync(`${path}.tmp`, path)

@@ -4,7 +4,7 @@ import type { AttachError } from '../../src/attach/admission.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { startProcess } from '../support/java-process.ts'
 
-/** The refusal of an attach that must not come about. */
+/** Returns the refusal of an attach that must fail. */
 async function refusal(pid: number, timeoutMs = 5000): Promise<AttachError> {
   try {
     await openAttachSocket(pid, { timeoutMs })

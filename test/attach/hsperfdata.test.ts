@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { BadPerfData, loopsHaveNoSafepoints, parsePerfData, perfFacts } from '../../src/attach/hsperfdata.ts'
 
-/** A jvmstat file with these counters, as HotSpot lays it out. */
+/** A jvmstat file with these counters, in HotSpot's layout. */
 function perfFile(counters: Record<string, bigint | string>, little = true): Buffer {
   const entries = Object.entries(counters).map(([name, value]) => {
     const nameBytes = Buffer.from(`${name}\0`)

@@ -8,7 +8,7 @@ import {
   splitArguments,
 } from '../../src/attach/java-command.ts'
 
-/** `java` and the words of `line`. */
+/** Arguments: `java` and the words of `line`. */
 const words = (line: string) => ['/usr/bin/java', ...line.split(' ')]
 
 describe('the command line of a JVM', () => {

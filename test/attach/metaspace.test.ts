@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { metaspaceLeft, metaspaceLimit } from '../../src/attach/memory-room.ts'
 
-/** Of JDK 17; 25 says the same with two lines before it. */
+/** Output of JDK 17. JDK 25 prints the same after two further lines. */
 const report = (max: string, both: string, classSpace = '32768.00 KB reserved,     128.00 KB'): string => `
 Usage:
   Non-class:     76.29 KB used.

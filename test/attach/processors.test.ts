@@ -32,7 +32,7 @@ it('idle time is unknown if /proc/stat lists no processors', () => {
 it('processor use of a computing process is measured', async () => {
   const looked = readProcessors(process.pid, 200)
   const until = performance.now() + 150
-  while (performance.now() < until); // the time is the point
+  while (performance.now() < until); // spends processor time
   const processors = await looked
   expect(processors?.used).toBeGreaterThan(0.05)
   expect(processors?.most).toBeGreaterThan(0)
@@ -41,8 +41,8 @@ it('processor use of a computing process is measured', async () => {
 it.each([
   [{ used: 1.5, most: 2, idle: 0.5 }, true],
   [{ used: 1.2, most: 2, idle: 0.8 }, false],
-  [{ used: 0.4, most: 2, idle: 0.1 }, true], // others have the rest
-  [{ used: 0.9, most: 1, idle: 60 }, true], // a container with one of many
+  [{ used: 0.4, most: 2, idle: 0.1 }, true], // other processes use the rest
+  [{ used: 0.9, most: 1, idle: 60 }, true], // a container limited to one of many processors
 ])('a process with processor use %j has no idle processors left: %s', (processors, expected) => {
   expect(isBusy({ ...processors, ours: 0 })).toBe(expected)
 })

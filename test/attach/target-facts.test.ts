@@ -6,7 +6,7 @@ import { releaseValue, tmpClosedTo } from '../../src/attach/target-facts.ts'
 import { readTargetProcess } from '../../src/attach/target-process.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-/** What is told of a JVM with that library, in a root directory with these files. */
+/** Facts about a JVM with that library, in a root directory with these files. */
 function told(library: string, files: Record<string, string>): (name: string) => string | undefined {
   const root = temporaryDirectory()
   for (const [path, text] of Object.entries(files)) {
@@ -50,7 +50,7 @@ describe('the /tmp of a JVM', () => {
     [0o755, anybody, true],
     [0o700, { euid: uid === 0 ? 4243 : uid, egid: gid }, uid === 0],
     [0o775, { euid: 4243, egid: gid }, false],
-    // Groups that it has beside its own are not known.
+    // Supplementary groups of the process are unknown.
     [0o775, anybody, false],
     [0o555, { euid: 0, egid: 0 }, false],
   ])('a /tmp of mode %o is not writable for user %o: %s', (mode, user, isClosed) => {

@@ -40,7 +40,7 @@ describe('/proc/<pid>/status', () => {
       euid: 1001,
       gid: 100,
       egid: 101,
-      catchesSigquit: true, // …ccf ends in binary 1111: signals 1 to 4, SIGQUIT is 3
+      catchesSigquit: true, // …ccf ends in binary 1111: signals 1 to 4; SIGQUIT is 3
       ignoresSigquit: false,
     })
   })
@@ -163,7 +163,7 @@ describe('the mount at /tmp', () => {
       mountOfTmp(mounts(root, '30 27 0:9 / /tmp', '31 30 0:9 /mine /tmp', '32 31 0:9 / /tmp/a')),
       '0:9 /mine',
     )
-    // One that is a mount of the machine's further down.
+    // A mount of the machine at a deeper path.
     assert.notEqual(mountOfTmp(mounts('31 27 0:9 / /')), mountOfTmp(mounts(root, '31 27 0:9 / /srv')))
   })
 
@@ -171,9 +171,9 @@ describe('the mount at /tmp', () => {
     const tmp = '31 27 0:9 / /tmp'
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /')), mountOfTmp(mounts(root)))
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 0:9 / /tmp')), mountOfTmp(mounts(root, tmp)))
-    // On itself, as ReadWritePaths=/tmp has it.
+    // Mounted on itself, as by ReadWritePaths=/tmp.
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 254:0 /tmp /tmp')), mountOfTmp(mounts(root)))
-    // As systemd's PrivateTmp mounts it, on a disk and in memory.
+    // Mounted as by systemd's PrivateTmp, on a disk and in memory.
     for (const own of ['531 527 254:0 /tmp/systemd-private-a/tmp /tmp', '531 527 0:77 / /tmp'])
       assert.notEqual(mountOfTmp(mounts('527 501 254:0 / /', own)), mountOfTmp(mounts(root, tmp)))
   })

@@ -29,7 +29,7 @@ _java_thread_list=0x00007f311c002320, length=12, elements={
 JNI global refs: 6, weak refs: 0
 `
 
-// JDK 25 names the thread of the system, too, and shows what a carrier carries.
+// JDK 25 also names the operating system's thread, and shows the virtual thread of a carrier.
 const TWENTY_FIVE = `"ForkJoinPool-1-worker-1" #23 [11022] daemon prio=5 os_prio=0 cpu=2002.39ms elapsed=2.77s tid=0x0  [0x0]
    Carrying virtual thread #22
 	at jdk.internal.vm.Continuation.run(java.base@25.0.3/Continuation.java:251)

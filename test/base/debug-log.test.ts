@@ -1,4 +1,4 @@
-// The log of JFLUID_DEBUG: topics, lines, what is kept out, and what becomes of it where it cannot be written.
+// The log of JFLUID_DEBUG: topics, lines, hidden secrets, and a log that cannot be written.
 
 import {
   chmodSync,
@@ -55,7 +55,7 @@ describe('a line of the debug log', () => {
 
   it('a line ends after 2,048 characters without showing part of a secret', () => {
     expect(lineOf(0, 'wire', 'x '.repeat(3000))).toHaveLength(24 + 2048 + 2)
-    // What is hidden makes a line shorter, and brings a token to its end that lay across the last character looked at.
+    // Hiding shortens a line. Then the end of a token that extended beyond the last checked character is also within the line.
     const token = newToken()
     const text = `secret=${'x'.repeat(8160)} ${token}`
     expect(text.indexOf(token)).toBeLessThan(4 * 2048)
@@ -101,7 +101,7 @@ describe('the file of the debug log', () => {
     onTestFinished(() => rmSync(dir, { recursive: true }))
   })
 
-  /** As in a process that has just been started. */
+  /** State of a process that has just started. */
   async function begin(topics: string | undefined, folder = dir) {
     vi.resetModules()
     const log = await import('../../src/base/debug-log.ts')

@@ -29,11 +29,11 @@ it('typed letters must occur in the name in order, ignoring case', () => {
 })
 
 it('typed letters match at the best position of the name, not the first position', () => {
-  // p of `shop` comes first; that of `.process` begins a word, and goes on.
+  // The p of `shop` comes first; the p of `.process` starts a word, and the match continues there.
   expect(fuzzyScore('pr', 'shop.process')!).toBeGreaterThan(fuzzyScore('pr', 'shop.xproces')!)
   // 8 + 1 for p, 1 + 1 + 5 for r, less 12 characters of 0.02
   expect(fuzzyScore('pr', 'shop.process')!).toBeCloseTo(16 - 12 * 0.02)
-  // A letter in between costs 0.2.
+  // Each skipped letter costs 0.2.
   expect(fuzzyScore('pc', 'proc')!).toBeCloseTo(9 + 2 - 2 * 0.2 - 4 * 0.02)
 })
 

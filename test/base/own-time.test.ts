@@ -2,7 +2,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { afterOwnTime } from '../../src/base/own-time.ts'
 
-/** As if this process were stopped, and with it all of its timers. */
+/** Simulates a stop of this process with all its timers. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
@@ -27,7 +27,7 @@ it('time in which this process was stopped does not count', async () => {
     isLate = true
   })
   standStill(1000)
-  // Whatever came in meanwhile is heard now, and the waiting goes on.
+  // Data received in between are processed now, and the wait continues.
   for (let turns = 0; turns < 3; turns++) await turn()
   expect(isLate).toBe(false)
   end()

@@ -46,7 +46,7 @@ function method(classFile: ClassFile, name: string) {
   return found
 }
 
-/** Every call in a method: `total: invokeinterface java/util/List.iterator`, … */
+/** Format of a call: `total: invokeinterface java/util/List.iterator` */
 function calls(classFile: ClassFile, name: string): string[] {
   const { pool } = classFile
   const { bytecode } = parseCode(classFile, method(classFile, name))

@@ -1,4 +1,4 @@
-// A class file made of what a debugger tells says of calls what the class file says: all of it, and of lambdas some more.
+// A class file rebuilt from debugger data contains all calls of the original class file, and additional calls for lambdas.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const LAMBDAS = `
     }
   }`
 
-/** As `VirtualMachine.ConstantPool`, `Method.Bytecodes` and others tell it. */
+/** Data as returned by `VirtualMachine.ConstantPool`, `Method.Bytecodes` and other commands. */
 function toldOf(file: ClassFile): ClassParts {
   const { major, pool, access, name, superName, interfaces } = file
   return {
@@ -85,7 +85,7 @@ describe('a rebuilt class', () => {
     const handles = readBody(rebuilt, uses).lambdas.map((it) =>
       it.handles.map((of) => ('name' in of ? of.name : '')).sort(),
     )
-    // Captured are an int, a long, a receiver, nothing. `plus` and `text` are called, and are no handles.
+    // Captured are an int, a long, a receiver, and nothing. `plus` and `text` are called directly, not through handles.
     expect(handles).toEqual([
       ['lambda$uses$0', 'twice'],
       ['lambda$uses$1'],

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ClassFormatProblem } from '../../src/classfile/class-file.ts'
 import { forgetRecent, readableClassFile, recentClassFile } from '../../src/classfile/recent.ts'
 
-/** A class `A` without a superclass, with one attribute, of the same name, of so many bytes. */
+/** A class `A` without a superclass, with one attribute of this number of bytes. */
 function classOf(attributeBytes: number): Uint8Array {
   const head = [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52]
   const pool = [0, 3, 1, 0, 1, 0x41, 7, 0, 1] // A; class A

@@ -19,7 +19,7 @@ import {
   verificationType,
 } from '../../src/classfile/stack-map.ts'
 
-/** A method of nothing but a StackMapTable. */
+/** A method with only a StackMapTable. */
 function method(table: number[], descriptor = '()V', name = 'run', access = 8) {
   const classFile = { bytes: Uint8Array.from(table), superName: 'java/lang/Object' } as ClassFile
   const info = { name, descriptor, access } as MethodInfo
@@ -57,11 +57,11 @@ describe('stack map frames', () => {
     const table = [
       ...[0, 7],
       ...[10], // same, bci 10
-      ...[64 + 4, 5], // same locals and null on the stack, 4 + 1 further
-      ...[252, 0, 4, 1], // append an int, 4 + 1 further
+      ...[64 + 4, 5], // same locals and null on the stack, 4 + 1 bytes further
+      ...[252, 0, 4, 1], // append an int, 4 + 1 bytes further
       ...[253, 0, 0, 7, 0, 9, 8, 0, 16], // append Object(9) and the result of the new at bci 16
-      ...[249, 1, 0], // chop two, 256 + 1 further
-      ...[247, 0, 100, 1], // an int on the stack, 101 further
+      ...[249, 1, 0], // chop two, 256 + 1 bytes further
+      ...[247, 0, 100, 1], // an int on the stack, 101 bytes further
       ...[255, 0, 0, 0, 1, 0, 0, 2, 4, 4], // full: one local top, two longs on the stack
     ]
     const frames = decode(table, '(I)V')

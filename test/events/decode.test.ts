@@ -86,7 +86,7 @@ describe('decoding of event words', () => {
   })
 
   it('ticks beyond 2^53 increase in the steps that a double can represent, and never decrease', () => {
-    // From 2^57 on these are 32 ticks.
+    // From 2^57 on, neighbouring doubles differ by 32 ticks.
     const { events } = decode([
       controlWord(CONTROL_EPOCH, MAX_EPOCHS - 1),
       ...[0, 15, 17, 31, 33].map((ticks) => exitWord(1, ticks)),

@@ -1,4 +1,4 @@
-// What Feeder.java does with a buffer, step by step: the other end of a MirrorRing.
+// The steps of Feeder.java for a buffer: the agent's side of a MirrorRing.
 
 import { LAST, MORE } from '../../src/events/mirror.ts'
 import type { Ring } from '../../src/events/ring.ts'
@@ -23,7 +23,7 @@ export class FakeFeeder {
     this.#at = ring.chunkCount
   }
 
-  /** @param isLast  nobody writes any more */
+  /** @param isLast  no thread writes any more */
   answer(question: Buffer, isLast: boolean): Buffer {
     const ring = this.#ring
     for (let i = 0; i < question.readUInt32LE(4); i++) this.#free(question.readUInt32LE(8 + 4 * i))

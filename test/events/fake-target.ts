@@ -1,8 +1,8 @@
-// A target in TypeScript: threads that write into the buffer as JFluid1.java and JFluid1Ring.java do, one store at a
-// time, so that a test can put anything between two stores.
+// A target in TypeScript: threads that write into the buffer like JFluid1.java and JFluid1Ring.java, one store at a
+// time, so that a test can insert any action between two stores.
 //
-// Every method that stores is a generator and yields after each store; whoever drives it decides what
-// happens next. It writes through a descriptor of its own, so it sees what another process would.
+// Each method that stores is a generator that yields after each store. The code that drives the generator decides what
+// happens next. The stores go through a separate descriptor, so the generator sees the data that another process would see.
 
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import {
@@ -92,7 +92,7 @@ export class FakeTarget {
     return chunksOffset(this.chunkCount) + chunk * this.chunkBytes
   }
 
-  /** A chunk as a writer leaves it, all at once. */
+  /** Writes a complete chunk, as a writer leaves it. */
   put(
     chunk: number,
     state: number,
@@ -110,7 +110,7 @@ export class FakeTarget {
     return this.load(RING_HEARTBEAT)
   }
 
-  /** Whose heart beats: process, thread, and when that began. */
+  /** The reader stored in the header: process id, thread id and start time. */
   reader(): [number, number, number] {
     return [this.load(RING_READER_PROCESS), this.load(RING_READER_THREAD), this.load(RING_READER_SINCE)]
   }
@@ -119,7 +119,7 @@ export class FakeTarget {
     this.store(RING_ENDED, 1)
   }
 
-  /** What the agent does when chunks are scarce. */
+  /** Plays the agent when chunks are scarce. */
   reclaim(): void {
     for (let chunk = 0; chunk < this.chunkCount; chunk++) {
       if (this.state(chunk) === CHUNK_IDLE) this.setState(chunk, CHUNK_FULL)
@@ -131,14 +131,14 @@ export class FakeTarget {
   }
 }
 
-/** A thread that events belong to: one that writes for itself, or a virtual one. */
+/** A thread that owns events: a platform thread or a virtual thread. */
 export class FakeThread {
   readonly number: number
   segment = 0
-  /** What it did, in order: what a reader must make of it. */
+  /** Its calls in order, which a reader must reproduce. */
   readonly done: string[] = []
   readonly stack: number[] = []
-  /** The writer that has its latest segment. */
+  /** The writer of its latest segment. */
   writer: FakeWriter | undefined
 
   constructor(number: number) {
@@ -162,7 +162,7 @@ export class FakeWriter {
     this.self = new FakeThread(number)
   }
 
-  /** An event of `thread`, which runs on this writer now. */
+  /** Writes an event of `thread`, which runs on this writer now. */
   *event(thread: FakeThread, kind: number, method: number, ticks: number): Steps {
     yield* this.#room(thread, 5)
     yield* this.#switchTo(thread)
@@ -182,13 +182,13 @@ export class FakeWriter {
     thread.done.push('root')
   }
 
-  /** Outside all roots: the chunk may be taken away. */
+  /** Outside all roots: other threads may take the chunk. */
   *rest(): Steps {
     if (this.#chunk >= 0) this.#target.setState(this.#chunk, CHUNK_IDLE)
     yield
   }
 
-  /** Before a root: takes the chunk again, if it is still this thread's. */
+  /** Before a root: claims the chunk again, if it still belongs to this thread. */
   *wake(): Steps {
     if (this.#chunk < 0) return
     const at = this.#target.offset(this.#chunk)

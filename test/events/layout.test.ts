@@ -12,7 +12,7 @@ const java = readFileSync(
   'utf8',
 )
 
-/** `static final int NAME = 4;`, `… long NAME = 3L << 62;` or `… = OTHER | 5L << TICK_BITS;` */
+/** Matches `static final int NAME = 4;`, `… long NAME = 3L << 62;` or `… = OTHER | 5L << TICK_BITS;` */
 function javaConstant(name: string): bigint {
   const [, text] = new RegExp(`static final (?:int|long) ${name} = ([^;]+);`).exec(java) ?? []
   if (text === undefined) throw new Error(`JFluid1Layout.java has no constant ${name}`)

@@ -1,4 +1,4 @@
-// What a mirror takes from the other end, and what it does not. Whole sessions of rounds are in ring-reader.test.ts.
+// Data that a mirror accepts from the agent, and data that it refuses. ring-reader.test.ts has sessions of many rounds.
 
 import { describe, expect, it } from 'vitest'
 import { LAST, MalformedRound, MirrorRing } from '../../src/events/mirror.ts'

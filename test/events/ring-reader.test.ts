@@ -115,7 +115,7 @@ describe.each([
   it('the reader does not read a later chunk before the earlier chunk is full', () => {
     target.put(0, CHUNK_BUSY, 5, 0, many(1, 0))
     assert.equal(reader.poll(), 1)
-    // Full, with one more event, and its successor signed: as one store after the other would do.
+    // A full chunk with one more event, and its signed successor, in the order of the stores.
     target.store(target.offset(0) + CHUNK_EVENTS + 8, ...enterWord(1, 1))
     target.setState(0, CHUNK_FULL)
     target.put(1, CHUNK_BUSY, 5, 1, many(1, 2))
@@ -247,7 +247,7 @@ describe.each([
     const large = new FakeTarget(path, 4096, chunks)
     const buffer = openRing(path)
     const [guest, other] = [20, 21]
-    // A thread that changes between two carriers with each chunk; behind that, the begin of what a third one goes on with.
+    // A thread that alternates between two carriers with each chunk, and then the first part of its next segment on a third carrier.
     for (let turn = 0; turn < 32; turn++) {
       const words = [threadWord(guest, turn), enterWord(1, turn)]
       large.put(turn, CHUNK_FULL, 5 + (turn % 2), Math.floor(turn / 2), words)
@@ -331,8 +331,8 @@ describe.each([
       target.put(0, CHUNK_BUSY, 2, 0, [enterWord(7, 1)])
       target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
       assert.equal(reader.poll(), 2)
-      // Carrier 3 has one more event of the segment and then another thread; carrier 2, whose turn it
-      // is first, goes on with the thread.
+      // Carrier 3 has one more event of the segment, and then another thread. Carrier 2, which is read
+      // first, has the next segment of the thread.
       const segment = [...enterWord(2, 20), ...threadWord(8, 0), ...enterWord(5, 35)]
       target.store(target.offset(1) + CHUNK_EVENTS + 16, ...segment)
       target.store(target.offset(0) + CHUNK_EVENTS + 8, ...threadWord(9, 1), ...exitWord(2, 30))
@@ -441,7 +441,7 @@ describe.each([
   })
 })
 
-/** A ring between whose every two accesses the target may go on. */
+/** A ring that lets the target run between any two accesses. */
 class Interleaved implements Ring {
   readonly #ring: Ring
   readonly #meanwhile: () => void
@@ -517,7 +517,7 @@ class Interleaved implements Ring {
   }
 }
 
-/** Carriers with virtual threads that hop between them, and threads that come and go by themselves. */
+/** Carriers with virtual threads that move between them, and platform threads that start and end. */
 class Program {
   ticks = 1
   readonly threads: FakeThread[] = []
@@ -545,7 +545,7 @@ class Program {
     return this.#running.length === 0
   }
 
-  /** A store of one of them. */
+  /** Executes one store of a random thread. */
   step(): void {
     if (this.over) return
     const at = this.#random(this.#running.length)
@@ -593,14 +593,14 @@ class Program {
     yield* writer.event(thread, KIND_EXIT, thread.stack.pop()!, this.#now())
   }
 
-  /** Now and then some minutes pass, and with them an epoch. */
+  /** Sometimes advances the clock by minutes, so that a new epoch begins. */
   #now(): number {
     this.ticks += this.#random(300) === 0 ? 2 ** 38 : this.#random(50)
     return this.ticks
   }
 }
 
-/** Recomputes calls and time of every context from what each thread did: slow, and plain. */
+/** Recomputes calls and time of every context from the threads' own records. Slow and simple. */
 function naiveTree(threads: readonly FakeThread[]): Map<string, [calls: number, ticks: number]> {
   const contexts = new Map<string, [number, number]>()
   for (const { done } of threads) {

@@ -79,7 +79,7 @@ describe.each([
     createRing(path, { chunkBytes: 4096, chunkCount: 3 })
     target = new FakeTarget(path, 4096, 3)
     ring = openRing(path)
-    rmSync(path) // it goes on working without a name
+    rmSync(path) // the mapped file still works after it is unlinked
   })
   afterEach(() => {
     ring.close()

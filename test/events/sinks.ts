@@ -3,10 +3,10 @@ import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../../sr
 import { KIND_ENTER, KIND_EXIT, TICK_BITS } from '../../src/events/event-layout.ts'
 import { enterWord, exitWord } from './fake-target.ts'
 
-/** No sink keeps it. */
+/** Reused for every event, since no sink keeps it. */
 const ONE = new Uint32Array(2)
 
-/** Tells a sink of one enter, at any time. */
+/** Sends one entry to a sink. */
 export function enter(sink: EventSink, method: number, ticks: number): void {
   tell(sink, enterWord(method, ticks), ticks)
 }
@@ -23,7 +23,7 @@ function tell(sink: EventSink, [low, high]: [number, number], ticks: number): vo
 
 const epochOf = (ticks: number) => Math.floor(ticks / 2 ** TICK_BITS) * 2 ** TICK_BITS
 
-/** Writes down what it is told, all in one list and by thread. */
+/** Records all received events, in one list and per thread. */
 export class RecordingSink implements Required<EventSink> {
   readonly all: string[] = []
   readonly byThread = new Map<number, string[]>()
@@ -107,7 +107,7 @@ export class RecordingSink implements Required<EventSink> {
   }
 }
 
-/** Keeps sums only, in a loop that allocates nothing. */
+/** Keeps only sums, in a loop that allocates nothing. */
 export class SummingSink implements EventSink {
   events = 0
   methods = 0

@@ -1,4 +1,4 @@
-// What is read of trees that threads keep, what is given back, and how room is made. The target is written by hand.
+// Reading trees kept by the threads, returning blocks, and adding blocks. The test writes the target's records itself.
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ import {
 } from '../../src/events/tree-layout.ts'
 import type { TreeSink } from '../../src/events/tree-sink.ts'
 
-/** The error that writes of many bytes end with; none where it is ''. */
+/** Error code of large writes; '' for no error. */
 const disk = vi.hoisted(() => ({ error: '' }))
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()
@@ -41,7 +41,7 @@ const AT = ringBytes(CHUNKS.chunkBytes, CHUNKS.chunkCount)
 const RECORDS = BLOCK_BYTES / RECORD_BYTES
 const TOP = -1
 
-/** A tree by path: `7/1/2`, the thread and the methods. */
+/** A tree keyed by path: `7/1/2` is thread 7, then two methods. */
 class Paths implements TreeSink {
   readonly #paths: string[] = ['']
   readonly calls: Record<string, number> = {}
@@ -119,7 +119,7 @@ describe('trees kept by threads', () => {
     trees.read(sink)
     expect(sink.calls).toEqual({ '7/1': 6, '7/1/2': 2 ** 40 })
     expect(sink.executed['7/1']).toBe(130)
-    expect(trees.calls).toBe(2 ** 40) // events tell of roots
+    expect(trees.calls).toBe(2 ** 40) // events report the roots
   })
 
   it('a parent may be in a block read earlier, or in a block without an owner yet', () => {
@@ -139,7 +139,7 @@ describe('trees kept by threads', () => {
 
   it('inconsistent trees are ignored', () => {
     take(0, 7)
-    write(1, 2, 1, 3) // each is below the other
+    write(1, 2, 1, 3) // each node is the parent of the other
     write(2, 1, 1, 3)
     write(3, 2 ** 30, 1, 3)
     write(4, 0, 1, 3)
@@ -173,7 +173,7 @@ describe('trees kept by threads', () => {
     write(1, 0, TOP, 0)
     write(2, 1, 1, 1)
     state(0, BLOCK_OVER)
-    // In the time between that copy and the end of the look: what the thread did before block 0 was over.
+    // Between the copy and the end of the poll: the calls of the thread before block 0 was full.
     const addTo = sink.addTo.bind(sink)
     sink.addTo = (...told) => {
       addTo(...told)
@@ -271,12 +271,12 @@ describe('trees kept by threads', () => {
     writeSync(all, new Int32Array(blockCount).fill(BLOCK_OVER), 0, blockCount * 4, AT)
     let signs = 0
     many.read(sink, () => signs++)
-    // Read, looked through, and given back.
+    // The blocks are read, checked and returned.
     expect(signs).toBeGreaterThanOrEqual((3 * blockCount) / 64)
     expect(many.released).toBe(blockCount)
     writeSync(all, new Int32Array(blockCount).fill(BLOCK_TAKEN), 0, blockCount * 4, AT)
     signs = 0
-    many.read(sink, () => signs++) // and half as many are made
+    many.read(sink, () => signs++) // and half as many blocks are created
     expect(signs).toBeGreaterThanOrEqual((2.5 * blockCount) / 64)
     closeSync(all)
     many.close()
@@ -290,7 +290,7 @@ describe('trees kept by threads', () => {
       return Math.floor((seed / 2 ** 32) * below)
     }
     for (let round = 0; round < 200; round++) {
-      // With many that are no number of a method nearly every round ends with an error.
+      // With many invalid method ids, nearly every round ends with an error.
       const wild = round % 2 === 0 ? 3 : 3000
       const words = Int32Array.from({ length: (4 * BLOCK_BYTES) / 4 }, () => {
         if (random(wild) === 0) return random(2 ** 32)
@@ -315,7 +315,7 @@ describe('trees kept by threads', () => {
       }
       expect(builder.contexts).toBeLessThanOrEqual(8 * RECORDS)
     }
-    // The words are the same each time: of both kinds there are many.
+    // The words are the same each time. There are many of both kinds.
     expect(sound).toBeGreaterThan(50)
     expect(sound).toBeLessThan(150)
     expect(placed).toBeGreaterThan(1000)

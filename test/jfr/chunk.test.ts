@@ -1,4 +1,4 @@
-// A chunk is read while the JVM writes it: what a moment may show of its header. Whole files are in live/flight-recording.jvm.test.ts.
+// A chunk is read while the JVM writes it, with possible states of its header. live/flight-recording.jvm.test.ts has complete files.
 
 import { describe, expect, it } from 'vitest'
 import { Chunk, type SampleSink } from '../../src/jfr/chunk.ts'
@@ -25,7 +25,7 @@ function header(size: number, metadata: number): Buffer {
   return bytes
 }
 
-/** One answer after the other, the last for good. */
+/** Successive answers; the last one is repeated. */
 function reads(...answers: readonly Buffer[]): Chunk {
   let next = 0
   return new Chunk(() => answers[Math.min(next++, answers.length - 1)]!)
@@ -33,7 +33,7 @@ function reads(...answers: readonly Buffer[]): Chunk {
 
 describe('the header of a chunk', () => {
   it('a header that changes while it is read is read again later', () => {
-    // The size as it was, the offset of the metadata as it has become: together they would be damage.
+    // The old size with the new offset of the metadata would be an invalid chunk.
     const torn = header(HEADER_BYTES, 4_000)
     expect(reads(torn, header(5_000, 4_000)).poll(NOTHING)).toBe(false)
     expect(() => reads(torn).poll(NOTHING)).toThrow(BadRecording)

@@ -1,4 +1,4 @@
-// The unit lane has no Java, wherever a test looks for it.
+// The unit lane has no Java, independent of where a test searches.
 
 import { exec, execFile, execFileSync, execSync, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'

@@ -18,7 +18,7 @@ function refuse(command: string): void {
 
 type Start = (...args: unknown[]) => unknown
 
-/** A function of node:child_process that starts only commands of no JDK; so does what promisify makes of it. */
+/** Wraps a function of node:child_process so that it refuses commands of a JDK. The promisified function also refuses them. */
 function guarded(start: Start): Start {
   const only: Start = (...args) => {
     const words = args
@@ -39,12 +39,12 @@ function guard(name: 'spawn' | 'spawnSync' | 'execFile' | 'execFileSync' | 'exec
   Object.defineProperty(childProcess, name, { value: guarded(childProcess[name] as Start) })
 }
 
-// Once a process, which runs many files.
+// Executed once per process, which runs many files.
 const GUARDED = Symbol.for('jfluid: processes of a JDK are refused')
 if (!Reflect.has(childProcess, GUARDED)) {
   Object.defineProperty(childProcess, GUARDED, { value: true })
   for (const name of ['spawn', 'spawnSync', 'execFile', 'execFileSync', 'exec', 'execSync'] as const) {
     guard(name)
   }
-  syncBuiltinESMExports() // named imports see it, too
+  syncBuiltinESMExports() // applies it to named imports
 }

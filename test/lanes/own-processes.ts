@@ -1,5 +1,5 @@
-// What a test file has started ends with it. Set up for each file, which runs before its own hooks: they are the other way round at
-// the end, so the file's own hooks still find its processes and directories.
+// Processes started by a test file end with the file. This setup runs before the file's own hooks. At the end the order is reversed,
+// so the file's own hooks still find its processes and directories.
 
 import { afterAll } from 'vitest'
 import { endProcesses } from '../support/java-process.ts'

@@ -1,4 +1,4 @@
-// A PATH on which everything is found but Java: a folder that has it is replaced by one with links to all else in it.
+// A PATH without Java: a folder that contains Java is replaced by a folder with links to its other files.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'

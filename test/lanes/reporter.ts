@@ -1,7 +1,7 @@
-// What a lane says at its end: its slowest files, unit files that are too slow, and the tests it skipped and why.
+// Summary of a lane: its slowest files, unit files that are too slow, and skipped tests with their reasons.
 //
 // JFLUID_SECONDS names a file to which a line of JSON is added for each test file: {lane, file, seconds, passed, skipped, failed}.
-// Then the slowest are not listed: slowest.mjs lists those of all lanes.
+// With JFLUID_SECONDS the slowest files are not listed here: slowest.mjs lists those of all lanes.
 
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -25,13 +25,13 @@ export default class LaneReporter implements Reporter {
     const laneSeconds = (performance.now() - this.#begun) / 1000
     const summary = sayLane(files, laneSeconds, rows === undefined)
     console.log(summary.text)
-    // With JFLUID_FULL unit files do the same more often.
+    // With JFLUID_FULL, unit files run more repetitions.
     if (summary.isTooSlow && process.env.JFLUID_FULL !== '1') process.exitCode = 1
     if (summary.hasUnexplainedSkip) process.exitCode = 1
   }
 }
 
-/** @param isNamed  only tests with a given title run: why others do not needs no reason */
+/** @param isNamed  only tests with a given title run, so skipped tests need no reason */
 function fileOf(module: TestModule, isNamed: boolean): TestFile {
   const tests = [...module.children.allTests()]
   const { collectDuration, setupDuration, duration } = module.diagnostic()
@@ -42,7 +42,7 @@ function fileOf(module: TestModule, isNamed: boolean): TestFile {
     file: relative(module.project.config.root, module.moduleId),
     seconds: (collectDuration + setupDuration + duration) / 1000,
     passed: count('passed'),
-    failed: Math.max(count('failed'), module.state() === 'failed' ? 1 : 0), // a hook, or the import
+    failed: Math.max(count('failed'), module.state() === 'failed' ? 1 : 0), // for a failed hook or import
     skipped: count('skipped'),
     skips: skipped.map((test) => reasonOf(test.fullName)),
   }

@@ -1,4 +1,4 @@
-// The faults of `npm run test:seeded` still fit the sources. That tests find them is shown by that command, which takes half an hour.
+// The faults of `npm run test:seeded` still fit the sources. That command, which takes half an hour, shows that tests find the faults.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

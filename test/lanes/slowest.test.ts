@@ -18,7 +18,7 @@ it('the ten slowest files of all lanes are listed, slowest first', () => {
     '   110.0 s  live   test/f11.test.ts',
     '   100.0 s  unit   test/f10.test.ts',
   ])
-  expect(lines).toHaveLength(12) // with the title and the end
+  expect(lines).toHaveLength(12) // including the title and the end
 })
 
 it('.ci/run exits with the status of the failed lane, and lists only the rows of its own lanes', () => {

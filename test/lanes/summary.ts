@@ -1,29 +1,29 @@
-// The text at the end of a lane, made of what its files took and skipped.
+// Summary of a lane, made from the durations and skipped tests of its files.
 
 export interface TestFile {
   readonly lane: string
-  /** From the root of the checkout. */
+  /** Path relative to the checkout. */
   readonly file: string
-  /** Its imports, hooks and tests. */
+  /** Duration including imports, hooks and tests. */
   readonly seconds: number
   readonly passed: number
-  /** A file whose import or hook has failed counts as one. */
+  /** Number of failed tests. A failed import or hook counts as one. */
   readonly failed: number
   readonly skipped: number
-  /** The reason of each; null if it has none. */
+  /** Reasons of the skipped tests; null for a test without a reason. */
   readonly skips: readonly (string | null)[]
 }
 
-/** Of a file in the unit lane. */
+/** A unit file that takes longer is listed, or fails the lane. */
 const NAMED_SECONDS = 3
 const FAILED_SECONDS = 10
 const SLOWEST = 10
 
 export interface LaneSummary {
   readonly text: string
-  /** A unit file took so long that the lane fails. */
+  /** The lane fails, because a unit file took too long. */
   readonly isTooSlow: boolean
-  /** A test was skipped and says no reason, so the lane fails. */
+  /** The lane fails, because a skipped test has no reason. */
   readonly hasUnexplainedSkip: boolean
 }
 
@@ -42,7 +42,7 @@ export function sayLane(files: readonly TestFile[], laneSeconds: number, lists =
   section(`unit files above ${NAMED_SECONDS} s:`, slow.map(row))
   section(`unit files above ${FAILED_SECONDS} s, which fails the lane:`, tooSlow.map(row))
   section('skipped:', skipsByReason(files))
-  // A hook that fails skips the tests behind it: that file has failed already.
+  // A failing hook skips the tests after it; the file has already failed.
   const unexplained = files.filter(({ failed, skips }) => failed === 0 && skips.includes(null))
   section(
     'skipped without a reason, which fails the lane (itOnlyIf in test/support/only-if.ts gives one):',
@@ -59,7 +59,7 @@ export function sayLane(files: readonly TestFile[], laneSeconds: number, lists =
   }
 }
 
-/** Why a test was skipped: what `only-if.ts` has put behind its title, or behind that of a `describe` around it. Null if nothing. */
+/** Reason of a skipped test, which `only-if.ts` appends to its title or to the title of an enclosing `describe`. Null if there is none. */
 export function reasonOf(fullName: string): string | null {
   return /\[([^\]]+)\](?: > |$)/.exec(fullName)?.[1] ?? null
 }

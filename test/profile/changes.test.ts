@@ -1,4 +1,4 @@
-// Two profiles compared: numbers by hand, text, JSON, conditions.
+// Comparison of two profiles: computed numbers, text, JSON, conditions.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -15,7 +15,7 @@ import type { Profile } from '../../src/profile/profile.ts'
 import { callSites } from '../export/exported.ts'
 import { chain, Methods, profileOf, profileOfTree } from './trees.ts'
 
-// Per root call: main 100 and 100, work 300 and 250, old 50, fresh 100; a call costs 450 and 450.
+// Per root call before and after: main 100 and 100, work 300 and 250, old 50, fresh 100; a root call costs 450 in both.
 const before = profileOf('main 10x 1000000ns ( work 20x 3000000ns old 10x 500000ns )')
 const after = profileOf('main 20x 2000000ns ( work 80x 5000000ns ( work 1x 0ns ) fresh 1x 2000000ns )')
 const of = (path: string, profile: Profile) => ({ path, profile })
@@ -31,7 +31,7 @@ describe('changes per root call', () => {
     const { rootCost, rootCalls, methods } = changesOf(before, after)
     assert.deepEqual(rootCalls, { before: 10, after: 20 })
     assert.deepEqual(rootCost, { before: 450_000, after: 450_000 })
-    // A recursive method's total is that of its outermost activations.
+    // The total of a recursive method is that of its outermost calls.
     assert.deepEqual(
       methods.map(({ name, before: b, after: a }) => [
         name.method,
@@ -60,7 +60,7 @@ describe('changes per root call', () => {
         it.after,
       ])
     assert.deepEqual(shown('more'), [['fresh', 0, 100_000]])
-    // Equal changes: in the order of the tree.
+    // Equal changes keep the order of the tree.
     assert.deepEqual(shown('less'), [
       ['work', 300_000, 250_000],
       ['old', 50_000, 0],
@@ -138,7 +138,7 @@ describe('changes per root call', () => {
       [loaders, loaders],
     ] as const) {
       const run = changesOf(one, other).methods.find(({ name }) => name.method === 'run')
-      // 20 + 30 + 5, of which 30 is in the call by the other.
+      // 20 + 30 + 5; 30 of it is below the call by the other method.
       assert.deepEqual([run?.before?.self, run?.before?.total, run?.before?.calls], [55, 55, 3])
       assert.deepEqual(run?.after, run?.before)
     }
@@ -190,7 +190,7 @@ describe('the report of a comparison', () => {
     )
     assert.match(text, /^root +com\.acme\.App\.main; 10 calls before, 20 after$/m)
     assert.match(text, /^per call +450\.0 µs before, 450\.0 µs after: 0\.0 %$/m)
-    // main 100/450 and 100/450, work 300/450 and 250/450 of which 0 in the call below itself: 350/450 in common.
+    // main 100/450 and 100/450; work 300/450 and 250/450, with 0 in its recursive call: 350/450 in common.
     assert.match(text, /^agreement +overlap 77\.8 %, 50\.0 % of 2 hot edges, correlation -?0\.\d{3}$/m)
     assert.match(text, /^ \+100\.0 µs {12}100\.0 µs {5}new {12}0\.05 {2}com\.acme\.App\.fresh$/m)
     assert.match(text, /^ -50\.00 µs {2}50\.00 µs {14}gone {7}1 {10}com\.acme\.App\.old$/m)
@@ -256,7 +256,7 @@ describe('the report of a comparison', () => {
     assert.deepEqual(json.conditions, [
       {
         ...{ condition: 'App.fresh self > +1%', subject: 'com.acme.App.fresh' },
-        // 0.1 % of the 450 µs that a root call costs.
+        // 0.1 % of the 450 µs of a root call.
         ...{
           before: 0,
           after: 100_000,
@@ -312,7 +312,7 @@ describe('conditions on changes', () => {
     ['App.work self < -49us', true],
     ['App.work self < -51us', false],
     ['com.acme.App.work(I) self < -16%', true],
-    // what is new has grown without bound, what is gone has not grown
+    // a new method has unlimited growth, a removed method has none
     ['App.fresh self > +1000%', true],
     ['App.old self > +0%', false],
     ['App.old self < -99%', true],
@@ -363,7 +363,7 @@ describe('conditions on changes', () => {
 
     it("the report says that a change below the noise is hidden if a condition's percentage is below the noise", () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
-      // A thousandth of a call is 1,001 ns: 80 % of 1,250 ns.
+      // A thousandth of a root call is 1,001 ns: 80 % of 1,250 ns.
       const text = page(root(1250), root(1260), ['App.work self > +10%', 'App.work self > +90%'])
       assert.match(text.replace(/\s+/g, ' '), /\+0\.8 %; noise of ±80\.1 % hides a smaller change/)
       assert.equal(text.match(/hides/g)?.length, 1)
@@ -374,22 +374,22 @@ describe('conditions on changes', () => {
 
     it('a change below a thousandth of a root call is noise', () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
-      // A call costs 1 ms: 1,000 ns are noise, 1,002 are not.
+      // A root call costs 1 ms: 1,000 ns are noise, 1,002 ns are not.
       assert.equal(failed('App.work self > +10%', root(100), root(1100)).failed, false)
       assert.equal(failed('App.work self > +10%', root(100), root(1102)).failed, true)
       assert.equal(failed('App.work self < -10%', root(1100), root(100)).failed, false)
       assert.equal(failed('App.work self < -10%', root(1102), root(100)).failed, true)
-      // What is below zero was nothing; what is new came out of nothing.
+      // A negative value counts as zero; a new value has unlimited growth.
       assert.equal(failed('App.work self > +10%', root(-50), root(900)).failed, false)
       assert.equal(failed('App.work self > +10%', profileOf('main 1x 1000000ns'), root(900)).failed, false)
-      // Amounts are what was asked for, and so is that it should have become less.
+      // Amounts, and decreases, are compared without noise.
       assert.equal(failed('App.work self > +500ns', root(100), root(1100)).failed, true)
       assert.equal(failed('App.work self > 1us', root(100), root(1100)).failed, true)
       assert.equal(failed('App.work self > -5%', root(100), root(101)).failed, true)
     })
 
     it('a change smaller than the error of the probe cost is noise', () => {
-      // 1,000 calls a root call, 0.5 ns and 0.5 ns for its own half of a probe, on both sides: 1,000 ns.
+      // 1,000 calls per root call, each with 0.5 ns for its half of a probe pair, on both sides: 1,000 ns.
       const of = (self: number, spread?: number) => {
         const profile = profileOf(`main 1x 10000ns ( work 1000x ${self}ns )`)
         const calibration = { ...profile.calibration, innerSpreadNs: spread, outerSpreadNs: spread }
@@ -398,7 +398,7 @@ describe('conditions on changes', () => {
       assert.equal(failed('App.work self > +10%', of(2000), of(3000)).failed, false)
       assert.equal(failed('App.work self > +10%', of(2000), of(3001)).failed, true)
       assert.equal(failed('App.work self > +10%', of(2000, 2), of(3001)).failed, false)
-      // The root has the other halves of theirs, and one of its own: 2 × (500 + 0.5).
+      // The root has the other half of each call's probe pair, and one half of its own: 2 × (500 + 0.5).
       assert.equal(failed('root self > +0%', of(0), of(0)).errorBound, 1001)
       assert.equal(failed('root total > +0%', of(0), of(0)).errorBound, 2001)
       assert.equal(failed('App.work calls > +0%', of(0), of(0)).errorBound, 0)
@@ -411,7 +411,7 @@ describe('conditions on changes', () => {
         const metrics = { calls: calls!, selfSamples: selfNs!, totalSamples: totalNs! }
         return { ...profile, merged: { ...profile.merged, metrics } }
       }
-      // Two standard errors of 4 and 9 of 1,000: 2 × √(0.004 × 0.996 + 0.009 × 0.991) / √1000 = 0.0072
+      // Two standard errors for 4 and 9 of 1,000 samples: 2 × √(0.004 × 0.996 + 0.009 × 0.991) / √1000 = 0.0072
       assert.equal(failed('App.work self > +10%', sampled(4), sampled(9)).failed, false)
       assert.equal(failed('App.work self > +10%', sampled(4), sampled(14)).failed, true)
       assert.ok(Math.abs(failed('App.work self > +10%', sampled(4), sampled(9)).errorBound - 0.0072) < 0.0001)

@@ -8,7 +8,7 @@ const methods = new Methods()
 const nameOf = (id: number) => methods.names[id]!.method
 const isWait = (id: number) => nameOf(id) === 'get'
 
-/** `t1 0-5`, and `t2 (1) 6-19` for a step that began 1 ns after it was handed over. */
+/** Format: `t1 0-5`, and `t2 (1) 6-19` for a step that began 1 ns after its submission. */
 function steps(text: string, waits: typeof isWait | null = isWait): string {
   const call = callOf(text, methods)
   const found = criticalSteps(call, waits ?? undefined)
@@ -50,7 +50,7 @@ describe('the critical path of a traced call', () => {
 
   it('the critical path excludes tasks that no thread waited for', () => {
     expect(steps('main> 0 hand 1 1 a> 2 a< 20 main< 21 | b> 2 b< 15')).toBe('t1 0-21')
-    // It had ended before the wait began.
+    // The task ended before the wait began.
     expect(steps('main> 0 hand 1 1 a> 2 a< 20 get> 21 get< 22 main< 23 | b> 2 b< 15')).toBe('t1 0-23')
   })
 
@@ -61,7 +61,7 @@ describe('the critical path of a traced call', () => {
   })
 
   it('a task does not precede itself on the critical path', () => {
-    // run waits while main runs: the root, which is above it
+    // run waits while main runs; main is the root and run's caller
     expect(steps('main> 0 hand 1 1 get> 2 get< 20 main< 30 | run> 3 get> 4 get< 18 run< 19')).toBe(
       't1 0-1, t2 (2) 3-19, t1 19-30',
     )
@@ -99,7 +99,7 @@ describe('contents of a step of the critical path', () => {
       path('main> 0 a> 0 b> 1 b< 4 c> 4 c< 5 a< 10 d> 10 d< 18 a> 18 b> 18 b< 23 a< 28 main< 30'),
     ).toEqual([
       'main 1x 30 self 2',
-      'a 2x 20 self 11', // 10 and 10; of it b 3 and 5, c 1
+      'a 2x 20 self 11', // 10 and 10; of these, b takes 3 and 5, c takes 1
     ])
     expect(path('main> 0 a> 1 a< 2 main< 30')).toEqual(['main 1x 30 self 29'])
   })

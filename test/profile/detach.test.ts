@@ -1,4 +1,4 @@
-// What a profile says of its detach: one line, warnings where it is not as it should be, and the same from a file.
+// The detach in a profile: one line, warnings about problems, and the same output from a file.
 
 import { describe, expect, it } from 'vitest'
 import { type DetachFacts, detachWarnings, restoredText } from '../../src/profile/detach-facts.ts'

@@ -30,7 +30,7 @@ const small = profileOf('main 1x 10.5ns ( work 2x -54ns ( main 1x 1ns ) other 30
   warnings: ['größer ✓'],
 })
 
-/** The error that reading these bytes raises. */
+/** Returns the error thrown while these bytes are read. */
 function errorOf(bytes: Uint8Array): JfluidError {
   try {
     decodeProfile(bytes, 'p.jfluid')
@@ -44,7 +44,7 @@ function errorOf(bytes: Uint8Array): JfluidError {
   return assert.fail('it was accepted')
 }
 
-/** A file with another body length and checksum that fit its body. */
+/** Returns a file with another body, with length and checksum of that body. */
 function sealed(file: Buffer): Buffer {
   const body = file.subarray(HEADER_BYTES)
   file.writeUInt32LE(crc32(body), 12)
@@ -164,7 +164,7 @@ describe('errors of unreadable files', () => {
     const files = [encodeProfile(small), encodeProfile({ ...small, ...TIMED, regions: [REGION] }), ...old]
     const rounds = FULL ? 20_000 : 2000
     for (let round = 0; round < rounds; round++) {
-      // What is small is changed most often: there each byte means most.
+      // Short values are mutated most often, since each of their bytes matters most.
       const file = files[round % 4 === 0 ? Math.floor(random() * files.length) : round % 2]!
       let changed = Buffer.from(file)
       for (let n = 1 + Math.floor(random() * 3); n > 0; n--) {
@@ -228,7 +228,7 @@ describe('a large profile', () => {
   })
 
   it('writing a large profile yields to other work', () => {
-    // 17 MB: a turn after every 4 MiB that are summed, and one for each write.
+    // 17 MB: one turn of the event loop for every 4 MiB of the checksum, and one for each write.
     assert.ok(turns >= 4, `${turns} turns`)
   })
 })

@@ -1,4 +1,4 @@
-// What files of versions with a budget of schemes a and b say of calls that were not timed. A recorded one: old-files.test.ts.
+// Messages about calls that were not timed, in files of versions with a budget for schemes a and b. old-files.test.ts has a recorded file.
 
 import { describe, expect, it } from 'vitest'
 import { remarksOf } from '../../src/profile/comparable.ts'
@@ -10,7 +10,7 @@ const plain = profileOf(
   'OrderService.process 4x 1000000ns ( PriceCalculator.priceOf 12x 40000000ns Audit.run 4x 2000000ns )',
 )
 
-/** As these versions wrote it. */
+/** Data in the form that these versions wrote. */
 function budgeted(columns: Readonly<Record<string, readonly number[]>>): Profile {
   const more = Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)])
   const merged = {

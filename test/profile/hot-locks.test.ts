@@ -1,4 +1,4 @@
-// Profiles of waiting: how its rows are called, the list of hot locks, the file, JSON, and collapsed stacks.
+// Profiles of waits: names of their rows, the list of hot locks, the file, JSON, and collapsed stacks.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -24,7 +24,7 @@ const method = (name: string): MethodName => {
   return { class: 'com.acme.Cache', method: name, descriptor: '()V', loader: 'app' }
 }
 
-/** main ( put ( blocked 3x 300 ) get ( blocked 1x 500, asleep 2x 50 ) ) */
+/** Tree: main ( put ( blocked 3x 300 ) get ( blocked 1x 500, asleep 2x 50 ) ) */
 function profile(mode: 'exact' | 'locks'): Profile {
   const ids = [MAIN, PUT, CACHE, GET, CACHE, WAIT_SLEEPING]
   const tree = build([-1, 0, 1, 0, 3, 3], ids, [1, 9, 3, 8, 1, 2], [100, 10, 300, 20, 500, 50])

@@ -15,7 +15,7 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
     })
     const main = { class: 'com.acme.App', method: 'main', descriptor: '(I)V' }
     const work = { class: 'com.acme.Outer$Inner', method: 'work', descriptor: '(I)V' }
-    // main: 10 of its own, 10 - 4 in total; measured is one ns a call more
+    // main: 10 self, 10 - 4 in total; measured time is one ns per call more
     const tree = [
       {
         ...main,
@@ -66,7 +66,7 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
   })
 
   it('in JSON, the total of a recursive method counts nested calls once', () => {
-    // fib: 8 + 4 + 2 of its own, and its outermost call took 14, not 14 + 6 + 2
+    // fib: 8 + 4 + 2 self; its outermost call took 14, not 14 + 6 + 2
     const profile = profileOf('fib 1x 8ns ( fib 2x 4ns ( fib 4x 2ns ) )')
     const { methods } = JSON.parse(textOf(jsonPieces(profile))) as { methods: object[] }
     assert.deepEqual(methods, [

@@ -1,4 +1,4 @@
-// What a process that was killed while it wrote has left: hidden files, which the next write to that place removes.
+// Hidden files left by a process that was killed while it wrote. The next write to the same place removes them.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -41,7 +41,7 @@ function deadPid(): number {
 
 const hex = (number: number) => number.toString(16).padStart(8, '0')
 
-/** A temporary file of `name` as process `pid` would call it, here or where another id space is. */
+/** Creates a temporary file of `name` as process `pid` would name it, in this or another pid namespace. */
 function leave(name: string, pid: number, where?: string): string {
   const made = temporaryName(name).replace(`-${hex(process.pid)}-`, `-${hex(pid)}-`)
   const left =
@@ -50,7 +50,7 @@ function leave(name: string, pid: number, where?: string): string {
   return left
 }
 
-/** Changed so many hours ago. */
+/** Sets the time of the last change to this number of hours ago. */
 function age(name: string, hours: number): void {
   const then = Date.now() / 1000 - hours * 3600
   utimesSync(join(directory, name), then, then)
@@ -73,7 +73,7 @@ describe('a write removes temporary files left by killed writers of the same fil
         const [half, ...rest] = names().filter((it) => it.endsWith('.tmp'))
         assert.match(half ?? '', /^\.p\.jfluid\.[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}\.tmp$/)
         assert.deepEqual(rest, [])
-        // It still writes: nobody touches that.
+        // Its process still writes it, so it is kept.
         await next('p.jfluid')
         assert.ok(names().includes(half!))
       } finally {

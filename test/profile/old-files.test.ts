@@ -1,4 +1,4 @@
-// Files of earlier versions open, and hold the numbers that these versions said: see files/README.md.
+// Files of earlier versions can be opened, and show the numbers of these versions: see files/README.md.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,20 +22,20 @@ async function jsonOf(name: string): Promise<JsonProfile> {
   return JSON.parse([...jsonPieces(profile)].join('')) as JsonProfile
 }
 
-/** All nodes, without recursion. */
+/** All nodes, found without recursion. */
 function nodesOf(roots: readonly JsonNode[]): JsonNode[] {
   const all = [...roots]
   for (const node of all) all.push(...node.children)
   return all
 }
 
-/** What was of options that have been removed: it is not read. */
+/** Keys of removed options, which are not read. */
 const REMOVED: ReadonlySet<string> = new Set([
   ...['errorBars', 'selfErrorNs', 'errorNs', 'proof', 'lookAhead', 'rare'],
   ...['overhead', 'countedCalls', 'extrapolatedCalls', 'counted', 'folded'],
 ])
 
-/** Where the old one has something that the new one has not, or has otherwise. */
+/** Differences in which the old output has a line that the new output lacks or has with another text. */
 function missing(old: unknown, now: unknown, where = ''): string[] {
   if (typeof old !== 'object' || old === null)
     return Object.is(old, now) ? [] : [`${where}: ${old}, now ${now}`]

@@ -40,7 +40,7 @@ describe('overlap of two profiles', () => {
   it('a profile correlates fully with itself, and not with its reverse', () => {
     const one = profile('main 1x 10ns ( a 1x 60ns b 1x 30ns )')
     assert.ok(Math.abs(correlation(one, profile('main 1x 20ns ( b 1x 60ns a 1x 120ns )')) - 1) < 1e-12)
-    // Around a mean of a third: -7/30, 8/30, -1/30 and 8/30, -7/30, -1/30.
+    // Differences from the mean of a third: -7/30, 8/30, -1/30 and 8/30, -7/30, -1/30.
     const other = correlation(one, profile('main 1x 60ns ( a 1x 10ns b 1x 30ns )'))
     assert.ok(Math.abs(other - -111 / 114) < 1e-12, String(other))
   })

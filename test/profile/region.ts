@@ -1,4 +1,4 @@
-// One region, for tests.
+// A region for tests.
 
 import type { RegionTimes } from '../../src/profile/profile.ts'
 

@@ -1,4 +1,4 @@
-// Regions in a profile: the file, the JSON, the page.
+// Regions in a profile: the file, the JSON, the HTML page.
 
 import { describe, expect, it } from 'vitest'
 import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'

@@ -116,7 +116,7 @@ clock     counterTime
     })
     const text = reportText(adaptive(unseen))
     const lines = text.split('\n').filter((line) => line.endsWith(' !'))
-    assert.equal(lines.length, 2, text) // in the tree, and among hot methods
+    assert.equal(lines.length, 2, text) // one in the tree, one among the hot methods
     assert.match(text, /^! samples show calls of this method that its probes did not record:/m)
     assert.ok(text.split('\n').every((line) => line.length <= 80))
     assert.doesNotMatch(reportText(adaptive(zeros)), /!/)
@@ -249,7 +249,7 @@ describe('wrapping of text', () => {
 })
 
 describe('back traces in the report', () => {
-  // leaf: 5 of 11 ns by way of work, 6 by way of other, both below main
+  // leaf: 5 of 11 ns through work, 6 through other, both below main
   const profile = profileOf(
     'main 1x 1ns ( work 2x 2ns ( leaf 3x 5000000ns ) other 1x 3ns ( leaf 4x 6000000ns ) )',
   )

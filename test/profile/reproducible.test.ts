@@ -7,7 +7,7 @@ import type { Profile } from '../../src/profile/profile.ts'
 import { reproducible } from '../../src/profile/reproducible.ts'
 import { chain, Methods, profileOf, treeOf } from './trees.ts'
 
-/** Of mode `bytecodes`, from the notation of trees: nanoseconds stand for bytecodes. */
+/** A profile of mode `bytecodes` from the notation of trees; nanoseconds stand for bytecodes. */
 function counted(notations: readonly string[], facts: Partial<Profile> = {}): Profile {
   const methods = new Methods()
   const trees = notations.map((it) => bytecodes(treeOf(it, methods)))

@@ -1,4 +1,4 @@
-// Root calls and a course as profiles have them: three seconds, of which the second stood still for a while.
+// Root calls and their course as in a profile: three seconds, with a stall in the second one.
 
 import type { CourseTimes, RootCallTimes } from '../../src/cct/root-calls.ts'
 import type { SlowTimes } from '../../src/cct/slow-times.ts'
@@ -26,7 +26,7 @@ export const TIMED: { rootCalls: RootCallTimes; course: CourseTimes } = {
   },
 }
 
-/** One of two calls was slow: main of the notation with more work in it. */
+/** One of two calls is slow: main of the notation with more work. */
 export function slowCallsOf(tree: Tree, one: Tree = tree): SlowTimes {
   const call = { thread: { id: 21, name: 'worker-1' }, method: 1, atMs: 1500 }
   return {

@@ -21,7 +21,7 @@ describe('slow calls of a profile', () => {
   it('the report has a section on slow calls: figures, slowest calls, differences, tree', () => {
     const text = reportText(profile)
     const section = text.slice(text.indexOf('Slow calls'), text.indexOf('\nHot methods'))
-    // work takes 44 ms of a slow call, and 45 of a hundred calls; lock is in slow ones only
+    // work takes 44 ms of a slow call, and 45 of a hundred calls; lock occurs only in slow calls
     assert.equal(
       section,
       `Slow calls: 1 call above p99 (now 12.0 ms)
@@ -92,7 +92,7 @@ describe('changes per root call', () => {
     const after = treeOf('main 3x 14ns ( work 4x 8ns  other 1x 3ns )', methods)
     const difference = differenceOf(before, after)
     const { change } = changesPerCall(sinceOf(difference))
-    // main: 4/1 - 10/2; work: 0 - 8/2; other: 3/1; totals are theirs together
+    // main: 4/1 - 10/2; work: 0 - 8/2; other: 3/1; totals are sums of these
     assert.deepEqual([...change.self], [-1, -4, 3])
     assert.deepEqual([...change.total], [-2, -4, 3])
     assert.deepEqual([...change.calls], [0, -2, 1])

@@ -20,7 +20,7 @@ const DETACH: DetachFacts = {
   ...{ left: [], unseen: [] },
 }
 
-/** Seconds of calls that take so many ms each. */
+/** Seconds with calls of the given durations in ms. */
 function timesOf(first: number, ...seconds: [calls: number, mean: number][]) {
   const calls = Float64Array.from(seconds, ([it]) => it)
   const mean = Float64Array.from(seconds, ([, ms]) => ms * 1e6)

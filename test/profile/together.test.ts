@@ -1,4 +1,4 @@
-// Profiles of several JVMs as one.
+// Profiles of several JVMs merged into one.
 
 import { crc32 } from 'node:zlib'
 import { pack, unpack } from 'msgpackr'

@@ -1,4 +1,4 @@
-// Traced calls in a file, on a page and as JSON.
+// Traced calls in a file, in a report and as JSON.
 
 import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'

@@ -2,7 +2,7 @@
 //
 //   main> 0 hand 1 5 get> 5 get< 20 main< 22 | run> 6 run< 19
 //
-// is a call whose first track hands track 1 over at 5 ns. Track k is that of thread k + 1, "t1", "t2" …
+// is a call whose first track submits track 1 at 5 ns. Track k belongs to thread k + 1, named "t1", "t2" …
 
 import type { Trace, TracedCall, TraceState } from '../../src/cct/trace.ts'
 import type { Methods } from './trees.ts'

@@ -2,9 +2,9 @@
 //
 //   main 1x 10ns ( work 2x 54ns  other 1x -3ns )
 //
-// is a root `main`, called once, 10 ns of its own, that called `work` twice and `other` once. A name
+// is a root `main`, called once, with 10 ns self time, which called `work` twice and `other` once. A name
 // without a class belongs to `com.acme.App`; `Foo.bar` to `com.acme.Foo`; a name with more dots is
-// taken as it is. The same name is the same method.
+// used unchanged. Equal names are the same method.
 
 import type { MethodName, ThreadTree, Tree } from '../../src/cct/tree.ts'
 import type { Profile } from '../../src/profile/profile.ts'
@@ -30,7 +30,7 @@ export class Methods {
   }
 }
 
-/** A tree from its notation; measured time is self time plus one ns a call. */
+/** Returns the tree of a notation. Measured time is self time plus one ns per call. */
 export function treeOf(notation: string, methods: Methods): Tree {
   const parent: number[] = []
   const method: number[] = []
@@ -50,7 +50,7 @@ export function treeOf(notation: string, methods: Methods): Tree {
   return build(parent, method, calls, self)
 }
 
-/** A tree from its columns: nodes in preorder. */
+/** Returns the tree of some columns; nodes are in preorder. */
 export function build(parent: number[], method: number[], calls: number[], self: number[]): Tree {
   const count = parent.length
   const size = new Int32Array(count).fill(1)
@@ -77,7 +77,7 @@ export function build(parent: number[], method: number[], calls: number[], self:
   }
 }
 
-/** A tree of `count` random nodes over `names` methods, siblings told apart. */
+/** Returns a tree of `count` random nodes over `names` methods. Siblings have different methods. */
 export function randomTree(count: number, names: number, random: () => number): Tree {
   const parent: number[] = [-1]
   const path = [0]
@@ -112,14 +112,14 @@ export function randomTree(count: number, names: number, random: () => number): 
   return build(parent, method, calls, self)
 }
 
-/** A chain `depth` deep of one recursive method. */
+/** Returns a chain of one recursive method, `depth` calls deep. */
 export function chain(depth: number): Tree {
   const parent = Array.from({ length: depth }, (_, i) => i - 1)
   const ones = parent.map(() => 1)
   return build(parent, ones, ones, ones)
 }
 
-/** Numbers in [0, 1) that a seed repeats (mulberry32). */
+/** Returns numbers in [0, 1) that depend only on the seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,5 +1,5 @@
-// A request that an OpenTelemetry Collector has sent on, in its JSON (OTLP 1.11.0, "JSON Protobuf Encoding": names in camel case,
-// whole numbers of 64 bits as texts, ids in hexadecimal). By names, where otlp-reader.ts goes by numbers of fields: the Collector has read those.
+// A request forwarded by an OpenTelemetry Collector, in its JSON (OTLP 1.11.0, "JSON Protobuf Encoding": names in camel case,
+// 64-bit integers as strings, ids in hexadecimal). It is read by names. otlp-reader.ts reads field numbers, which the Collector has decoded here.
 
 import { type Costs, summed } from './real-stores.ts'
 import type { Received } from './stores.ts'

@@ -1,4 +1,4 @@
-// Stores that are missing, failing, or not stores: the message, the time until it, and who receives the token.
+// Profile servers that are missing, failing, or another kind of server: the message, its delay, and the receivers of the token.
 
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
@@ -11,9 +11,9 @@ import { profileOf } from '../profile/trees.ts'
 import { closedPort, fullPort, startStore, startTcp } from './stores.ts'
 
 const PROFILE = profileOf('main 1x 10ns ( work 2x 54ns )')
-/** Short enough for a test: what is waited for here never comes. */
+/** Short timeouts for events that never happen. */
 const BOUNDS = { idleMs: 150, wholeMs: 600, pauseMs: 1 }
-/** Long enough for a machine that is busy with others. */
+/** Long timeouts for a busy machine. */
 const LONG_TIMEOUTS = { idleMs: 20_000, wholeMs: 20_000, pauseMs: 1 }
 const SECRET = 'ey-secret'
 const OTLP = '/v1development/profiles'
@@ -57,7 +57,7 @@ async function tried(
   }
 }
 
-/** Name, status and message of what went wrong. */
+/** Name, exit status and message of the error. */
 async function wrong(...args: Parameters<typeof tried>): Promise<string> {
   const { error, filed } = await tried(...args)
   return error === undefined
@@ -104,7 +104,7 @@ describe('a store that refuses', () => {
     expect(store.received).toHaveLength(1)
   })
 
-  // In the words of Pyroscope 2.2, which repeats all labels before it says why.
+  // The message of Pyroscope 2.2, which repeats all labels before the reason.
   const LABELS = `{__name__="time", ${Array.from({ length: 20 }, (_, at) => `l${at}="value"`).join(', ')}}`
   const escaped = (text: string) => text.replaceAll(/[()]/g, '\\$&')
   const SERIES = 'push series with index 0 and id 7 failed'
@@ -200,7 +200,7 @@ describe('a store that fails temporarily', () => {
     [502, OTLP, 2],
     [503, OTLP, 2],
     [504, OTLP, 2],
-    // Who says so may have handed it on: a Pyroscope that has it twice sums it up.
+    // A server with this answer may have stored the profile. A Pyroscope that receives a profile twice adds both.
     [500, '', 1],
     [502, '', 1],
     [504, '', 1],
@@ -300,7 +300,7 @@ describe('a silent store', () => {
     expect(await wrong(hung.replace('http:', 'https:'), BOUNDS)).toMatch(/no connection within 0\.15 s$/)
   })
 
-  /** 64 MiB, more than sockets hold, and how much of it was asked for. */
+  /** 64 MiB, more than the socket buffers hold, and the number of bytes read from it. */
   function large(): { body: Uint8Array[]; asked: () => number } {
     const pieces = Array.from({ length: 64 }, () => PIECE)
     let asked = 0
@@ -329,7 +329,7 @@ describe('a silent store', () => {
     const store = await startStore()
     const { body } = large()
     expect((await posted(store.url, body, LONG_TIMEOUTS)).status).toBe(200)
-    await new Promise((resolve) => setImmediate(resolve)) // warnings come with the next tick
+    await new Promise((resolve) => setImmediate(resolve)) // warnings are emitted in the next tick
     process.off('warning', warned)
     expect(store.received[0]!.body).toHaveLength(64 << 20)
     expect(warnings).toEqual([])
@@ -350,7 +350,7 @@ describe('a silent store', () => {
     const bounds = { ...LONG_TIMEOUTS, pauseMs: 60_000 }
     const outcome = await tried(store.url, bounds, stop.signal, (line) => {
       expect(line).toMatch(/HTTP 503; trying once more in 60 s$/)
-      setImmediate(() => stop.abort()) // it sleeps by then
+      setImmediate(() => stop.abort()) // the push is then in its pause
     })
     expect(outcome.error).toMatchObject({ name: 'PushUnavailable' })
     expect(outcome.error!.message).toMatch(/the push was interrupted$/)

@@ -1,11 +1,11 @@
-// Reads a request of OTLP, by the numbers of opentelemetry-proto 1.11.0. It has nothing of the program's own encoder.
+// Reads an OTLP request by the field numbers of opentelemetry-proto 1.11.0, independent of jfluid's own encoder.
 
 import { gunzipSync } from 'node:zlib'
 import type { Received } from './stores.ts'
 
 type Field = readonly [number, bigint | Buffer]
 
-/** Protocol Buffers' wire format: varints, 8 bytes, and what has a length. */
+/** Protocol Buffers' wire format: varints, fields of 8 bytes, and fields with a length. */
 function fieldsOf(bytes: Buffer): Field[] {
   const fields: Field[] = []
   let rest = bytes
@@ -74,7 +74,7 @@ function packed(bytes: Buffer): number[] {
 }
 
 export interface OtlpProfile {
-  /** "time/nanoseconds", and what the period is. */
+  /** Format: "time/nanoseconds", and the period type. */
   readonly type: string
   readonly period: string
   readonly startNs: number
@@ -87,7 +87,7 @@ export interface Otlp {
   readonly resource: Readonly<Record<string, string | number>>
   readonly scope: string
   readonly profiles: readonly OtlpProfile[]
-  /** Bytes of the first element of each table but that of strings. */
+  /** Bytes of the first element of each table, except that of strings. */
   readonly firsts: readonly number[]
   readonly systemNames: readonly string[]
 }

@@ -1,4 +1,4 @@
-// The data that a store receives, decoded by independent parsers.
+// The data received by a profile server, decoded by independent parsers.
 
 import { describe, expect, it } from 'vitest'
 import type { Profile } from '../../src/profile/profile.ts'
@@ -41,7 +41,7 @@ const otlpLines = ({ samples }: OtlpProfile): string[] =>
 
 const SMALL = 'main 1x 10ns ( work 2x 54ns ( main 1x 0ns ) other 1x -3ns )'
 
-/** Of a profile whose times end in halves: nothing but rounding may be missing. */
+/** Of a profile whose times end in halves. Only rounding may lose time. */
 function random(): { profile: Profile; calls: number; timeNs: number } {
   const tree = randomTree(2000, 30, seeded(11))
   const selfNs = tree.metrics.selfNs!.map((ns) => ns + 0.5)
@@ -140,7 +140,7 @@ describe('push by OTLP', () => {
 
   it('each OTLP table begins with an empty entry', async () => {
     const { firsts } = await read(profileOf(SMALL))
-    // A link has 16 and 8 zero bytes, each with a tag and a length.
+    // A link has 16 and 8 zero bytes, each with tag and length.
     expect(firsts).toEqual([0, 0, 0, 28, 0, 0])
   })
 
@@ -151,7 +151,7 @@ describe('push by OTLP', () => {
     const other = await ids(profileOf(SMALL, { startedAt: '2026-11-21T08:00:01.000Z' }))
     expect(new Set([...once, ...other]).size).toBe(4)
     expect(once[0]).toMatch(/^[0-9a-f]{32}$/)
-    // Nothing but what was measured, and of what, tells these from each other.
+    // These profiles differ only in the measured quantity and its subject.
     const facts = { startedAt: '1970-01-01T00:00:00.000Z', durationMs: 0 }
     const trees = ['main 1x 10ns', 'main 1x 11ns', 'work 1x 10ns', 'main 1x 10ns ( work 1x 1ns )']
     const all = await Promise.all(trees.map((tree) => ids(reproducible(profileOf(tree, facts)))))
@@ -166,7 +166,7 @@ describe('push by OTLP', () => {
       if (length > 0) break
       pauses.push(length)
     }
-    expect(pauses.length).toBeGreaterThan(3) // blocks of stacks, and of samples of two kinds
+    expect(pauses.length).toBeGreaterThan(3) // one pause for blocks of stacks, and one for each of two kinds of samples
   })
 
   it('sums of the push equal calls and time of the profile', async () => {

@@ -1,5 +1,5 @@
-// Profiles are pushed to real stores and queried from them. Skipped on machines without a store (see README.md in this folder). A store
-// named by JFLUID_PYROSCOPE or JFLUID_OTELCOL must exist.
+// Profiles are pushed to real profile servers and queried from them. Skipped on machines without a server (see README.md in this folder). A
+// server named by JFLUID_PYROSCOPE or JFLUID_OTELCOL must exist.
 
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
@@ -24,7 +24,7 @@ const OTELCOL = binary('JFLUID_OTELCOL', 'otelcol')
 const NEVER = new AbortController().signal
 const ORDER = 'fix.Ordered.order'
 
-/** A store takes what is new. */
+/** The server refuses old profiles. */
 const now = (profile: Profile): Profile => ({
   ...profile,
   startedAt: new Date(Date.now() - 15_000).toISOString(),
@@ -42,7 +42,7 @@ const CASES: readonly (readonly [string, () => Profile])[] = [
   ...Object.entries(PROFILES),
 ]
 
-/** What was pushed: to where, and to a store of ours in the same form, which keeps it as it is. */
+/** A push to a real server, and the same push to a test server, which keeps it unchanged. */
 async function pushed(
   url: string,
   profile: Profile,
@@ -62,7 +62,7 @@ async function pushed(
   return ours.received[0]!
 }
 
-/** Three orders of a JVM, pushed as they are recorded; the file is kept. */
+/** Three orders of a JVM are pushed while they are recorded; the file is kept. */
 async function recorded(jdk: Jdk, url: string, service: string): Promise<string> {
   const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
@@ -80,7 +80,7 @@ async function recorded(jdk: Jdk, url: string, service: string): Promise<string>
   return file
 }
 
-/** Calls of a file by path, as stores name methods: without descriptors. */
+/** Calls of a file keyed by path, with methods named as on servers: without descriptors. */
 async function callsOf(file: string): Promise<Costs> {
   const { merged } = await readProfileJson(file)
   return summed(
@@ -117,7 +117,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
     )
     expect(await store.types(service)).toEqual(names.toSorted())
     for (const [at, name] of names.entries()) {
-      // The reader puts a call site's line behind its name; here names are compared.
+      // The reader appends the line of the call site to the name; names without it are compared.
       const sent = profiles[at]!.samples.map(
         ({ stack, value }) => [stack.map((it) => it.replace(/:\d+$/, '')), value] as const,
       )
@@ -175,7 +175,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
 
 const describeCollector = describeOnlyIf(OTELCOL !== undefined, 'needs otelcol on PATH')
 describeCollector('an OpenTelemetry Collector', () => {
-  /** With a store of ours behind it. */
+  /** Forwards to a test server. */
   async function collector(): Promise<{ readonly url: string; readonly sent: () => Collected }> {
     const store = await startStore((response) =>
       response.setHeader('content-type', 'application/json').end('{}'),

@@ -1,6 +1,6 @@
-// Stores that are not ours: a Pyroscope and an OpenTelemetry Collector, where this machine has one. What they are and where to get
-// them: README.md beside this file. They listen at the loopback only, tell nobody of themselves, and keep what they have in a
-// directory that goes with the test.
+// Real profile servers: a Pyroscope and an OpenTelemetry Collector, if this machine has them. README.md beside this file has their
+// versions and sources. They listen only on the loopback interface, send no usage reports, and keep their data in a
+// directory that is removed with the test.
 
 import { accessSync, constants, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -9,9 +9,9 @@ import { until } from '../live/remains.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 
 /**
- * The program that `variable` names, or else that of this name on PATH; undefined if there is none.
+ * The program named by `variable`, or else the program of this name on PATH; undefined if there is none.
  *
- * @throws Error if `variable` names none that can be run: who asks for a store means it
+ * @throws Error if `variable` names a program that cannot be run, since the user has requested it
  */
 export function binary(variable: string, name: string): string | undefined {
   const asked = process.env[variable]
@@ -45,7 +45,7 @@ async function freePorts(count: number): Promise<number[]> {
   return ports
 }
 
-/** Looks until `isSo`; a server that has ended is not waited for. */
+/** Polls until `isSo`, or until the server has ended. */
 async function ready(server: JavaProcess, isSo: () => Promise<boolean>): Promise<void> {
   await until(async () => {
     const { exitCode, signalCode } = server.child
@@ -55,22 +55,22 @@ async function ready(server: JavaProcess, isSo: () => Promise<boolean>): Promise
   })
 }
 
-/** Methods from the top down, joined by `;`, and what was counted below that path. */
+/** Methods from the top down, joined by `;`, and the value of that path. */
 export type Costs = ReadonlyMap<string, number>
 
 export interface Pyroscope {
   readonly url: string
-  /** "time:calls:count::" and the like, which it has of a service. */
+  /** Profile types of a service, such as "time:calls:count::". */
   types(service: string): Promise<string[]>
   costs(service: string, type: string): Promise<Costs>
 }
 
 export async function startPyroscope(program: string): Promise<Pyroscope> {
   const [http, grpc, raft, gossip] = (await freePorts(4)) as [number, number, number, number]
-  const cwd = temporaryDirectory('jfluid-pyroscope-') // its directories are relative, unless told
+  const cwd = temporaryDirectory('jfluid-pyroscope-') // its directories are relative by default
   const at = (port: number) => `127.0.0.1:${port}`
   const options: Readonly<Record<string, string>> = {
-    // Its present layout alone: one that also has the old one reads that for some minutes after the first profile.
+    // Only the current storage layout: a server that also has the old one reads from it for some minutes after the first profile.
     'architecture.storage': 'v2',
     'usage-stats.enabled': 'false',
     'self-profiling.disable-push': 'true',
@@ -88,7 +88,7 @@ export async function startPyroscope(program: string): Promise<Pyroscope> {
     'metastore.raft.advertise-address': at(raft),
     'metastore.raft.server-id': at(raft),
     'query-backend.address': at(grpc),
-    // How long it stands back before it says that it is ready, for those that go on with the next of many.
+    // Delay before it reports that it is ready, for clusters.
     'metastore.min-ready-duration': '0s',
     'ingester.min-ready-duration': '0s',
     'segment-writer.min-ready-duration': '0s',
@@ -111,7 +111,7 @@ export async function startPyroscope(program: string): Promise<Pyroscope> {
   return { url, types: (service) => types(url, service), costs: (service, type) => costs(url, service, type) }
 }
 
-/** What its API says (querier/v1/querier.proto), by Connect with JSON. */
+/** Its API (querier/v1/querier.proto), by Connect with JSON. */
 async function asked<T>(
   url: string,
   method: string,
@@ -137,7 +137,7 @@ async function types(url: string, service: string): Promise<string[]> {
 }
 
 async function costs(url: string, service: string, type: string): Promise<Costs> {
-  /** google/v1/profile.proto, whose numbers are texts in JSON. */
+  /** google/v1/profile.proto, whose numbers are strings in JSON. */
   interface Merged {
     readonly sample?: readonly { readonly locationId: readonly string[]; readonly value: readonly string[] }[]
     readonly location?: readonly {
@@ -159,7 +159,7 @@ async function costs(url: string, service: string, type: string): Promise<Costs>
   )
 }
 
-/** Of stacks that may recur; what costs nothing is left out, as stores do. */
+/** Sums over equal stacks. Stacks without cost are left out, as on servers. */
 export function summed(samples: Iterable<readonly [stack: readonly string[], value: number]>): Costs {
   const sums = new Map<string, number>()
   for (const [stack, value] of samples) {
@@ -174,7 +174,7 @@ export interface Collector {
   readonly url: string
 }
 
-/** It reads what it is sent, and sends what it has understood on to `next`, in JSON of its own making. */
+/** Decodes the requests and forwards them to `next`, as its own JSON. */
 export async function startCollector(program: string, next: string): Promise<Collector> {
   const [port] = (await freePorts(1)) as [number]
   const exporter = {

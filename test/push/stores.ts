@@ -1,4 +1,4 @@
-// Stores to push to: HTTP servers on this machine that keep what they are sent, and say what a test has them say.
+// Test profile servers: HTTP servers on this machine that keep the received data, and send the answers that a test defines.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,7 +27,7 @@ export interface Store {
   readonly received: readonly Received[]
 }
 
-/** Says 200 with nothing, as Pyroscope does, unless it is told otherwise. */
+/** Answers 200 with an empty body, like Pyroscope, unless the test defines another answer. */
 export async function startStore(
   answer: (response: ServerResponse, nth: number, request: Received) => void = (response) => response.end(),
 ): Promise<Store> {
@@ -41,12 +41,12 @@ export async function startStore(
   return { url: await listen(server), received }
 }
 
-/** What connects is handed to `meet`, at once. */
+/** Passes each new connection to `meet`. */
 export async function startTcp(meet: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createTcpServer((socket) => {
     sockets.add(socket)
-    socket.on('error', () => {}) // the client may leave when it likes
+    socket.on('error', () => {}) // the client may close the connection at any time
     meet(socket)
   })
   onTestFinished(() => {
@@ -70,7 +70,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * A port that drops who calls: its process stands still, and so many have been taken as may wait for it. Linux drops a SYN then
+ * A port that drops new connections: its process is stopped, and its accept queue is full. Linux then drops a SYN
  * (tcp_conn_request).
  */
 export async function fullPort(): Promise<string> {
@@ -86,7 +86,7 @@ export async function fullPort(): Promise<string> {
   onTestFinished(() => {
     for (const socket of callers) socket.destroy()
   })
-  // As many as wait are connected; the others call on.
+  // The accept queue is full; the other connections keep trying.
   let connected = 0
   await new Promise<void>((resolve) => {
     for (const socket of callers)
@@ -95,7 +95,7 @@ export async function fullPort(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** A port at which nobody listens. */
+/** A port without a listener. */
 export async function closedPort(): Promise<string> {
   const server = createTcpServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -112,7 +112,7 @@ export interface Ingested {
   readonly samples: readonly { readonly stack: readonly string[]; readonly values: readonly number[] }[]
 }
 
-/** A form for `/ingest`, read by the form parser of Node's fetch and by pprof-format. */
+/** A form sent to `/ingest`, read by the form parser of Node's fetch and by pprof-format. */
 export async function ingested({ headers, body }: Received): Promise<Ingested> {
   const type = headers['content-type'] ?? ''
   const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()

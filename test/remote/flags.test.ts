@@ -7,13 +7,13 @@ import { withOptions } from '../../src/options/parser.ts'
 import type { SessionFlags } from '../../src/options/table.ts'
 import { Malformed } from '../../src/wire/unpack.ts'
 
-/** As a command line has them, over the wire. */
+/** Options as on a command line, sent over the connection. */
 function sent(...words: string[]): Readonly<Record<string, unknown>> {
   const command = withOptions(new Command(), 'session').exitOverride()
   return JSON.parse(JSON.stringify(command.parse(words, { from: 'user' }).opts<SessionFlags>()))
 }
 
-/** An option and what is at the ends of what it takes. */
+/** An option with its smallest and largest valid values. */
 const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
   ['--root', 'a.B.c'],
   ['--region', 'a.B.c:1-2'],

@@ -31,7 +31,7 @@ it.each([
   })
 })
 
-/** Whoever started the proxy is at a terminal. */
+/** The user who started the proxy uses a terminal. */
 function onTerminal(): void {
   for (const stream of [process.stdin, process.stdout]) {
     const had = Object.getOwnPropertyDescriptor(stream, 'isTTY')

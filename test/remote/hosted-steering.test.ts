@@ -16,7 +16,7 @@ vi.mock('../../src/session/session.ts', () => ({ Session: { start: async () => t
 vi.mock('../../src/session/doors/door.ts', () => ({ attachDoor: async () => ({}) }))
 vi.mock('../../src/commands/target.ts', () => ({ targetFromAfar: async () => 7 }))
 
-/** A client and a proxy without a wire between them. */
+/** A client and a proxy in one process, without a connection. */
 async function hosted(session: object): Promise<RemoteSession> {
   there.session = {
     pid: 7,
@@ -39,7 +39,7 @@ async function hosted(session: object): Promise<RemoteSession> {
   return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b' })
 }
 
-/** More than one piece. */
+/** Larger than one piece. */
 const LARGE = profileOf(
   `main 2x 10ns ( ${Array.from({ length: 2000 }, (_, i) => `work${'-'.repeat(50)}${i} ${i + 1}x ${7 * i + 3}ns`).join(' ')} )`,
 )
@@ -62,7 +62,7 @@ it('the client saves the recording of a failed change of roots at the path named
     /^cannot record the new roots: no room; .* from zero \(earlier profile: out\/p\.jfluid\)$/,
   )
   expect(kept.map(encodeProfile)).toEqual([encodeProfile(LARGE)])
-  // And is not kept again with what loses nothing.
+  // A change of roots that loses no data does not save the profile again.
   isLost = false
   await expect(change()).rejects.toThrow(/no room; .* \(earlier profile: lost\)$/)
   expect(kept).toHaveLength(1)

@@ -20,11 +20,11 @@ import { temporaryDirectory } from '../support/java-process.ts'
 
 const THREADS = 1000
 const SECONDS = 60
-/** docs/ways-in.md: for a live view. */
+/** Bytes per second of a live view (docs/ways-in.md). */
 const MOST_BYTES_PER_SECOND = 1_000_000
-/** What there may be at once, where nothing came before. */
+/** Bytes permitted at once after a silent period. */
 const MOST_SAVED = 200_000
-/** Head, names and what a picture may always have. */
+/** Header, names, and the minimum size of a picture. */
 const MOST_OVER = 10_000
 
 const tree = (calls: number): Tree => ({
@@ -105,7 +105,7 @@ it('all threads are transferred, ended threads are removed, and unchanged data i
   await expect.poll(seen, { timeout: 30_000, interval: 50 }).toEqual(there())
 })
 
-/** What is left out by hand, over the wire. */
+/** Methods excluded by the user, over the connection. */
 function steered(rows: () => ByHandRow[], isLeftOut: (id: number) => boolean) {
   const source = {
     snapshot: async () => snapshotOf(0, 1),
@@ -180,7 +180,7 @@ it('the effect of an exclusion is in the answer to the request, before the next 
     return 'done'
   }
   const seen = () => [steering!.byHand, steering!.isLeftOut(1)]
-  const early = snapshot(false) // has been asked for before
+  const early = snapshot(false) // requested earlier
   expect(await steering!.leaveOut(row.text)).toBe('done')
   expect(seen()).toEqual([[row], true])
   await early

@@ -19,12 +19,12 @@ import { cli } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
 const NAME = 'cd'.repeat(16)
-/** More than a listener has places for. */
+/** More connections than a listener accepts. */
 const STRANGERS = 350
 
 function connected(to: number | string): Socket {
   const socket = typeof to === 'number' ? connect(to, '127.0.0.1') : connect(to)
-  socket.on('error', () => {}) // it may be closed under our hands
+  socket.on('error', () => {}) // the peer may close it at any time
   socket.resume()
   onTestFinished(() => void socket.destroy())
   return socket
@@ -46,7 +46,7 @@ it('a listener with silent connections keeps its clients and accepts new clients
     await expect(caller.ask('status')).rejects.toThrow(/nothing has been started/)
 })
 
-/** The process of a session, that can be reached. */
+/** The process of a session, with its address. */
 async function session(grace: string): Promise<{ process: JavaProcess; tmp: string; path: string }> {
   const tmp = temporaryDirectory('jfluid-proxy-tmp-')
   const process_ = startProcess(process.execPath, [cli, 'proxy', '--grace', grace, '--session', NAME], {

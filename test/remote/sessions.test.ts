@@ -23,16 +23,16 @@ import { inputs, mutated, seedOf } from '../security/mutate.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
 const SESSION = 'ab'.repeat(16)
-/** Longer than a test has. */
+/** Longer than the timeout of a test. */
 const LONG_MS = 600_000
 
 interface Proxy {
   readonly way: Way
   readonly path: string
   readonly sockets: Socket[]
-  /** How many have been opened and closed. */
+  /** Numbers of opened and closed sessions. */
   readonly sessions: { opened: number; closed: number }
-  /** Of sessions that could not be closed. */
+  /** Errors of sessions that could not be closed. */
   readonly problems: unknown[]
   readonly host: Host
   isUp: boolean
@@ -41,9 +41,9 @@ interface Proxy {
 interface ProxyOptions {
   readonly graceMs?: number
   readonly version?: string
-  /** What becomes of a session that is closed. */
+  /** Result of closing a session. */
   readonly close?: () => Promise<void>
-  /** Of one that is ended with its proxy. */
+  /** Result of ending a session with its proxy. */
   readonly end?: (reason: string) => Promise<boolean>
 }
 
@@ -108,10 +108,10 @@ async function called(there: Proxy, version = '1.2.3'): Promise<Caller> {
   return caller
 }
 
-/** A session without a `Caller`: what is written there, and what comes back, message by message. */
+/** A session without a `Caller`: messages are written and read one by one. */
 async function spoken({ path }: Proxy): Promise<{ socket: Socket; next(): Promise<unknown[]> }> {
   const socket = connect(path)
-  socket.on('error', () => {}) // it may be closed under our hands
+  socket.on('error', () => {}) // the peer may close it at any time
   onTestFinished(() => void socket.destroy())
   const reader = new FrameReader()
   const messages: unknown[][] = []
@@ -323,11 +323,11 @@ describe('a session between a client and a proxy', () => {
   })
 })
 
-/** A proxy that says this, and no more. */
+/** A proxy that sends only this. */
 async function saying(...bytes: readonly Uint8Array[]): Promise<Way> {
   const path = join(temporaryDirectory('jfluid-desk-'), 's')
   const server = createServer((socket) => {
-    socket.on('error', () => {}) // who is talked to so may leave at any time
+    socket.on('error', () => {}) // the client may close the connection at any time
     for (const each of bytes) socket.write(each)
     socket.end()
   })
@@ -379,7 +379,7 @@ describe('a peer with another protocol', () => {
       const which = chance.next() < 0.5 ? 0 : 1 + Math.floor(chance.next() * (good.length - 1))
       const damaged = good.map((bytes, i) => (i === which ? mutated(bytes, chance) : bytes))
       const socket = connect(there.path)
-      socket.on('error', () => {}) // it is closed under our hands
+      socket.on('error', () => {}) // the peer closes it
       socket.end(Buffer.concat(damaged))
       socket.resume()
       await once(socket, 'close')
@@ -401,7 +401,7 @@ describe('a peer with another protocol', () => {
   it('a peer that sends endless data is disconnected', async () => {
     const there = await proxy({})
     const socket = connect(there.path)
-    socket.on('error', () => {}) // it is closed under our hands
+    socket.on('error', () => {}) // the peer closes it
     socket.resume()
     const long = Buffer.alloc(4)
     long.writeUInt32LE(0xffff_fff0, 0)

@@ -18,10 +18,10 @@ const PLACE = 'out/jfluid-7.jfluid'
 const RECORDED = encodeProfile(profileOf('main 2x 10ns ( work 3x 4ns )'))
 
 /**
- * A client of a session there that cannot record another root.
+ * A client of a remote session that cannot record another root.
  *
- * @param before  what it would have lost; null: nothing
- * @param problem  of that, and where that is
+ * @param before  data that would be lost; null for none
+ * @param problem  error message for these data, and the place
  */
 async function failing(
   before: Buffer | null,

@@ -30,7 +30,7 @@ class Connection implements Stranger {
 
 const FLOOD = '10.0.0.66'
 
-/** So many that have come, each of its own port. */
+/** A number of connections, each from its own port. */
 function flood(to: Strangers, count: number, bytesRead: number): Connection[] {
   return Array.from({ length: count }, (_, port) => {
     const each = new Connection(FLOOD, port + 1, bytesRead)
@@ -49,7 +49,7 @@ it('many connections from one address do not close connections from other addres
     const all = flood(strangers, 2000, bytesRead)
     expect(client.isGone).toBe(false)
     expect(alive(all)).toHaveLength(MOST - 1)
-    // It has come last, and stays.
+    // This is the newest connection, and it stays open.
     expect(all.at(-1)!.isGone).toBe(false)
   }
 })

@@ -9,7 +9,7 @@ import { type Context, context, linesOf, randomFrom, treeOf } from './trees.ts'
 
 const ALL = 1 << 30
 
-/** Both ends. */
+/** Sender and receiver. */
 function pair() {
   const methods: number[] = []
   const writer = new TreeWriter((id) => methods.push(id))
@@ -19,7 +19,7 @@ function pair() {
     methods,
     mirror,
     pending: () => pending,
-    /** @returns bytes */
+    /** @returns number of bytes */
     send(tree: Tree, budget = ALL): number {
       const update = writer.update(tree, budget)
       mirror.apply(update)
@@ -45,11 +45,11 @@ describe('a tree sent as updates', () => {
     const nodes = Array.from({ length: 1000 }, (_, i) => context(i + 2, 1, 1000))
     const top = context(1, 1, 0, nodes)
     send(treeOf([top]))
-    expect(send(treeOf([top]))).toBe(4) // four lists, all empty
+    expect(send(treeOf([top]))).toBe(4) // four empty lists
     nodes[500]!.calls += 3
     nodes[500]!.selfNs += 12_345
     nodes[500]!.measuredNs += 12_400
-    // its number, 502, in 2, a mask, 6 in 1 byte, 24690 and 24800 in 3 each: 10
+    // the number 502 takes 2 bytes, the mask 1, 6 takes 1, 24690 and 24800 take 3 each: 10
     expect(send(treeOf([top]))).toBe(14)
   })
 

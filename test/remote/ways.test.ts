@@ -117,7 +117,7 @@ describe('connections by TLS', () => {
     let [calls, hangUps] = [0, 2]
     const server = createTcpServer((socket) => {
       calls++
-      socket.on('error', () => {}) // it may be closed under our hands
+      socket.on('error', () => {}) // the peer may close it at any time
       if (hangUps-- > 0) socket.destroy()
       else socket.pipe(connectTcp(behind.port!, '127.0.0.1')).pipe(socket)
     })
@@ -144,7 +144,7 @@ describe('connections by TLS', () => {
 })
 
 describe('connections by ssh', () => {
-  /** What `script` stands for is ssh here; it is given ssh's arguments. */
+  /** Runs `script` in place of ssh, with ssh's arguments. */
   async function said(script: string, address = 'ssh://me@there:2222/1', more: NodeJS.ProcessEnv = {}) {
     const ssh = join(temporaryDirectory('jfluid-ssh-'), 'ssh')
     writeFileSync(ssh, `#!/bin/sh\n${script}\n`)

@@ -1,4 +1,4 @@
-// What filters leave out is added while a session runs.
+// Classes excluded by filters are added during a session.
 
 import { describe, expect, it } from 'vitest'
 import { compilePrograms, program, Target } from './world.ts'
@@ -118,7 +118,7 @@ it('classes that override a JDK type are called back after a JDK class is exclud
   await target.start()
   await target.invoke('Main.start')
   await target.invoke('Thread.start')
-  expect(target.skipped.join()).toContain('Thread.start0: native') // code that is not read, and may call back
+  expect(target.skipped.join()).toContain('Thread.start0: native') // its code cannot be read, and may call back
   expect(target.taken).not.toContain('Order.compare')
   expect(await target.appear([target.info('java/util/Objects')])).toContain('Order.compare')
 })

@@ -45,7 +45,7 @@ describe('call sites of a method', () => {
       if (found === undefined) throw new Error(`no ${method}`)
       return readBody(file, found)
     }
-    // `=` is statically bound, `>` dispatched, `!` an initialisation.
+    // Format: `=` is statically bound, `>` dispatched, `!` an initialisation.
     const sites = (method: string, owner?: string) =>
       body(method, owner)
         .sites.map((it) => siteKey(it).replace('Sites$', ''))

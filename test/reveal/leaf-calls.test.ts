@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { deniedClass, deniedMethod } from '../../src/reveal/deny-list.ts'
 import { GATE_CLOSED, GATE_FULL, gateOf } from '../../src/reveal/leaf-calls.ts'
 
-/** `java/lang/Math.abs(I)I`, then its superclasses. */
+/** Format: `java/lang/Math.abs(I)I`, then its superclasses. */
 function gate(call: string, ...above: string[]): number {
   const at = call.indexOf('(')
   const dot = call.lastIndexOf('.', at)
@@ -22,10 +22,10 @@ describe('code that a call into the JDK may call back', () => {
 
   it('a JDK call that prints or compares may call back methods of the parts of a JDK object', () => {
     for (const call of [
-      'java/lang/StringBuilder.append(Ljava/lang/Object;)Ljava/lang/StringBuilder;', // Throwable.toString(): getMessage()
-      'java/lang/String.valueOf(Ljava/lang/Object;)Ljava/lang/String;', // a proxy: its InvocationHandler
+      'java/lang/StringBuilder.append(Ljava/lang/Object;)Ljava/lang/StringBuilder;', // calls Throwable.toString(), which calls getMessage()
+      'java/lang/String.valueOf(Ljava/lang/Object;)Ljava/lang/String;', // a proxy calls its InvocationHandler
       'java/lang/Object.toString()Ljava/lang/String;',
-      'java/util/HashMap.get(Ljava/lang/Object;)Ljava/lang/Object;', // java.net.URL: its URLStreamHandler
+      'java/util/HashMap.get(Ljava/lang/Object;)Ljava/lang/Object;', // java.net.URL calls its URLStreamHandler
       'java/util/TreeMap.put(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;', // Comparator.comparing(function)
       'java/lang/Object.equals(Ljava/lang/Object;)Z',
     ])
@@ -56,7 +56,7 @@ describe('the deny-list of JDK calls', () => {
     expect(deniedClass('com/foo/java/lang/JFluid1')).toBeNull()
     expect(deniedMethod('java/lang/Thread', 'currentThread')).not.toBeNull()
     expect(deniedMethod('java/lang/Thread', 'run')).toBeNull()
-    // What a thread runs before it is known: a root there would call itself, without end.
+    // Methods that a thread runs before it is registered: a root there would call itself endlessly.
     expect(deniedMethod('java/lang/Thread', 'getName')).not.toBeNull()
     expect(deniedMethod('java/lang/ref/WeakReference', '<init>')).not.toBeNull()
   })

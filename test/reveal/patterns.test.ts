@@ -164,6 +164,6 @@ describe('names close to a misspelt name', () => {
   it('names that match as an abbreviation come last', () => {
     const classes = ['OrderService', 'OrdSrv2', 'Journal', 'StandardsBoard']
     expect(nearest('OrdSrv', classes)).toEqual(['OrdSrv2', 'OrderService'])
-    expect(nearest('OS', classes)).toEqual([]) // two letters abbreviate too much
+    expect(nearest('OS', classes)).toEqual([]) // two letters are too short for an abbreviation
   })
 })

@@ -1,5 +1,5 @@
-// Random class hierarchies against a naive model that works on the generator's own description,
-// never on bytes: all included, and with a random part of the types left out. A failure prints the
+// Random class hierarchies, compared with a simple model that uses the generator's description
+// and no class files: with all types included, and with random types excluded. A failure prints the
 // seed; RANDOM_SEED repeats it.
 
 import { describe, expect, it } from 'vitest'
@@ -17,11 +17,11 @@ interface Type {
 interface Call {
   readonly on: Type
   readonly method: string
-  /** `dispatched` on the receiver, `static`, or a method reference that is `handed` on. */
+  /** Kind of call: `dispatched` on the receiver, `static`, or `handed` on as a method reference. */
   readonly kind: 'dispatched' | 'static' | 'handed'
 }
 
-/** A static method that every type has. */
+/** A static method of every type. */
 const STATIC = 's'
 const METHODS = ['m0', 'm1', 'm2']
 const seed = Number(process.env.RANDOM_SEED ?? Math.floor(Math.random() * 1e9))
@@ -40,7 +40,7 @@ function ancestors(type: Type): Set<Type> {
   return found
 }
 
-/** Declarations of the method in superinterfaces that no other of them overrides. */
+/** Declarations of the method in superinterfaces that no other superinterface overrides. */
 function mostSpecific(type: Type, method: string): Type[] {
   const all = [...ancestors(type)].filter((it) => it.isInterface && it.methods.has(method))
   return all.filter((it) => !all.some((other) => other !== it && ancestors(other).has(it)))
@@ -77,7 +77,7 @@ function generate(random: (below: number) => number): { types: Type[]; main: Cal
     const known = METHODS.filter((it) => [...ancestors(on)].some((above) => above.methods.has(it)))
     if (known.length === 0) return null
     const method = known[random(known.length)]
-    // javac before 18 writes the type that declares the method into a method reference (JDK-8059632).
+    // In a method reference, javac before 18 names the type that declares the method (JDK-8059632).
     return { on, method, kind: on.methods.has(method) && random(3) === 0 ? 'handed' : 'dispatched' }
   }
   const some = (n: number) => Array.from({ length: n }, randomCall).filter((it) => it !== null)
@@ -113,8 +113,8 @@ class Main { static void run() ${body(main)} static void keep(Fn f) { } }`
 type World = { types: Type[]; main: Call[] }
 
 /**
- * Class hierarchy analysis as one would write it on a blackboard: what these calls run, and, through
- * the methods of types that `through` names, what those run.
+ * Class hierarchy analysis in its simplest form: the targets of these calls, and the targets of the calls of
+ * those methods that belong to the types in `through`.
  */
 function runs({ types }: World, first: readonly Call[], through: (type: Type) => boolean): Set<string> {
   const found = new Set<string>()
@@ -144,7 +144,7 @@ function reachable(world: World): string[] {
   return ['Main.run', ...runs(world, world.main, () => true)].sort()
 }
 
-/** Without methods of the types left out. */
+/** Removes methods of excluded types. */
 function kept(methods: Iterable<string>, out: ReadonlySet<string>): string[] {
   return [...methods].filter((it) => !out.has(it.split('.')[0])).sort()
 }
@@ -160,7 +160,7 @@ function someOut(world: World, random: (below: number) => number): ReadonlySet<s
   return new Set(world.types.map((it) => it.name).filter(() => random(2) === 0))
 }
 
-/** The same choice as --exclude, or as --include of the others. */
+/** The same selection written as --exclude, or as --include of the other types. */
 function leaving(
   out: ReadonlySet<string>,
   world: World,

@@ -46,7 +46,7 @@ const chain = program(
    class Left extends Part { void go() { } }`,
 )
 
-/** Tasks of their own: each a calls its own b, that its c, and that its d. */
+/** Separate tasks: each a calls its own b, which calls its c, which calls its d. */
 const STAIRS = 40
 const stairs = program(
   'stairs',
@@ -175,7 +175,7 @@ compilePrograms()
 
 const BY_NAME = 'native: methods that it calls by name, in classes that are not passed to it, may be missing'
 
-/** What one entered root takes: `Main.run` entered in scheme B without looking ahead. */
+/** Methods instrumented when one root is entered: `Main.run` in scheme b without look-ahead. */
 async function entered(options: ConstructorParameters<typeof Target>[0] & { root: string }): Promise<string> {
   const target = new Target(options)
   await target.start()
@@ -203,7 +203,7 @@ describe('scheme B (paper, section 6.2)', () => {
     const target = new Target({ program: chain, root: 'Main.c Main.d' })
     await target.start()
     expect(target.isReady('Main.d')).toBe(true)
-    expect(target.isReady('Main.c')).toBe(true) // its only callee is a root, taken already
+    expect(target.isReady('Main.c')).toBe(true) // its only callee is a root, which is already instrumented
     const other = new Target({ program: chain, root: 'Main.c' })
     await other.start()
     expect(other.isReady('Main.c')).toBe(false)
@@ -233,7 +233,7 @@ describe('methods known to run', () => {
     expect(await target.rootsWillRun(ran)).toBe('Deep.deep Deep.deeper Main.pass Often.go Seldom.go')
     for (const it of ['Main.run', 'Main.pass', 'Often.go', 'Deep.deep'])
       expect(target.isReady(it), it).toBe(true)
-    // What is not known to run may run all the same, and asks then.
+    // A method that is not known to have run may still be running. It sends its first-invocation request then.
     expect(target.isReady('Seldom.go')).toBe(false)
     expect(await target.invoke('Seldom.go')).toBe('Deep.other')
   })
@@ -246,7 +246,7 @@ describe('methods known to run', () => {
       found.push(instrument.map(({ name }) => name).sort())
       expect((await target.revealer.classesAppeared()).instrument).toEqual([])
     }
-    // What run, pass, go and deep call; then the gates.
+    // The callees of run, pass, go and deep; then the gates.
     expect(found.slice(0, 4)).toEqual([['pass'], ['go', 'go'], ['deep'], ['deeper']])
     expect(found.slice(4).flat()).toEqual([])
     expect(found).toHaveLength(5)
@@ -308,11 +308,11 @@ describe('look-ahead: instrumenting callees before their caller is entered', () 
       }
       return behind
     }
-    // A budget of one takes the c behind a b. Nothing but the a is ever entered.
+    // A budget of one instruments the c behind a b. Only the a is ever entered.
     const behind = await walk(1)
     expect(behind.slice(0, 12)).toEqual(new Array(12).fill(0))
     expect(behind.at(-1)).toBe(STAIRS)
-    expect(await walk(0)).toEqual(new Array(STAIRS).fill(0)) // the paper's scheme B stays so
+    expect(await walk(0)).toEqual(new Array(STAIRS).fill(0)) // scheme b as in the paper
   })
 
   it('look-ahead does not guess the receivers of virtual calls', async () => {
@@ -360,7 +360,7 @@ describe('scheme A (paper, section 6.1)', () => {
 
 describe('targets of a dispatched call', () => {
   it('an interface call reaches methods inherited by implementors', async () => {
-    // Base.work implements Job.work for Mixed although Base is no Job.
+    // For Mixed, Base.work implements Job.work, although Base does not implement Job.
     expect(await entered({ program: dispatch, root: 'Main.run' })).toBe('Base.work Loud.work Own.work')
   })
 
@@ -439,7 +439,7 @@ describe('a class loaded later', () => {
   })
 
   it('a class loaded only by the JVM still has to run its initialiser, in any order of events', async () => {
-    // Loaded to verify another class, by the agent's own thread or before there was one: no hook saw it.
+    // The class was loaded to verify another class, by the agent's thread or before the hook existed, so it did not pass the hook.
     for (const call of ['before', 'after']) {
       const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
       await target.start()
@@ -477,7 +477,7 @@ describe('a class loaded later', () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
     await target.start()
     await target.invoke('Main.virt')
-    // Loader 2 may define a Mid and a Top of its own, or use those of loader 1.
+    // Loader 2 may define its own Mid and Top, or use those of loader 1.
     expect(await target.hook('Low', 2)).toBe('Low.go')
   })
 
@@ -485,7 +485,7 @@ describe('a class loaded later', () => {
     const target = new Target({ program: chain })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Main.a')
-    // Main of loader 1 calls Main.a of loader 1: this one is reached by nobody, but it is a root.
+    // Main of loader 1 calls Main.a of loader 1. No call reaches this Main.a, but it is a root.
     expect(await target.load('Main', 2)).toBe('Main.run')
     const second = [...target.revealer.methods].filter((it) => it.root)
     expect(second).toHaveLength(2)
@@ -500,7 +500,7 @@ describe('a class loaded later', () => {
     expect(await target.hook('Helper', 2)).toBe('Helper.<clinit> Helper.help')
     expect(await target.hook('Helper', 3)).toBe('Helper.<clinit> Helper.help')
     expect(await target.hook('Helper')).toBe('Helper.<clinit> Helper.help')
-    expect(await target.hook('Helper', 4)).not.toContain('help') // loader 1 has its own now
+    expect(await target.hook('Helper', 4)).not.toContain('help') // loader 1 now has its own
   })
 })
 
@@ -528,7 +528,7 @@ describe('lambdas and method references', () => {
 })
 
 describe('excluded code is transparent', () => {
-  // Every override of an excluded type's method; Worker.run because Hired makes it a Runnable's.
+  // Every override of an excluded type's method. Worker.run is included, because Hired makes it the method of a Runnable.
   const callbacks =
     'Item.compareTo Item.equals Item.hashCode Item.toString Oops.fillInStackTrace Pair.equals Pair.hashCode Pair.toString Task.run Worker.run'
 
@@ -548,7 +548,7 @@ describe('excluded code is transparent', () => {
     await target.start()
     await target.invoke('Main.sort')
     expect(await target.load('LateTask')).toBe('LateTask.run')
-    // LateBase is not loaded when LateDerived passes the hook: run() is known from Runnable.
+    // LateBase is not loaded when LateDerived passes the hook. run() is known from Runnable.
     expect(await target.load('LateDerived')).toBe('LateDerived.run LateBase.run')
   })
 
@@ -565,7 +565,7 @@ describe('excluded code is transparent', () => {
     'lambdas whose proxies appear %s the call are found among 250,000 possible pairs of proxy and lambda',
     async (order) => {
       const target = new Target({ program: many, root: 'Main.call' })
-      // Each of the proxies may be any of the 250 lambdas: its name does not tell.
+      // Each proxy may stand for any of the 250 lambdas, since its name does not identify the lambda.
       const proxies = Array.from({ length: 1000 }, () => target.lambdaProxy('Maker', 'java/lang/Runnable'))
       await target.start()
       if (order === 'before') await target.appear(proxies)
@@ -677,7 +677,7 @@ describe('a class that cannot be changed', () => {
       { ...circle, id: 5001, name: 'shapes/Haunted', interfaceIds: [...circle.interfaceIds, ghost.id] },
     ])
     await target.start()
-    await target.invoke('Main.run') // asks for Haunted, which is included, and for what is above it
+    await target.invoke('Main.run') // requests Haunted, which is included, and its supertypes
     expect(target.revealer.counters.gaps).toBe(1)
   })
 })

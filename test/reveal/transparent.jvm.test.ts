@@ -1,4 +1,4 @@
-// Application code that --include and --exclude leave out: never instrumented, and seen through.
+// Application code excluded by --include and --exclude: never instrumented, but its callees are found.
 
 import { describe, expect, it } from 'vitest'
 import { compilePrograms, program, Target } from './world.ts'
@@ -114,7 +114,7 @@ describe('excluded code of the application', () => {
   })
 
   it('the JDK may call back objects that excluded code passes, and overriding methods', async () => {
-    // list: UtilJob.run is left out and calls Main.end; Task.run is not.
+    // list: UtilJob.run is excluded and calls Main.end; Task.run is not excluded.
     const { took } = await entered('Main.list')
     expect(took.split(' ')).toEqual(expect.arrayContaining(['Main.end', 'Task.run']))
     expect(took).not.toContain('Never.hook')

@@ -1,4 +1,4 @@
-// What revelation forgets of classes that the target has dropped.
+// Data about unloaded classes are removed.
 
 import { describe, expect, it } from 'vitest'
 import type { ClassInfo } from '../../src/base/class-info.ts'

@@ -1,8 +1,8 @@
 // Programs for the tests of revelation: Java source in the test, compiled once a file, and a target
-// JVM played by this module. Classes "load" the way HotSpot loads them: a class passes the hook
+// JVM played by this module. Classes are loaded in HotSpot's order: a class passes the hook
 // before its supertypes do.
 //
-// Methods are shown without package, space-separated and sorted: `Circle.area Main.run`.
+// Methods are written without package, space-separated and sorted: `Circle.area Main.run`.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { parseClassPattern, parseRoot } from '../../src/reveal/patterns.ts'
 import { Revealer, type Revelation } from '../../src/reveal/revealer.ts'
 import { oldest } from '../support/jdks.ts'
 
-/** JDK classes that every target has loaded, besides the supertypes of its own classes. */
+/** JDK classes that every target has loaded, in addition to the supertypes of its own classes. */
 const JDK_CLASSES =
   `java/lang/Object java/lang/String java/lang/StringBuilder java/lang/Math java/lang/Integer
   java/lang/Runnable java/lang/Comparable java/lang/Iterable java/lang/Thread java/lang/ClassLoader
@@ -37,14 +37,14 @@ interface Row {
 export interface Program {
   readonly name: string
   readonly source: string
-  /** Internal names of its classes, known once compiled. */
+  /** Internal names of its classes; available after the compilation. */
   classes: string[]
 }
 
 const programs: Program[] = []
 const rows = new Map<string, Row>()
 
-/** A program of one package, bearing the given name. Call it at the top level of a test file. */
+/** A program in one package of the given name. Must be called at the top level of a test file. */
 export function program(name: string, source: string): Program {
   const it = { name, source, classes: [] }
   programs.push(it)
@@ -99,9 +99,9 @@ export interface TargetOptions {
   jdk?: boolean
   followThreads?: boolean
   lookAhead?: number
-  /** Classes (simple names; internal ones of the JDK) that are not loaded at the start. */
+  /** Classes that are not loaded at the start: simple names, or internal names of JDK classes. */
   late?: string
-  /** Classes (simple names) that are loaded at the start, but not initialised. */
+  /** Classes (simple names) that are loaded but not initialised at the start. */
   uninitialised?: string
 }
 
@@ -114,7 +114,7 @@ export class Target {
   readonly ready = new Set<number>()
   readonly skipped: string[] = []
   reflection = 0
-  /** Sizes of the requests for class bytes. */
+  /** Sizes of the requests for class files. */
   readonly requests: number[] = []
   readonly fetched: string[] = []
   readonly #program: Program
@@ -195,14 +195,14 @@ export class Target {
     return this.#note(await this.revealer.start())
   }
 
-  /** @param ran  `Main.run` of each method that has run */
+  /** @param ran  `Main.run` of each method that has already run */
   async rootsWillRun(ran: readonly string[]): Promise<string> {
     const names: string[] = []
     for await (const step of this.revealer.rootsWillRun(past(ran))) names.push(this.#note(step))
     return names.join(' ').split(' ').filter(Boolean).sort().join(' ')
   }
 
-  /** First invocation of a method taken before: `Main.run`. */
+  /** The first invocation of an instrumented method: `Main.run`. */
   async invoke(method: string): Promise<string> {
     return this.#note(await this.revealer.firstInvocation(this.methodId(method)))
   }
@@ -217,14 +217,14 @@ export class Target {
     return this.ready.has(this.methodId(method))
   }
 
-  /** Loads a class as HotSpot does: its hook, then its supertypes', then it is defined. */
+  /** Loads a class in HotSpot's order: its hook, then its supertypes' hooks, then the definition. */
   async load(simple: string, loader = APP): Promise<string> {
     const shown: string[] = []
     await this.#load(this.full(simple), loader, shown)
     return shown.filter((it) => it !== '').join(' ')
   }
 
-  /** Only the hook: supertypes do not follow. */
+  /** Calls only the hook: supertypes are not loaded. */
   async hook(simple: string, loader = APP): Promise<string> {
     const name = this.full(simple)
     const bytes = this.bytes(name)
@@ -247,13 +247,13 @@ export class Target {
     shown.push(this.#note(await this.revealer.classesAppeared()))
   }
 
-  /** Classes that are there without having passed the hook. */
+  /** Adds classes that did not pass the hook. */
   async appear(infos: readonly ClassInfo[]): Promise<string> {
     this.revealer.addClasses(infos)
     return this.#note(await this.revealer.classesAppeared())
   }
 
-  /** The hidden class behind a lambda made in `host`. */
+  /** Returns the hidden class of a lambda created in `host`. */
   lambdaProxy(host: string, interfaceName: string): ClassInfo {
     const name = `${this.full(host)}$$Lambda$1+0x0000${this.#names.length}`
     return {
@@ -272,19 +272,19 @@ export class Target {
     return this.#note(await this.revealer.reflectiveTarget(this.id(this.full(simple)), name, descriptor))
   }
 
-  /** A hidden class with the code of `simple` is defined in the name of `host`. */
+  /** Defines a hidden class with the code of `simple` for `host`. */
   async defineHidden(host: string, simple: string): Promise<string> {
     const bytes = this.bytes(this.full(simple)) ?? new Uint8Array()
     return this.#note(await this.revealer.hiddenClass(this.id(this.full(host)), bytes))
   }
 
-  /** Another agent gives a class the code of another one. */
+  /** Another agent replaces the code of a class by that of another class. */
   async change(simple: string, to: string): Promise<string> {
     this.#replaced.set(this.full(simple), this.full(to))
     return this.#note(await this.revealer.classesChanged([this.id(this.full(simple))]))
   }
 
-  /** From now on these are added by hand, and no others. */
+  /** Replaces the set of methods added by the user. */
   async add(...texts: string[]): Promise<string> {
     return this.#note(await this.revealer.add(texts.map((it) => this.#chosen(it))))
   }
@@ -295,7 +295,7 @@ export class Target {
 
   readonly #choices = new Map<string, Chosen>()
 
-  /** The same again is the same choice. */
+  /** The same methods again are the same request. */
   #chosen(text: string): Chosen {
     const known = this.#choices.get(text)
     const chosen = known ?? chosenOf('include', text, (pattern) => this.revealer.classes.has(pattern))
@@ -303,7 +303,7 @@ export class Target {
     return chosen
   }
 
-  /** Invokes whatever is instrumented and not ready, until nothing new turns up. */
+  /** Invokes every instrumented method that is not ready, until no new method is found. */
   async invokeAll(): Promise<void> {
     for (;;) {
       const next = [...this.revealer.methods].find((it) => !this.ready.has(it.id))
@@ -326,7 +326,7 @@ export class Target {
   }
 }
 
-/** A JVM in which these methods have run, as far as it is known. */
+/** A JVM in which these methods are known to have run. */
 export function past(ran: readonly string[]): Past {
   return {
     isKnown: ran.length > 0,

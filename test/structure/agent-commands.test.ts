@@ -1,5 +1,5 @@
-// Each command of the client stands in three places: src/wire/messages.ts draws it, the table in the agent's Session says which topic it
-// belongs to, and that topic's file, and no other, says what is done.
+// Each command of the client is in three places: src/wire/messages.ts defines it, the table in the agent's Session maps it to a topic,
+// and only the file of this topic executes it.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 const agent = new URL('../../backend-java/agent/jfluid/agent/', import.meta.url)
 const sourceOf = (file: string) => readFileSync(new URL(file, agent), 'utf8')
 
-/** Of the comment above, whose lines begin with the name of a command, and what more there is to say of it is indented further. */
+/** Lines of the comment above that begin with the name of a command. Further lines about a command are indented. */
 function drawn(): string[] {
   const text = readFileSync(new URL('../../src/wire/messages.ts', import.meta.url), 'utf8')
   const commands = text.slice(text.indexOf('// Commands ('), text.indexOf('// Events:'))

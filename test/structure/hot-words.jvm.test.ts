@@ -1,4 +1,4 @@
-// What a thread writes for every event in its ThreadInfo lies on cache lines that no other thread writes for every event.
+// The fields of a ThreadInfo that a thread writes for every event are on cache lines that no other thread writes for every event.
 // 128 bytes: processors fetch lines in pairs.
 
 import { execFileSync } from 'node:child_process'
@@ -12,7 +12,7 @@ import { forEachJdk, newest } from '../support/jdks.ts'
 const LINE = 128
 const OBJECTS = 1000
 
-/** Prints offset and size of each field of a ThreadInfo, and keeps some of them. */
+/** Prints offset and size of each field of a ThreadInfo, and keeps some ThreadInfos. */
 const SHOW_FIELDS = `
   import java.lang.reflect.*;
   import jdk.internal.misc.Unsafe;
@@ -63,8 +63,8 @@ forEachJdk((jdk) => {
     const before = Math.min(...fields.map((field) => field.start))
     const behind = size - Math.max(...fields.map((field) => field.end))
     console.info(`JDK ${jdk.version}: ${size} bytes, ${before} before the fields, ${behind} behind them`)
-    // Also from whatever else lies next to it.
+    // Also from any neighbouring object.
     expect(before).toBeGreaterThanOrEqual(LINE)
-    expect(behind).toBeGreaterThanOrEqual(LINE - 8) // the next object's header has 8 at least
+    expect(behind).toBeGreaterThanOrEqual(LINE - 8) // the next object's header has at least 8 bytes
   })
 })

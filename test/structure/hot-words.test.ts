@@ -1,4 +1,4 @@
-// What a thread writes for every event in its chunk of the ring lies on cache lines that no other thread writes for every event.
+// The words of its chunk that a thread writes for every event are on cache lines that no other thread writes for every event.
 // 128 bytes: processors fetch lines in pairs.
 
 import { describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ describe('ring words written at every event', () => {
   it.each([1, 2, 512, 1024, 1025])('%i chunks occupy whole cache lines', (chunkCount) => {
     expect(chunksOffset(chunkCount) % LINE).toBe(0)
     expect(smallestChunk % LINE).toBe(0)
-    expect(CHUNK_EVENTS).toBeLessThan(LINE) // the first events share a line with their own header only
+    expect(CHUNK_EVENTS).toBeLessThan(LINE) // the first events share a cache line only with the header of their own chunk
   })
 
   it('ring words written per event share no cache line with words written per chunk or round', () => {

@@ -1,4 +1,4 @@
-// Who may import whom (src/README.md). A folder may always import itself.
+// Permitted imports between folders (src/README.md). A folder may always import itself.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, sep } from 'node:path'
@@ -26,7 +26,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   push: ['export', 'profile', 'cct', 'base'],
   remote: ['wire', 'measures', 'cct', 'base'],
   tui: ['measures', 'profile', 'cct', 'base'],
-  // By layer: see LAYERS.
+  // Per layer: see LAYERS.
   measures: ['cct', 'events', 'instrument', 'profile', 'session', 'wire'],
   options: ['profile', 'base'],
   library: ['commands', 'options', 'session', 'profile', 'cct', 'base'],
@@ -50,7 +50,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
 }
 
-/** Files of a measure, and the tables of their layer, by name: what is read early must not bring along what is read late. */
+/** Files of a measure, and the tables of their layer, by name. A file loaded early must not import a file that is loaded late. */
 const LAYERS: Record<string, readonly string[]> = {
   columns: [],
   events: ['events', 'profile'],
@@ -93,7 +93,7 @@ describe('the map of src', () => {
 
   it('the map names every folder', () => {
     const folders = new Set(files.filter((f) => f.includes(sep)).map((f) => f.split(sep)[0]!))
-    folders.delete('commands') // joins all
+    folders.delete('commands') // it combines all folders
     expect([...folders].sort()).toEqual(
       Object.keys(ALLOWED)
         .filter((f) => folders.has(f))
@@ -109,7 +109,7 @@ describe('the map of src', () => {
   })
 })
 
-/** Files that a file imports: with their values, at once or later; or only their types, too. */
+/** Files imported by a file, with their values, statically or dynamically; optionally also type imports. */
 function importGraph(withTypes: boolean): Map<string, string[]> {
   const known = new Set(files)
   return new Map(
@@ -136,7 +136,7 @@ function areTypes(names: string): boolean {
   return each !== undefined && each.length > 0 && each.every((it) => it.trim().startsWith('type '))
 }
 
-/** Files that import each other, by way of others or not: the strongly connected components of more than one file (Tarjan). */
+/** Files that import each other, directly or indirectly: strongly connected components of more than one file (Tarjan). */
 function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const found: string[][] = []
   const index = new Map<string, number>()

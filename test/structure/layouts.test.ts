@@ -1,4 +1,4 @@
-// The layouts are drawn in TypeScript and repeated in Java: the two must not drift apart.
+// The layouts are defined in TypeScript and repeated in Java. Both must be equal.
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -11,7 +11,7 @@ const java = readFileSync(
   'utf8',
 )
 
-/** Value of `int NAME = 24;`, `long NAME = 3L << 62;` or `KIND_CONTROL | 3L << TICK_BITS;` in Java. */
+/** Matches the value of `int NAME = 24;`, `long NAME = 3L << 62;` or `KIND_CONTROL | 3L << TICK_BITS;` in Java. */
 function javaConstant(name: string): number {
   const plain = new RegExp(`(?:int|long) ${name} = (\\d+)L?(?: << 62)?;`).exec(java)
   const control = new RegExp(`long ${name} = KIND_CONTROL \\| (\\d+)L << TICK_BITS;`).exec(java)

@@ -1,5 +1,5 @@
-// The runtime's classes are initialised together (decision 48): one that is first needed where stack or memory is short
-// would be lost for the life of the JVM. So would be those of the JDK that only we use.
+// The runtime's classes are initialised together (decision 48). A class first used when stack or memory is exhausted
+// would stay unusable for the lifetime of the JVM. The same holds for JDK classes that only jfluid uses.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { jarEntries } from '../support/jar.ts'
 
 const sources = new URL('../../backend-java/runtime/java/lang/', import.meta.url)
-/** The one that initialises the others (JFluid1Tsc by one of its fields, where that may be), and one of which nothing is left at run time but its name. */
+/** The class that initialises the others (JFluid1Tsc through one of its fields, if permitted), and a class of which only its name is used at run time. */
 const EXCEPT = ['JFluid1Session', 'JFluid1Tsc', 'JFluid1Layout']
 
 describe('classes of the runtime', () => {

@@ -1,5 +1,5 @@
 // C2 inlines a hot method only below FreqInlineSize, 325 bytes of bytecode. The probes must stay there.
-// Where the probe at the start of a method has found room on the stack, the one at its end must find it, too.
+// If the entry probe of a method fits on the stack, its exit probe must fit, too.
 
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -61,10 +61,10 @@ describe('the probes of the built agent', () => {
       `countExit(${OBJECT}II)${OBJECT}`,
       `countThrown(${THROWN}II)${THROWN}`,
     ],
-    // Where nothing is timed, and where it is.
+    // With and without timing.
     'switchedEntry(I)V switchedBegin(I)V': SWITCHED_EXITS,
     'switchedEntry(I)V switchedBegin(I)V methodEntry(I)V': SWITCHED_EXITS.map((it) => `${it} ${TIMED_END}`),
-    // A root's probes call those of methods.
+    // Probes of roots call probes of methods.
     'rootEntry(I)V methodEntry(I)V': [
       'rootExit(I)V methodExit(I)V',
       `rootThrown(${THROWN}I)${THROWN} methodThrown(${THROWN}I)${THROWN}`,
@@ -93,7 +93,7 @@ describe('the probes of the built agent', () => {
       }
       return found
     }
-    expect(opcodes(enter)).toContain(INVOKEVIRTUAL) // of Unsafe, which is one frame
+    expect(opcodes(enter)).toContain(INVOKEVIRTUAL) // a call of Unsafe, which needs one frame
     expect(opcodes(leave)).not.toContain(INVOKESTATIC)
   })
 })

@@ -1,4 +1,4 @@
-// How many files of ours Node has to find, one after the other, while a user waits (rolldown.config.js cuts them).
+// Number of jfluid files that Node loads while a user waits (rolldown.config.js defines the files).
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 
 const dist = fileURLToPath(new URL('../../dist', import.meta.url))
 
-/** A file, and all that it imports at once. */
+/** A file and its static imports, including indirect ones. */
 function readAtOnce(...begins: string[]): Set<string> {
   const files = new Set(begins)
   for (const file of files)
@@ -21,7 +21,7 @@ it('jfluid --version reads at most 6 files of jfluid, and a recording reads at m
   const record = readdirSync(join(dist, 'chunks')).filter((it) => /^record-[\w-]{8}\.js$/.test(it))
   expect(record).toHaveLength(1)
   const files = [readAtOnce(cli).size, readAtOnce(cli, join(dist, 'chunks', record[0]!)).size]
-  expect(Math.min(...files)).toBeGreaterThan(2) // else imports are not found
+  expect(Math.min(...files)).toBeGreaterThan(2) // otherwise the imports were not found
   expect(files[0]).toBeLessThanOrEqual(6)
   expect(files[1]).toBeLessThanOrEqual(10)
 })

@@ -1,6 +1,6 @@
-// The rules of the type checker, one good and one bad method each. Code without frames: `inferred.test.ts`.
+// Rules of the type checker, with one valid and one invalid method each. Code without frames: `inferred.test.ts`.
 //
-// Class files of version 61 unless said otherwise. Frames are written as text: `at label: locals / stack`, several
+// Class files have version 61 unless stated otherwise. Frames are written as text: `at label: locals / stack`, several
 // between `|`; types as int, long, float, double, null, top, uninit, new(label), or a class name.
 
 import assert from 'node:assert/strict'
@@ -23,7 +23,7 @@ function accepts(assembly: Assembly): void {
   assert.deepEqual(check(assembly), { ok: true, assumptions: new Set() })
 }
 
-/** @param reason  what the refusal says, at which bci */
+/** @param reason  text of the refusal, with its bci */
 function refuses(assembly: Assembly, bci: number, reason: RegExp): void {
   const result = check(assembly)
   assert.ok(result.ok === false, JSON.stringify(result))
@@ -31,7 +31,7 @@ function refuses(assembly: Assembly, bci: number, reason: RegExp): void {
   assert.equal(result.bci, bci)
 }
 
-/** Frames of one kind: `same` locals as on entry, nothing on the stack. First at `labels[0]`, in order. */
+/** Frames with the `same` locals as on entry and an empty stack, first at `labels[0]`, in order. */
 const same = (...bcis: number[]): Record<string, number[]> => ({
   StackMapTable: [0, bcis.length, ...bcis.map((bci, i) => (i === 0 ? bci : bci - bcis[i - 1] - 1))],
 })
@@ -329,7 +329,7 @@ describe('objects that are not initialised', () => {
 })
 
 describe('exception handlers', () => {
-  /** A handler of everything: its frame has no locals and a Throwable on the stack. */
+  /** A handler for all exceptions: its frame has no locals, and a Throwable on the stack. */
   const frame = (index: number, bci: number) => ({
     StackMapTable: [0, 1, 255, 0, bci, 0, 0, 0, 1, 7, 0, index],
   })
@@ -368,7 +368,7 @@ describe('exception handlers', () => {
   })
 
   it('a handler sees the locals before and after a store', () => {
-    // The handler wants local 0 to be an int; it is a float from bci 1 on.
+    // The handler requires an int in local 0, which is a float from bci 1 on.
     const code =
       'fconst_0 | fstore_0 | nop | return | aconst_null | checkcast java/lang/Throwable | out: athrow'
     const index = throwable({ method: 'f(I)V', code })
@@ -466,7 +466,7 @@ describe('unknown types', () => {
   })
 
   it('code that takes too long to check gets no verdict', () => {
-    // 4000 handlers that each see 4000 different sets of locals: 12 million looks at a frame.
+    // 4000 handlers with 4000 different sets of locals each: 12 million frame checks.
     const code = `${'iconst_0 | istore_0 | fconst_0 | fstore_0 | '.repeat(2000)}return | nop | out: pop | return`
     const handlers = Array.from({ length: 4000 }, (_, i) => `@${i}..@8001 -> out`).join(' | ')
     const classFile = assemble({

@@ -1,6 +1,6 @@
-// Every method of the runtime image passes the type checker, with and without our probes, and the
-// probes need nothing of other classes that the method did not need before; the same of code without frames.
-// JFLUID_FULL=1 takes all modules.
+// Every method of the runtime image passes the type checker, with and without probes. The
+// probes need no facts about other classes that the method did not need before. The same holds for code without frames.
+// JFLUID_FULL=1 checks all modules.
 
 import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
@@ -12,14 +12,14 @@ import { FULL } from '../support/lane.ts'
 import { withoutFrames } from './frameless.ts'
 import { hierarchyOf } from './hierarchy.ts'
 
-/** One class in so many gets probes, and one in so many is looked at without its frames. */
+/** One class of PROBED gets probes, and one of SAMPLE is checked without its frames. */
 const PROBED = 3
 const SAMPLE = 6
 const LIMIT_MS = FULL ? 600_000 : 120_000
 
 forNewestJdk((jdk) => {
   let classes: ClassFile[]
-  /** The same, or some of them, with frames that nobody sees. */
+  /** The same classes, or some of them, with hidden frames. */
   let bare: ClassFile[]
   let hierarchy: Hierarchy
   beforeAll(async () => {

@@ -1,11 +1,11 @@
-// Class files as a JVM shows them that has dropped their frames.
+// Class files as returned by a JVM that has dropped their frames.
 
 import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
 import { CONSTANT_UTF8 } from '../../src/classfile/constant-pool.ts'
 
 /**
- * @param major  version to give it, its own unless given
- * @returns the same class, its StackMapTables under a name that says nothing to anybody
+ * @param major  new version; default: the version of the class
+ * @returns the same class, with its StackMapTables renamed to an unknown attribute
  */
 export function withoutFrames({ bytes, pool, major }: ClassFile, newMajor = major): ClassFile {
   const copy = Uint8Array.from(bytes)

@@ -1,4 +1,4 @@
-// What a set of class files says about their hierarchy, as HotSpot's verifier would ask for it.
+// The class hierarchy of a set of class files, in the form that HotSpot's verifier uses.
 
 import { ACC_INTERFACE, ACC_PROTECTED } from '../../src/classfile/access.ts'
 import type { ClassFile } from '../../src/classfile/class-file.ts'
@@ -9,7 +9,7 @@ export function hierarchyOf(classes: Iterable<ClassFile>): Hierarchy {
   const byName = new Map<string, ClassFile>()
   for (const classFile of classes) byName.set(classFile.name, classFile)
 
-  /** The class and those above it; the last element is undefined if one is missing. */
+  /** The class and its superclasses; the last element is undefined if a superclass is missing. */
   function* line(name: string): Iterable<ClassFile | undefined> {
     for (let next: string | null = name; next !== null; ) {
       const classFile = byName.get(next)

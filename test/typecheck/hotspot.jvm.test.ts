@@ -1,5 +1,5 @@
-// The type checker and HotSpot's verifier give the same verdict on damaged code. JFLUID_FULL=1 makes it
-// longer, with a seed of its own each time; JFLUID_SEED repeats such a run.
+// The type checker and HotSpot's verifier return the same verdict for mutated code. JFLUID_FULL=1 runs more
+// mutations, with a new seed each time; JFLUID_SEED repeats a run.
 
 import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
@@ -20,19 +20,19 @@ const FRAMELESS = MUTANTS / 2
 const MAJOR_5 = 49
 const UNCHECKED = 'not judged'
 /**
- * The verifier for classes without frames takes `this` before `super()` for one of its class, as the value
- * of a putfield too and not only as its object (check_code.c, `pop_stack`, case 'A'). JVMS 4.10.2.4 does
- * not, nor do we.
+ * The verifier for classes without frames accepts `this` before `super()` as an instance of its class, also as the value
+ * of a putfield and not only as its object (check_code.c, `pop_stack`, case 'A'). JVMS 4.10.2.4 does
+ * not, and neither does our type checker.
  */
 const LAXER_WITHOUT_FRAMES = /we say uninitializedThis on the stack where \S+ is wanted at \d+, /
 const SEED = Number(process.env.JFLUID_SEED ?? (FULL ? Date.now() % 1_000_000 : 76_284))
 
-/** Their classes are damaged. They have no packages `java.…`, which only the JDK's loaders may define. */
+/** Programs whose classes are mutated. They contain no packages `java.…`, which only the JDK's loaders may define. */
 const DAMAGED_MODULES = FULL ? ['jdk.compiler', 'java.xml', 'jdk.javadoc'] : ['jdk.compiler']
 const MODULES = FULL
   ? ['ALL']
   : ['jdk.compiler', 'java.base', 'java.compiler', 'jdk.internal.opt', 'jdk.zipfs']
-/** Larger classes cost HotSpot more time and show nothing else. */
+/** Maximum class size. Larger classes take HotSpot more time and find no other errors. */
 const LARGEST_BYTES = 20_000
 
 forNewestJdk((jdk) => {
@@ -71,7 +71,7 @@ forNewestJdk((jdk) => {
   }, 600_000)
 })
 
-/** Nothing in it is newer than version 49, which HotSpot's older verifier is for. */
+/** Whether a class uses no feature newer than version 49, so that HotSpot's older verifier can check it. */
 function canBeOld({ bytes, access, pool }: ClassFile): boolean {
   const newer = [...pool.offsets.keys()].some((index) => pool.tag(index) >= CONSTANT_METHOD_HANDLE)
   return bytes.length < LARGEST_BYTES && (access & ACC_INTERFACE) === 0 && !newer
@@ -79,13 +79,13 @@ function canBeOld({ bytes, access, pool }: ClassFile): boolean {
 
 interface Comparison {
   readonly counts: ReadonlyMap<string, number>
-  /** We accept what HotSpot rejects. */
+  /** jfluid accepts a class that HotSpot rejects. */
   readonly tooLax: readonly string[]
-  /** We reject what HotSpot accepts. */
+  /** jfluid rejects a class that HotSpot accepts. */
   readonly tooStrict: readonly string[]
 }
 
-/** Damages methods of `classes`, and asks both. */
+/** Mutates methods of `classes`, and compares both verdicts. */
 async function compare(
   jdk: Jdk,
   surroundings: readonly ClassFile[],
@@ -110,8 +110,8 @@ async function compare(
   const tooStrict: string[] = []
   mutants.forEach(({ what, ours, passes }, i) => {
     const [, word, rest] = /^\[(\w+) ?(.*)\]$/.exec(theirs[i])!
-    // Not the verifier's: the parser refused it, or a class that linking needs is missing. A
-    // LocalVariableTable is read by debuggers only.
+    // Not a verdict of the verifier: the parser refused the class, or a class needed for linking is missing. A
+    // LocalVariableTable is read only by debuggers.
     const notTheirs = /unloaded|unlinked/.test(word) || /local variable table/.test(rest)
     const aside = notTheirs || ours.startsWith(UNCHECKED)
     const key = aside
@@ -132,7 +132,7 @@ async function compare(
   return { counts, tooLax, tooStrict }
 }
 
-/** With what the original is known to need, and no class known: what a rewritten body goes through. */
+/** Checked like a rewritten body: with the known needs of the original and without the class hierarchy. */
 function passesForOriginal(original: ClassFile, { bytes, methodIndex }: Mutant): boolean {
   const before = new TypeChecker(original, KNOWS_NOTHING).check(original.methods[methodIndex])
   if (before.ok !== true) return false
@@ -146,7 +146,7 @@ function passesForOriginal(original: ClassFile, { bytes, methodIndex }: Mutant):
   }
 }
 
-/** `ok`, or the reason why not. */
+/** `ok`, or the reason of the refusal. */
 function verdict({ bytes, methodIndex }: Mutant, hierarchy: Hierarchy): string {
   try {
     const classFile = parseClassFile(bytes)

@@ -1,5 +1,5 @@
-// Code without frames: types are inferred, and where ways meet they are merged. One good and one bad method
-// for each rule; what single instructions do is in `check.test.ts`.
+// Code without frames: types are inferred, and merged where control flow joins. One valid and one invalid method
+// for each rule. `check.test.ts` tests single instructions.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -32,7 +32,7 @@ function refuses(assembly: Assembly, bci: number, reason: RegExp): void {
   assert.equal(result.bci, bci)
 }
 
-/** A value of either kind, by the argument: on the stack at `out`. */
+/** Pushes a value of one of two kinds, selected by the argument; control flow joins at `out`. */
 const either = (one: string, other: string, then: string) =>
   `iload_0 | ifeq else | ${one} | goto out | else: ${other} | out: ${then}`
 
@@ -267,8 +267,8 @@ describe('code whose frames were removed', () => {
 })
 
 it('code that merges too many classes gets no verdict', () => {
-  // 250 classes in 1500 locals; each turn of the loop moves them on by one local, so that every local comes to
-  // be of more and more of them.
+  // 250 classes in 1500 locals. Each iteration of the loop moves them by one local, so that every local
+  // may have more and more of the classes.
   const numbers = (count: number) => [...Array(count).keys()]
   const parameters = numbers(250).map((i) => `LC${i};`)
   const fill = numbers(1250).map((i) => `wide aload ${i} | wide astore ${i + 250}`)

@@ -1,4 +1,4 @@
-// Damage to one method: something a rewriter might get wrong, put into the bytes of a class file.
+// Mutations of one method in the bytes of a class file, like the errors that a rewriter could make.
 
 import type { ClassFile, MethodInfo } from '../../src/classfile/class-file.ts'
 import { forEachInstruction, parseCode } from '../../src/classfile/code.ts'
@@ -7,7 +7,7 @@ import { s2At, u2At } from '../../src/classfile/reader.ts'
 
 export type Random = (below: number) => number
 
-/** xorshift32: small and repeatable. */
+/** xorshift32: small, and repeatable by its seed. */
 export function randomFrom(seed: number): Random {
   let state = (seed * 2654435761) | 1
   return (below) => {
@@ -19,13 +19,13 @@ export function randomFrom(seed: number): Random {
 }
 
 export interface Mutant {
-  /** What was changed, for messages. */
+  /** Description of the change, for messages. */
   readonly what: string
   readonly methodIndex: number
   readonly bytes: Uint8Array
 }
 
-/** Undefined if the chosen method has nothing of the chosen kind. */
+/** Undefined if the selected method has nothing of the selected kind. */
 export function mutate(classFile: ClassFile, random: Random): Mutant | undefined {
   const withCode = classFile.methods.filter(({ code }) => code !== undefined)
   const constructors = withCode.filter(({ name }) => name === '<init>')
@@ -157,7 +157,7 @@ const DAMAGES: readonly [string, (site: Site) => boolean][] = [
     (site) => {
       const { frames } = site
       if (frames === undefined) return false
-      // Object types are a 7 and an index: some of what looks like one is.
+      // Object types are a 7 and an index. Some bytes that match this pattern are types.
       const offsets = [...Array(frames.length - 2).keys()]
         .map((it) => frames.offset + it)
         .filter((it) => site.bytes[it] === 7 && site.classFile.pool.tag(u2At(site.bytes, it + 1)) === 7)

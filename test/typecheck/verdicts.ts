@@ -1,5 +1,5 @@
-// What HotSpot's verifier says of classes: one JVM that verifies everything loads each of them in a
-// loader of its own, which takes all others from a set of class files.
+// Verdicts of HotSpot's verifier. One JVM that verifies all classes loads each class in a
+// separate loader, which finds all other classes in a set of class files.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { runJava, VERIFY_ALL } from '../instrument/jvm.ts'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 
-/** Loads classes from the second file, each surrounded by those of the first, and tells how that ended. */
+/** Loads classes from the second file, each with the classes of the first, and prints the results. */
 const VERDICTS = `
   import java.io.*;
   import java.nio.file.*;
@@ -77,8 +77,8 @@ export interface NamedClass {
 const compiled = new Map<Jdk, Promise<string>>()
 
 /**
- * One verdict for each class: `[accepted]`, `[rejected …]` by the verifier, `[malformed …]` when it was
- * linked, `[unloaded …]` when it was parsed, `[unlinked …]` for other reasons.
+ * One verdict per class: `[accepted]`, `[rejected …]` by the verifier, `[malformed …]` by the
+ * linker, `[unloaded …]` by the parser, `[unlinked …]` for other reasons.
  */
 export async function hotspotVerdicts(
   jdk: Jdk,
@@ -105,7 +105,7 @@ export async function hotspotVerdicts(
   return readFileSync(files[2], 'utf8').trimEnd().split('\n')
 }
 
-/** For each class a 1, its name, its length and its bytes, as a `DataInputStream` reads them. */
+/** For each class a 1, its name, its length and its bytes, in the format of `DataInputStream`. */
 export function pack(classes: readonly NamedClass[]): Buffer {
   return Buffer.concat(
     classes.flatMap(({ name, bytes }) => {

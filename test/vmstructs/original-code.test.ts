@@ -1,9 +1,9 @@
-// Code as the JVM holds it beside code as the class file has it: what HotSpot does to it is no difference, all else is one.
+// Code in the JVM compared with code in the class file. HotSpot's own rewriting is not a difference; any other change is.
 
 import { describe, expect, it } from 'vitest'
 import { isOriginal } from '../../src/vmstructs/original-code.ts'
 
-/** Whether code of the class file, and code held by a JVM, count as the same. Bytes; lists in them are only for the eye. */
+/** Whether code of the class file and code in a JVM count as equal. Arguments are bytes; nested lists only improve readability. */
 function same(own: readonly number[][], held: readonly number[][], maxLocals = 2): boolean {
   const code = { maxStack: 3, maxLocals: 2, handlers: [], attributes: [] }
   const bytes = (of: readonly number[][]): Uint8Array => Uint8Array.from(of.flat())
@@ -14,13 +14,13 @@ function same(own: readonly number[][], held: readonly number[][], maxLocals = 2
   )
 }
 
-// JVMS 6.5. What is above 202 is a number of HotSpot's own, another one in each version.
+// JVMS 6.5. Numbers above 202 are HotSpot's own and differ between versions.
 const [NOP, LDC, LDC_W, ILOAD_0, ILOAD_1, POP] = [0, 18, 19, 26, 27, 87]
 const [IINC, IFNE, GOTO, LOOKUPSWITCH, RETURN] = [132, 154, 167, 171, 177]
 const [GETSTATIC, INVOKESTATIC, INVOKEDYNAMIC, BREAKPOINT, OWN] = [178, 184, 186, 202, 231]
 
 const SUM = [[IINC, 0, 255], [ILOAD_0], [IFNE, 255, 252], [GETSTATIC, 0, 7], [POP], [RETURN]]
-/** With another instruction in its place. */
+/** The code with another instruction in its place. */
 const sum = (nth: number, ...instruction: number[]): number[][] =>
   SUM.map((it, i) => (i === nth ? instruction : it))
 
@@ -46,17 +46,17 @@ describe('changes by HotSpot are not differences', () => {
     expect(same(own, [[GOTO, 0, 7], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(true)
     expect(same(own, [[GOTO, 0, 7], [OWN, 1, 3], [POP], [RETURN]])).toBe(true)
     expect(same(own, [[GOTO, 0, 6], [OWN, 3], [POP], [RETURN]])).toBe(true)
-    expect(same(own, [[GOTO, 0, 6], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(false) // the jump has stayed behind
+    expect(same(own, [[GOTO, 0, 6], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(false) // the jump offset was not adjusted
   })
 
   it('a moved switch is no difference', () => {
     const words = (...of: number[]): number[] => of.flatMap((it) => [0, 0, 0, it])
-    // ldc 0, pop 2, iload_0 3, the switch 4 with its words from 8 on, nop 32, nop 33, return 34
+    // ldc 0, pop 2, iload_0 3, the switch 4 with its operands from 8 on, nop 32, nop 33, return 34
     const own = (opcode: number, key = 5): number[][] => [
       ...[[LDC, 3], [POP], [ILOAD_0], [opcode, 0, 0, 0], words(30, 2, 1, 28, key, 29)],
       ...[[NOP], [NOP], [RETURN]],
     ]
-    // ldc_w 0, pop 3, iload_0 4, the switch 5 with its words from 8 on
+    // ldc_w 0, pop 3, iload_0 4, the switch 5 with its operands from 8 on
     const moved = (last: number): number[][] => [
       ...[[LDC_W, 1, 3], [POP], [ILOAD_0], [OWN, 0, 0], words(29, 2, 1, 27, 5, last)],
       ...[[NOP], [NOP], [RETURN]],
@@ -80,11 +80,11 @@ describe('other changes are differences', () => {
     expect(same(SUM, sum(1, ILOAD_1))).toBe(false)
     expect(same(SUM, sum(0, IINC, 0, 1))).toBe(false)
     expect(same(SUM, sum(2, IFNE, 255, 255))).toBe(false)
-    expect(same(SUM, sum(4, OWN))).toBe(false) // pop has no form of HotSpot's own
+    expect(same(SUM, sum(4, OWN))).toBe(false) // HotSpot has no own form of pop
   })
 
   it('code with many ldc of unknown length is compared quickly', () => {
-    // 300 of them, each in a form of HotSpot's own whose operand looks like the next one: 2^300 ways, and none to the end.
+    // 300 instructions, each in a HotSpot form whose operand looks like the next instruction: 2^300 alignments, none of which reaches the end.
     const own = [...Array.from({ length: 300 }, () => [LDC, 3]), [POP], [RETURN]]
     expect(same(own, [...Array.from({ length: 700 }, () => [OWN]), [NOP], [NOP]])).toBe(false)
   })
