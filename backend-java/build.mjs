@@ -1,14 +1,9 @@
-// Builds dist/agent/jfluid-agent.jar with javac and jar of whatever JDK >= 17 there is. An argument names
-// another folder than dist/agent.
-//
-// Three parts, three class paths: the runtime is compiled as if it were part of java.base; the agent
-// against java.base with the runtime in it; boot against nothing. In the jar the agent lies under
-// agent/ and the runtime under runtime/, so that no class loader finds them by accident: Boot defines
-// the former in a loader of its own, the agent defines the latter in the bootstrap loader.
-//
-// Agent and runtime have the language level and the class file version of Java 11; Boot, which the option that
-// names it may bring into JVMs of any version, those of Java 8. Not `--release`: javac then refuses --patch-module
-// and --add-exports for java.base.
+// Builds dist/agent/jfluid-agent.jar with javac and jar of any JDK 17 or newer. An optional argument names another output folder. The three
+// parts have three class paths. The runtime is compiled as a part of java.base, the agent against java.base with the runtime in it, boot
+// against nothing. In the jar, the agent is under agent/ and the runtime under runtime/, so that no class loader finds their classes by
+// accident: Boot defines the agent in a loader of its own, and the agent defines the runtime in the bootstrap loader. Agent and runtime
+// have the language level and the class file version of Java 11. Boot has those of Java 8, since an agent option may load it into a JVM of
+// any version. `--release` is not used: with it, javac refuses --patch-module and --add-exports for java.base.
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -103,15 +98,15 @@ try {
   )
   const jar = join(out, 'jfluid-agent.jar')
   execFileSync(jdk.jar, ['--create', '--file', jar, '--manifest', manifest, '-C', stage, '.'])
-  // What the client holds the jar against before it has it loaded.
+  // Hash that the client compares with the jar before a target loads the jar.
   writeFileSync(join(out, 'sha256'), createHash('sha256').update(readFileSync(jar)).digest('hex'))
   writeFileSync(join(out, 'build-id'), build)
   writeFileSync(join(out, 'built-with'), execFileSync(jdk.javac, ['-version'], { encoding: 'utf8' }).trim())
-  // What a profiler of the user's is compiled against.
+  // Classes against which a user's profiler is compiled.
   const api = ['-C', join(stage, 'agent'), 'jfluid/api']
   execFileSync(jdk.jar, ['--create', '--file', join(out, 'jfluid-api.jar'), '--no-manifest', ...api])
 } catch (error) {
-  // javac and jar have printed their own errors. A command that could not be started has not.
+  // javac and jar print their own errors. Only the failure to start a command is printed here.
   if (!error.status) console.error(`${error}`)
   console.error('jfluid: the agent did not compile')
   process.exitCode = 70

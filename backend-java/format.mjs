@@ -1,5 +1,5 @@
-// Formats the Java sources of the back end by .clang-format. With --check nothing is written: files that are not
-// formatted are listed, and the status is 1.
+// Formats the Java sources of the back end with .clang-format. With --check it writes no file, lists the unformatted files, and exits with
+// status 1 if there are any.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'

@@ -1,5 +1,4 @@
-// Finds a JDK for building: JAVA_HOME, then the PATH, then where Debian and others put them (or the
-// folder of JDKs that JFLUID_JDKS names).
+// Finds a JDK for building: in JAVA_HOME, then in the PATH, then in the folder of JDKs that JFLUID_JDKS names (/usr/lib/jvm by default).
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'

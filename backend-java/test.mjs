@@ -1,7 +1,7 @@
-// Tests the Java parts that need no target: one javac of agent, runtime and their tests, and one JVM.
+// Tests the Java parts that need no target: one javac run compiles agent, runtime and their tests, and one JVM runs the tests.
 //
-// The runtime and what tests it are a part of java.base there (--patch-module), as in a target; the agent and its
-// tests lie on the class path. The harness is seen by both.
+// In that JVM, the runtime and its tests are a part of java.base (--patch-module), as in a target. The agent and its tests are on the class
+// path. Both can access the test harness.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ const tests = dirs.flatMap((dir) =>
     .map((file) => relative(dir, file).slice(0, -'.java'.length).split(sep).join('.')),
 )
 
-/** @returns the exit status; output goes where ours does */
+/** @returns the exit status; the command inherits this process's output streams */
 function run(command, args) {
   const { status, signal, error } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
   if (error) throw error
@@ -73,7 +73,7 @@ try {
       '-XX:TieredStopAtLevel=1',
       '-XX:+UseSerialGC',
       '-Xmx256m',
-      '-XX:-PrintWarnings', // one for each probe that has run on the reserved stack (JFluid1StackTest)
+      '-XX:-PrintWarnings', // omits one warning per probe that has run on the reserved stack (JFluid1StackTest)
       '--patch-module',
       `java.base=${base}`,
       ...exported,

@@ -29,8 +29,8 @@ const CERTAINTY = 0.98
 /** Minimum share of probes in the time of root calls. With a smaller share, the error of the probe correction is negligible. */
 const MIN_PROBE_SHARE = 0.1
 /**
- * Maximum duration that most calls must not exceed, ns. Too few longer calls would begin and end within a second, and these would be the
- * shorter ones.
+ * Maximum duration that most calls must not exceed, ns. With longer calls, too few calls would begin and end within a second, and mainly
+ * the short calls would be counted.
  */
 const MAX_CALL_NANOS = 50e6
 const MIN_SHORT_CALLS_SHARE = 0.9

@@ -67,7 +67,7 @@ export interface Changes {
 }
 
 /**
- * @param after     a later snapshot of the same session; with `isApart`, a tree that does not include `before`
+ * @param after     a later snapshot of the same session; with `isApart`, a tree that does not contain the calls of `before`
  * @param rootCalls divisor of both sides; by default the calls of the top nodes
  */
 export function changesBetween(

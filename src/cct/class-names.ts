@@ -22,7 +22,7 @@ export class ClassNames {
   take(): (readonly [id: number, name: string])[] {
     const ids = [...this.#renamed]
     this.#renamed.clear()
-    // A unit may still be missing.
+    // A UTF-16 unit may still be missing.
     return ids.map((id) => [id, Array.from(this.#names.get(id)!, toText).join('')])
   }
 }

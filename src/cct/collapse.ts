@@ -121,7 +121,7 @@ function whatStays(
   let limit = BUCKETS - 1
   let staying = 0
   for (; limit > 0 && staying + kept[limit] <= target; limit--) staying += kept[limit]
-  // Of the nodes exactly at the limit, the first ones remain: a child comes after its parent.
+  // Of the nodes exactly at the limit, the first nodes remain, because a child comes after its parent.
   let room = Math.max(0, target - staying)
   const stays = new Uint8Array(count)
   for (let node = 1; node < count; node++) {

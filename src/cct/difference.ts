@@ -1,6 +1,6 @@
 // Merges two trees: every context of either tree, with its cost in both. A context is identified by the keys of its methods from the top
 // down. Trees of different sessions are matched by name, trees of one session by id. Children are in the order of the first tree, followed
-// by those that only the second tree has. The algorithm is iterative and reads both trees once.
+// by children that only the second tree has. The algorithm is iterative and reads both trees once.
 
 import { Contexts, type KeyOf, numbered } from './contexts.ts'
 import { costsOf } from './metric.ts'

@@ -25,7 +25,7 @@ interface SeenOfThread {
 /** Replaces the thread numbers of virtual threads. */
 const VIRTUAL = 0
 
-/** Frames of the jfluid runtime. They are innermost while a probe runs. */
+/** Matches frames of the jfluid runtime, which are innermost while a probe runs. */
 const OURS = /^java\.lang\.(?:invoke\.)?JFluid1/
 
 export class InsideSamples {

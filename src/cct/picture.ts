@@ -38,7 +38,7 @@ const ONE_WAY = 0.95
 /** Maximum number of frames in a stack of HotSpot (MaxJavaStackTraceDepth). The outermost frames of deeper stacks are missing. */
 const CUT_STACK = 1_000
 
-/** Rows with fewer samples are merged into one row per parent. */
+/** Minimum number of samples of a row. Rows with fewer samples are merged into one row per parent. */
 export const MIN_SAMPLES = 3
 /** Input of a combined tree. */
 export interface PictureParts {
@@ -204,7 +204,7 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
   }
   for (const [node, by] of ways) {
     const [[best, most]] = [...by].sort((a, b) => b[1] - a[1]) as [[number, number]]
-    // If a callee was reached through several callers, none of them may get all its time. The callee then stays below its owner.
+    // If several callers reached a callee, no caller may get all its time. The callee then stays below its owner.
     const isSampled = best >= tree.count && nodes.owner[best] === tree.parent[node]
     if (isSampled && most >= ONE_WAY * sumOf(by.values())) nodes.parent[node] = best
   }
@@ -222,7 +222,7 @@ function keyOf(parent: number, method: number): number {
 
 interface TimedChild {
   readonly node?: number
-  /** Whether only one of the methods has a node there. */
+  /** Whether only one of the methods has a node at that place. */
   readonly isOnly: boolean
 }
 

@@ -3,10 +3,10 @@
 import { enlarged } from '../base/enlarged.ts'
 import { type Nodes, VIRTUAL_TOP } from './nodes.ts'
 
-/** No call site has been received for the next call. */
+/** Value of the site field while no call site has been received for the next call. */
 export const UNTOLD = -1
 
-/** All arrays are indexed by thread number. For the current thread, the builder has the newer values. */
+/** Positions of all threads. All arrays are indexed by thread number. For the current thread, the builder has the newer values. */
 export class Places {
   /** Top of each thread's tree; 0 before its first event. */
   tops = new Int32Array(64)

@@ -19,7 +19,7 @@ export class RootClock {
   begin = 0
   /** Excluded ticks since the start of the call. */
   excluded = 0
-  /** Entries, exits and catches since the start of the call, including its own. Each is half a probe pair. */
+  /** Entries, exits and catches since the start of the call, including its own. Each of these events is half a probe pair. */
   halves = 0
 
   constructor(thread: number) {

@@ -7,7 +7,7 @@ import type { Activity } from './activity.ts'
 import type { CctBuilder } from './builder.ts'
 import type { RootCalls } from './root-calls.ts'
 
-/** Threads with their own trees send no other kinds of events. */
+/** Event sink for root calls. Threads with their own trees send no other kinds of events. */
 export class RootsApart implements EventSink {
   /** The builder of the current thread. */
   #present: CctBuilder

@@ -21,7 +21,7 @@ import type { RootClock } from './root-calls.ts'
 export const SLOWEST = 10
 /** Number of slow calls kept for late pauses. */
 const MAX_RECENT = 1024
-/** Number of other calls kept, the slowest of them: ten of them may become the slowest of all when pauses make slow calls fast. */
+/** Number of fast calls that are kept: the slowest of them. Ten of them may become the slowest of all when pauses make slow calls fast. */
 const MAX_SPARE = SLOWEST + 64
 /** Number of idle logs kept for later calls, each at most a quarter of a MiB. */
 const MAX_FREE_LOGS = 256
@@ -357,7 +357,9 @@ export class SlowCalls {
     if (recent === undefined) this.#sortSpare()
   }
 
-  /** Finds the slow call that ended last. If older calls are no longer known, there is none until the next one ends. */
+  /**
+   * Finds the slow call that ended last. If the data of older calls is gone, there is no latest slow call until the next slow call ends.
+   */
   #findLatest(): void {
     this.#latest = null
     for (const call of this.#kept())

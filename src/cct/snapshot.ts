@@ -28,11 +28,11 @@ export interface SnapshotOptions {
   readonly nsPerTick: number
   /** Charges open frames up to now, in the snapshot only. */
   readonly nowTicks?: number
-  /** One in `every` allocations was recorded. Default: 1. */
+  /** Number of allocations per recorded allocation. Default: 1. */
   readonly every?: number
   /** Default: true. A live view needs only the thread that it shows. */
   readonly perThread?: boolean
-  /** Ids below stand for waiting, and blocked and waiting times are summed. Default: 1. */
+  /** Ids below this one stand for waiting, and blocked and waiting times are summed. Default: 1. */
   readonly firstMethod?: number
 }
 
@@ -58,7 +58,7 @@ const NO_FOREST: Forest = {
   columns: { calls: NO_SUMS, ticks: NO_SUMS, warmCalls: NO_SUMS, warmTicks: NO_SUMS },
 }
 
-/** Used instead of a thread number for all virtual threads. */
+/** Number that all virtual threads have in place of a thread number. */
 export const VIRTUAL = 0
 
 /**
@@ -78,7 +78,7 @@ export function snapshotOf(
   const countsCalls = sink.countsCalls === true
   const probes = isTime ? calibration : NO_PROBES
   const copied = forestOf(builder, probes, countsCalls, alive)
-  // If costs belong to rows below methods, these rows stay.
+  // If costs belong to rows below methods, a collapse does not merge these rows.
   const collapsed = sumsUp
     ? builder.collapsed?.methods(countsCalls, probes, isTime ? options.nsPerTick : 1)
     : undefined
@@ -168,7 +168,7 @@ function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration
   const { count, method, parent, columns } = forest
   const { calls, ticks, warmTicks, shift, warmShift } = columns
   const warmCalls = columns.warmCalls.slice()
-  /** Wait that each node is, or is part of. */
+  /** The wait that each node is, or belongs to. */
   const waits = new Int32Array(count)
   for (let node = 1; node < count; node++) {
     if ((node & ALIVE_NODES) === ALIVE_NODES) alive()

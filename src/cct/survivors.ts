@@ -22,7 +22,7 @@ export interface SurvivorNews {
 export class Survivors {
   collections = 0
   untracked = 0
-  /** Keyed by table index: node and token of the allocation event; then token, birth and bytes from the agent. */
+  /** Data per table index: node and token of the allocation event; then token, birth and bytes from the agent. */
   readonly #nodes = new Int32Array(PLACES)
   readonly #tokens = new Int32Array(PLACES).fill(-1)
   readonly #living = new Int32Array(PLACES).fill(-1)

@@ -69,7 +69,7 @@ export interface TraceOptions {
   readonly nsPerTick: number
   /** Session ticks at the start of the recording. */
   readonly beginTicks: number
-  /** Ids below stand for waiting. Default: 1. */
+  /** Ids below this one stand for waiting. Default: 1. */
   readonly firstMethod?: number
 }
 
@@ -110,7 +110,7 @@ function tracedCall(
     places.set(task, order.length)
     order.push({ raw, first })
   }
-  // Determined before the tracks are read, since more events may arrive during `alive`.
+  // Computed before the tracks are read, since more events may arrive during `alive`.
   const isOpen = call.pending > 0 || order.some(({ raw }) => !raw.isOver && raw.stack.length > 0)
   const starts = new Float64Array(order.length)
   const tracks: TraceTrack<number>[] = []

@@ -22,7 +22,7 @@ const TWO_32 = 2 ** 32
 
 /** Exit of the innermost frame. */
 export const RAW_EXIT = 0
-/** The ticks of this event are a duration: the thread's clock stood still until the next event. */
+/** The ticks of this event are the duration of a stall: the thread's clock was stopped until the next event. */
 export const RAW_STOOD = -1
 /** Submission of the call's task number RAW_SUBMIT - code. This event has no time. */
 export const RAW_SUBMIT = -2
@@ -100,7 +100,7 @@ export class Tracer implements EventSink {
   #begins = false
   /** Threads in a traced call, keyed by thread number. */
   readonly #places = new Map<number, Place>()
-  /** Threads with a next entry that begins a recorded call. */
+  /** Threads in which the next entry begins a recorded call. */
   readonly #beginning = new Set<number>()
   /** Tasks that have not begun, keyed by token. */
   readonly #pending = new Map<number, { readonly call: RawCall; readonly task: number }>()
@@ -283,7 +283,7 @@ export class Tracer implements EventSink {
     if (!this.#begins) return this.#place !== null
     this.#begins = false
     this.#beginning.delete(this.#thread)
-    if (this.#isFull || this.kept.length >= this.asked) return false // other threads were first
+    if (this.#isFull || this.kept.length >= this.asked) return false // other threads have begun the requested number of calls first
     const call: RawCall = { root: new RawTrack(this.#thread), tasks: [], pending: 0, isCut: false }
     this.kept.push(call)
     this.#place = { call, track: call.root }

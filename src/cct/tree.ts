@@ -50,9 +50,9 @@ export const COLLAPSED_NAME: MethodName = {
 export interface CollapsedMethods {
   readonly method: Int32Array
   readonly calls: Float64Array
-  /** In the unit of the tree's metric. */
+  /** Self costs, in the unit of the tree's metric. */
   readonly self: Float64Array
-  /** Sum of outermost activations. */
+  /** Total costs: sums over outermost activations. */
   readonly total: Float64Array
 }
 

@@ -46,7 +46,7 @@ export class UnionIds {
 
 /**
  * All parts must have the same metric, and columns that can be summed: no averages, no states. A column missing in some parts is summed
- * over the others. Siblings are in the order of the first tree, followed by those that only the second tree has, and so on.
+ * over the others. Siblings are in the order of the first tree, followed by siblings that only the second tree has, and so on.
  */
 export function unionOf(parts: readonly Part[], ids: UnionIds): Tree {
   const contexts = new Contexts(parts.reduce((sum, { tree }) => sum + tree.count, 0))

@@ -65,7 +65,7 @@ export function linesOf({ bytes }: ClassFile, code: Code): Int32Array | undefine
     for (let left = content.u2(); left > 0; left--) rows.push({ start: content.u2(), line: content.u2() })
   }
   if (rows.length === 0) return undefined
-  // A row applies up to the next one; of two rows with one start, the later one applies.
+  // A row applies up to the next row. If two rows have the same start, the later row applies.
   const lines = new Int32Array(code.bytecode.length).fill(-1)
   rows.sort((a, b) => a.start - b.start)
   rows.forEach(({ start, line }, i) => {

@@ -8,9 +8,9 @@ const ARRAY = 0x5b // [
 const CLASS = 0x4c // L
 
 export interface MethodDescriptor {
-  /** Field descriptors: `I`, `[J`, `Ljava/lang/String;` */
+  /** Field descriptors of the parameters: `I`, `[J`, `Ljava/lang/String;` */
   readonly parameters: readonly string[]
-  /** A field descriptor or `V`. */
+  /** Field descriptor of the result, or `V`. */
   readonly returnType: string
 }
 

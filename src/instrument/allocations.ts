@@ -63,7 +63,10 @@ const MAKERS: ReadonlyMap<string, Tell> = new Map<string, Tell>([
   ['java/lang/StringUTF16.newBytesFor(I)[B', 'allocatedObject'],
 ])
 
-/** Up to JDK 21 reflection generates these classes, which allocate the result of Constructor.newInstance. It is recorded at the caller. */
+/**
+ * Matches classes that reflection generates up to JDK 21. They allocate the result of Constructor.newInstance, which is recorded at the
+ * caller.
+ */
 const GENERATED_CONSTRUCTOR = /^jdk\/internal\/reflect\/Generated(?:Serialization)?ConstructorAccessor\d*$/
 
 const BOXES: ReadonlySet<string> = new Set(

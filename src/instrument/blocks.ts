@@ -24,7 +24,7 @@ export interface Instruction {
   readonly pool: ConstantPool
 }
 
-/** Returns whether a block ends with this instruction, even if control continues at the next one. */
+/** Returns whether a block ends with this instruction, even if control continues at the next instruction. */
 export type BlockAnalysis = (instruction: Instruction) => boolean
 
 /** Ends blocks only where control may be transferred. A call returns to the next instruction. */

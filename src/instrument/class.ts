@@ -288,14 +288,14 @@ function hasLeaves(recipe: Recipe): recipe is Recipe & { readonly tells: 'calls'
   return (recipe.tells === 'calls' || recipe.tells === 'bytecodes') && recipe.sites === undefined
 }
 
-/** Hides the returned member. Exceptions are passed on unchanged. */
+/** Adds the code that hides the returned member. Exceptions are passed on unchanged. */
 function withHandleMember(timed: MethodProbes, { handleMember }: RuntimeBlock): MethodProbes {
   if (handleMember === 0) throw new NotInstrumentable('its class returns no target of a method handle')
   const { exit, thrown = exit } = timed
   return { ...timed, exit: [...exit, ...call(handleMember)], thrown }
 }
 
-/** The wait covers the whole method, inside its own entry and exit events. */
+/** Adds the wait, which covers the whole method, inside the method's own entry and exit events. */
 function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: RuntimeBlock): MethodProbes {
   if (refs === null) throw new NotInstrumentable('waits are not reported')
   const end = call(refs.waitEnds)

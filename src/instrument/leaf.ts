@@ -54,7 +54,7 @@ function isQuiet({ name, pool }: ClassFile, bytecode: Uint8Array, bci: number, j
       return tag === CONSTANT_LONG || tag === CONSTANT_DOUBLE
     }
     case op.GETFIELD:
-    case op.PUTFIELD: // of another class, which is resolved for the first time
+    case op.PUTFIELD: // a field of another class, which is resolved for the first time
       return !jdk && pool.memberRef(u2At(bytecode, bci + 1)).owner === name
     case op.INVOKESPECIAL: {
       const { owner, name: called } = pool.memberRef(u2At(bytecode, bci + 1))

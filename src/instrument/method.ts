@@ -81,7 +81,7 @@ export interface MethodProbes extends Probes {
   readonly waits?: WaitRecipe
   /** Whether the method samples itself. The sampling probes are outside of all other probes. */
   readonly samples?: SampledMethod
-  /** Timed regions; the other probes are then empty. */
+  /** Timed regions. If present, the other probes are empty. */
   readonly regions?: RegionTask
   /** Whether JDK classes also have probes, with recorded allocations. Absent if allocations are not recorded. */
   readonly allocations?: { readonly refs: AllocationRefs; readonly jdk: boolean; readonly liveness?: boolean }
@@ -204,7 +204,7 @@ class Rewriting {
     return local < 0 ? undefined : { first: local, slots: slotsOf(localTypes) }
   }
 
-  /** Adds all probes if they fit, otherwise without those of calls. */
+  /** Adds all probes if they fit. Otherwise omits the probes of calls. */
   #place(): Layout & { readonly maxStack: number } {
     const { asked, classFile, method } = this
     const code = this.#code
@@ -313,7 +313,7 @@ class Rewriting {
     return handlers
   }
 
-  /** Undefined for a class without frames. */
+  /** Returns the StackMapTable; undefined for a class without frames. */
   #stackMap(moved: Relocation, handlers: readonly CatchAll[]): Uint8Array | undefined {
     const thrown = [verificationType(OBJECT, this.refs.throwable)]
     const frames: Frame[] = [
@@ -404,7 +404,7 @@ function isEmptyFinalizer({ name, descriptor }: MethodInfo, { bytecode }: Code):
   return name === 'finalize' && descriptor === '()V' && bytecode.length === 1 && bytecode[0] === RETURN
 }
 
-/** The resume probe of a handler precedes the count of its first block. */
+/** Returns the insertions with a resume probe at each handler, before the count of the handler's first block. */
 function withResumes(points: Uint8Array, probe: readonly number[], counted: Inserted | undefined): Inserted {
   const inserted: (readonly number[] | undefined)[] = counted?.slice() ?? new Array(points.length)
   for (let bci = 0; bci < points.length; bci++) {

@@ -83,7 +83,7 @@ class Ahead {
         if (next <= bci && !isSubroutineCall(bytecode[bci])) return true // a loop
         pending.push(next)
       }
-      // The instruction to which a subroutine returns, if it does.
+      // The instruction to which a subroutine returns, if the subroutine returns.
       if (isSubroutineCall(bytecode[bci])) pending.push(bci + instructionLength(bytecode, bci))
       for (const { handlerBci } of this.#at(bci)) pending.push(handlerBci)
       if (this.isTired) return false

@@ -103,7 +103,10 @@ const REGIONS = { regionEnter: '(JI)J', regionLeave: '(JI)J', regionExit: '(JI)V
 export const VALUE_TYPES = ['I', 'J', 'F', 'D', 'Ljava/lang/Object;'] as const
 export type ValueType = (typeof VALUE_TYPES)[number]
 
-/** Undefined for a type without an exit probe: an exit probe for it would have to look up another class. */
+/**
+ * Returns the type for the descriptor of an exit probe; undefined for a type without an exit probe, which would have to look up another
+ * class.
+ */
 export function valueType(descriptor: string): ValueType | undefined {
   const type = descriptor.slice(descriptor.lastIndexOf(')') + 1)
   if (/^[ZBCSI]$/.test(type)) return 'I'
@@ -134,7 +137,7 @@ const SAMPLES = {
 const SAMPLE_SITE = { site: `(${STACK}I)V` } as const
 
 export type SampleRefs = Refs<typeof SAMPLES> & {
-  /** Class of the value that `methodEntry` returns and the method keeps in a variable. */
+  /** Class of the stack that `methodEntry` returns and that the method keeps in a variable. */
   readonly stackClass: number
   /** Probe of a call site; 0 unless requested. */
   readonly site: number
@@ -188,7 +191,7 @@ export interface RuntimeBlock extends EventRefs {
   /** Probes of counting; 0 if events have times. */
   readonly countLoop: number
   readonly countCall: number
-  /** 0 unless calls or bytecodes are counted. */
+  /** Probe of methods with one probe per call; 0 unless calls or bytecodes are counted. */
   readonly countLeaf: number
   readonly reflectiveCall: number
   /** Probe that hides the callee of a method handle from C1; 0 except in the class that resolves it. */
@@ -199,17 +202,17 @@ export interface RuntimeBlock extends EventRefs {
   readonly stackMapTable: number
   /** Classes for the frames of shared exits, by name: all of `returnedClasses`. */
   readonly returned: ReadonlyMap<string, number>
-  /** Null except for a class with regions. */
+  /** Probes of regions; null except for a class with regions. */
   readonly region: Refs<typeof REGIONS> | null
-  /** Null except in mode `sample`. */
+  /** Probes of sampling; null except in mode `sample`. */
   readonly samples: SampleRefs | null
-  /** Null if allocations are not recorded. */
+  /** Probes of allocations; null if allocations are not recorded. */
   readonly allocations: AllocationRefs | null
-  /** Null unless call sites are recorded in a mode other than `sample`. */
+  /** Probes of call sites; null unless call sites are recorded in a mode other than `sample`. */
   readonly sites: Refs<typeof SITES> | null
-  /** Null for a class without methods that submit or run tasks. */
+  /** Probes of tasks; null for a class without methods that submit or run tasks. */
   readonly handOver: HandOverRefs | null
-  /** Null unless waits are recorded. */
+  /** Probes of waits; null unless waits are recorded. */
   readonly waits: WaitRefs | null
   /** Raw entries to append to the pool. */
   readonly poolBytes: Uint8Array
@@ -356,7 +359,7 @@ interface Text {
   readonly bytes: Uint8Array
 }
 
-/** Compares by length first: a pool has thousands of texts, of which few have the length of one of ours. */
+/** Texts grouped by length. The length is compared first: a pool has thousands of texts, and few have the length of one of ours. */
 type TextsByLength = ReadonlyMap<number, readonly Text[]>
 
 function byLength(texts: Iterable<string>): TextsByLength {

@@ -137,7 +137,7 @@ export function withChecks({ bytecode, handlers }: Code, { sizes: whole, loops }
   const reach = (bci: number, executed: number) => {
     if (bci < bytecode.length) since[bci] = Math.max(since[bci], executed)
   }
-  /** All predecessors except backward jumps, which lead to loops, have been visited. */
+  /** Ends a part of the code. All predecessors except backward jumps, which lead to loops, have been visited. */
   const end = (targets: readonly number[]) => {
     if (mustCheck || loops[piece] === 1 || since[piece] + sizes[piece] > MAX_PATH) checks[piece] = 1
     const executed = (checks[piece] === 1 ? 0 : since[piece]) + sizes[piece]

@@ -31,7 +31,7 @@ export interface SharedExits {
   readonly jumps: Uint8Array
 }
 
-/** goto reaches 32 KiB, goto_w any distance. */
+/** Length of a goto, which reaches 32 KiB; goto_w reaches any distance. */
 const GOTO_BYTES = 3
 const GOTO_W_BYTES = 5
 /**
@@ -118,7 +118,7 @@ function mayOutgrow({ bytecode }: Code, counts: boolean, allocates: number): boo
   let returns = 0
   for (let bci = 0; bci < length; bci += instructionLength(bytecode, bci)) {
     const opcode = bytecode[bci]
-    now += allocates // few instructions do
+    now += allocates // an allowance for instructions that allocate; few do
     if (counts) now += MAX_ADDITION_BYTES + (isShortBranch(opcode) ? MAX_HAND_OVER_BYTES : 0)
     if (isReturn(opcode)) {
       now += probe

@@ -43,7 +43,7 @@ export class SiteNumbers {
     this.#most = most
   }
 
-  /** Returns the numbers by bci. 0, which means no site, if no numbers are left. */
+  /** Returns the numbers by bci. If no numbers are left, each number is 0, which means no site. */
   of(methodId: number, classFile: ClassFile, code: Code): ReadonlyMap<number, number> {
     const bcis = callsIn(classFile, code, this.#jdk)
     const lines = linesOf(classFile, code)
@@ -61,7 +61,7 @@ export class SiteNumbers {
     return numbers
   }
 
-  /** A redefined class may have other lines at the same instructions. */
+  /** Returns whether a number still has this line: a redefined class may have other lines at the same instructions. */
   #isStill(number: number | undefined, line: number | undefined): boolean {
     return number !== undefined && (number === 0 || this.#sites[number]?.line === line)
   }

@@ -90,7 +90,10 @@ export function waitProbes(
   return inserted.length === 0 ? undefined : { inserted, behind }
 }
 
-/** Arrays and JDK classes. Calls of their methods are announced only if the JDK has probes. Calls of other JDK packages are rare; they cost a clock read. */
+/**
+ * Matches arrays and JDK classes. Calls of their methods are announced only if the JDK has probes. Calls of other JDK packages are rare and
+ * cost a clock read.
+ */
 const JDK_CLASS = /^(?:\[|java\/|javax\/|jdk\/|sun\/)/
 
 function isNativeWait(opcode: number, name: string, descriptor: string): boolean {
@@ -113,7 +116,7 @@ function nameHash(name: string, descriptor: string): number {
   return ((hash >>> 0) % 32767) + 1
 }
 
-/** Code with the entry probe of a method; empty unless it is synchronized. */
+/** Returns the code that precedes the entry probe of a method; empty unless the method is synchronized. */
 export function monitorEntry(
   { major }: ClassFile,
   { access, name, descriptor }: MethodInfo,

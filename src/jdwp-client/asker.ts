@@ -11,7 +11,7 @@ export interface AskOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** For replies that have no data. */
+/** Reader for replies that have no data. */
 export const nothing = (): void => {}
 
 export class Asker {
@@ -60,7 +60,7 @@ export class Asker {
     return await this.connection.command(numbersOf(name), w.done(), (data) => this.read(data, read), timing)
   }
 
-  /** Reads all of the data. */
+  /** Reads all of the data. @throws MalformedJdwp if data remains */
   read<T>(data: Buffer, read: (r: DataReader) => T): T {
     const reader = new DataReader(data, this.sizes)
     const value = read(reader)

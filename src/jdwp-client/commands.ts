@@ -116,7 +116,7 @@ export const SINCE: Readonly<Record<string, number>> = {
 }
 
 export type SetName = keyof typeof COMMANDS
-/** Name of a command, as `VirtualMachine.Version`. */
+/** Name of a command, for example `VirtualMachine.Version`. */
 export type CommandName = {
   [S in SetName]: `${S}.${keyof (typeof COMMANDS)[S]['commands'] & string}`
 }[SetName]

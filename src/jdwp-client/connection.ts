@@ -32,7 +32,7 @@ export interface ConnectionOptions {
    * ends with that error.
    */
   readonly onCommand?: (packet: CommandPacket) => void
-  /** Called at the end of the connection. */
+  /** Called once, when the connection ends. */
   readonly onLost?: (reason: Error) => void
 }
 

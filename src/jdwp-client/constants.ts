@@ -12,7 +12,7 @@ export const ERRORS = {
   THREAD_NOT_SUSPENDED: 13,
   THREAD_SUSPENDED: 14,
   THREAD_NOT_ALIVE: 15,
-  /** The id is unknown, or its object has been unloaded or collected. */
+  /** Error for an unknown id, or for an id of an unloaded class or a collected object. */
   INVALID_OBJECT: 20,
   INVALID_CLASS: 21,
   CLASS_NOT_PREPARED: 22,
@@ -21,7 +21,7 @@ export const ERRORS = {
   INVALID_FIELDID: 25,
   INVALID_FRAMEID: 30,
   NO_MORE_FRAMES: 31,
-  /** A native frame, or an inaccessible frame of a virtual thread. */
+  /** Error for a native frame, or for an inaccessible frame of a virtual thread. */
   OPAQUE_FRAME: 32,
   NOT_CURRENT_FRAME: 33,
   TYPE_MISMATCH: 34,
@@ -45,10 +45,10 @@ export const ERRORS = {
   CLASS_MODIFIERS_CHANGE_NOT_IMPLEMENTED: 70,
   METHOD_MODIFIERS_CHANGE_NOT_IMPLEMENTED: 71,
   CLASS_ATTRIBUTE_CHANGE_NOT_IMPLEMENTED: 72,
-  /** Also the answer of a JVM to a newer command. */
+  /** Error for a command that the JVM does not know, for example a newer command. */
   NOT_IMPLEMENTED: 99,
   NULL_POINTER: 100,
-  /** Missing in the class file: line table, variables or source file. */
+  /** Error for data that the class file lacks: line table, variables or source file. */
   ABSENT_INFORMATION: 101,
   INVALID_EVENT_TYPE: 102,
   ILLEGAL_ARGUMENT: 103,

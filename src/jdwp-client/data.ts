@@ -8,7 +8,7 @@
 import { MalformedJdwp } from './errors.ts'
 import type { IdKind, IdOf, IdSizes, ObjectId } from './ids.ts'
 
-/** Sizes before the JVM has stated them. No command with an id can be sent then. */
+/** Sizes of ids before the JVM has reported them. Before that, no command with an id can be sent. */
 export const HOTSPOT_ID_SIZES: IdSizes = { field: 8, method: 8, object: 8, referenceType: 8, frame: 8 }
 
 /** Maximum number of list elements in a packet: each becomes an object much larger than its bytes. */
@@ -148,14 +148,14 @@ export class DataWriter {
     return this.u1(value ? 1 : 0)
   }
 
-  /** @throws RangeError if it is none */
+  /** @throws RangeError if the value is not a 32-bit integer */
   int(value: number): this {
     const bytes = Buffer.allocUnsafe(4)
     bytes.writeInt32BE(value)
     return this.bytes(bytes)
   }
 
-  /** @throws RangeError if it is none */
+  /** @throws RangeError if the value is not a 64-bit integer */
   long(value: bigint): this {
     const bytes = Buffer.allocUnsafe(8)
     bytes.writeBigInt64BE(value)

@@ -13,13 +13,14 @@ import {
 import { CannotListen, NoDebuggerPort, NoJvmCame } from './errors.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Maximum number of unaccepted connections; further ones are closed. */
+/** Maximum number of connections that are not accepted yet. Further connections are closed. */
 const MAX_CALLERS = 16
 /** Timeout for a JVM that is started at the same time to connect. */
 const ACCEPT_TIMEOUT_MS = 30_000
 
 /**
- * Connects and performs the handshake. A JVM accepts one debugger at a time; until then its port is closed or silent.
+ * Connects and performs the handshake. A JVM accepts one debugger at a time; while another debugger is connected, its port is closed or
+ * silent.
  *
  * @throws NoDebuggerPort
  */

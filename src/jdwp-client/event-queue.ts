@@ -16,7 +16,7 @@ export const MAX_HELD_BYTES = 16 << 20
 export const EVENT_TIMEOUT_MS = 10_000
 
 export interface Wanted<K extends EventKind> {
-  /** Only events of this request: the number returned by EventRequest.Set. */
+  /** Restricts the events to those of this request: the number returned by EventRequest.Set. */
   readonly request?: number
   readonly where?: (event: EventOf<K>) => boolean
   /** Timeout, ms; Infinity for none. */
@@ -66,7 +66,7 @@ export class EventQueue {
     }
   }
 
-  /** Ends the queue: rejects waiting calls, and later calls for events that are not held. */
+  /** Ends the queue: rejects waiting calls, and later calls for events that the queue does not hold. */
   end(reason: Error): void {
     this.#ended = reason
     for (const reject of this.#waiters.values()) reject(reason)
@@ -74,7 +74,7 @@ export class EventQueue {
   }
 
   /**
-   * Returns the next event of a kind: a held one, otherwise a future one. Consumes its whole set.
+   * Returns the next event of a kind: a held event if there is one, otherwise a future event. Consumes the whole set of the event.
    *
    * @returns null on a timeout
    * @throws the error that ended the connection
@@ -146,7 +146,7 @@ export class EventQueue {
     return listenNoMore
   }
 
-  /** Held sets. */
+  /** Number of sets that the queue holds. */
   get held(): number {
     return this.#held.length
   }

@@ -58,7 +58,7 @@ export interface EventBodies {
     readonly catchLocation: values.Location | null
   }
   readonly CLASS_PREPARE: Requested & {
-    /** null for a thread of the debugger agent. All threads are then suspended, not only that thread. */
+    /** Thread that prepared the class; null for a thread of the debugger agent. All threads are then suspended, not only that thread. */
     readonly thread: ThreadId | null
     readonly kindOfType: TypeTag
     readonly type: TypeId
@@ -66,7 +66,7 @@ export interface EventBodies {
     /** Bits of STATUS_. */
     readonly status: number
   }
-  /** An unloaded class has no id and no thread. */
+  /** Event of an unloaded class, which has no id and no thread. */
   readonly CLASS_UNLOAD: Requested & { readonly signature: string }
   readonly FIELD_ACCESS: AtField
   readonly FIELD_MODIFICATION: AtField & { readonly valueToBe: values.Value }
@@ -159,7 +159,7 @@ function readPlace(r: DataReader, request: number): AtLocation {
 }
 
 function readMonitor(r: DataReader, request: number): AtMonitor {
-  // The object precedes the location here, and follows it in an EXCEPTION.
+  // In this event the object precedes the location; in an EXCEPTION it follows the location.
   const [thread, object] = [r.object<ThreadId>(), values.readObject(r)]
   return { request, thread, object, location: values.readLocation(r) }
 }

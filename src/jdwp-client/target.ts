@@ -25,11 +25,11 @@ import { StackFrame } from './sets/stack-frame.ts'
 import { ThreadGroupReference, ThreadReference } from './sets/threads.ts'
 import { VirtualMachine } from './sets/virtual-machine.ts'
 
-/** Maximum number of event packets before the sizes of ids are known. Normally there is one: VM_START. */
+/** Maximum number of event packets that may arrive before the sizes of ids are known. Normally only VM_START arrives. */
 const MAX_EARLY = 16
 /** Timeout for the reply to Dispose. */
 const DISPOSE_TIMEOUT_MS = 5000
-/** Timeout for the JVM to close the connection afterwards, which it does at once. */
+/** Timeout for the JVM to close the connection after its reply, which it does at once. */
 const CLOSE_TIMEOUT_MS = 2000
 
 export type TargetOptions = Omit<ConnectionOptions, 'onCommand' | 'onLost'>

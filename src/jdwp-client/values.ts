@@ -31,7 +31,7 @@ export type PrimitiveValue =
   | { readonly tag: 'BYTE' | 'SHORT' | 'INT' | 'FLOAT' | 'DOUBLE'; readonly value: number }
   | { readonly tag: 'LONG'; readonly value: bigint }
   | { readonly tag: 'BOOLEAN'; readonly value: boolean }
-  /** One UTF-16 unit. */
+  /** A character: one UTF-16 unit. */
   | { readonly tag: 'CHAR'; readonly value: string }
 
 /** An object. Its tag determines the commands it supports. */
@@ -166,7 +166,7 @@ export function readLocation(r: DataReader): Location {
   return { kind, type: r.id('referenceType'), method: r.id('method'), bci: r.index() }
 }
 
-/** Reads an optional location. HotSpot writes zeros for a missing one. */
+/** Reads an optional location. HotSpot writes zeros for a missing location. */
 export function readLocationOrNull(r: DataReader): Location | null {
   const code = r.u1()
   const [type, method, bci] = [r.id('referenceType'), r.id('method'), r.index()]

@@ -33,7 +33,7 @@ export class Cursor {
     return this.bytes[this.at++]!
   }
 
-  /** Reads an integer. Beyond 2^53, where only keys and addresses occur, it is rounded to the nearest double. */
+  /** Reads an integer. An integer above 2^53 is rounded to the nearest double; only keys and addresses are so large. */
   varint(): number {
     let value = 0
     let unit = 1

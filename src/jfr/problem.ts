@@ -2,7 +2,7 @@
 
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 
-/** The target writes the data, so the file is truncated, or the JDK uses an unknown format. */
+/** Thrown for a truncated file, or for an unknown format of the JDK. The target writes the data. */
 export class BadRecording extends JfluidError {
   static sample = () => new BadRecording('its format is version 3.0')
   readonly exitCode = EX_DATAERR

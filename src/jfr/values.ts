@@ -28,7 +28,7 @@ export class Values {
     for (let left = cursor.count(); left > 0; left--) {
       const before = cursor.at
       values.push(this.#one(cursor, field, depth))
-      if (cursor.at === before) break // an element without bytes, of a type without fields
+      if (cursor.at === before) break // an element without bytes: its type has no fields
     }
     return values
   }

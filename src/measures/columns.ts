@@ -41,13 +41,13 @@ export interface Metric {
   readonly hasErrorBound: boolean
 }
 
-/** Column headers. */
+/** Column headers of a table. */
 export interface Heads {
-  /** At most eight cells each: the ninth cell is for the mark of the sort column. */
+  /** Header of the total column. Each header has at most eight cells: the ninth cell is for the mark of the sort column. */
   readonly total: string
   readonly self: string
   readonly perCall: string
-  /** Name of its calls. */
+  /** Name of the calls of this measure. */
   readonly calls: string
   /** Name of the sort order of hot methods. */
   readonly by: string
@@ -63,7 +63,7 @@ export interface Value {
   /** Columns of the tree. */
   readonly self: string
   readonly total: string
-  /** Only rows of allocated classes have self values. */
+  /** Set if only rows of allocated classes have self values. */
   readonly ofClasses?: true
 }
 

@@ -22,11 +22,11 @@ export interface Events {
   readonly tellsWaits: boolean
   /** Scheme adaptive supports this measure. */
   readonly isForAdaptive: boolean
-  /** Sampled stacks are an alternative where an agent would be harmful. */
+  /** Whether stacks sampled by time are an alternative if an agent would be harmful. */
   readonly stacksWillDo: boolean
   /** Lowest method id; lower ids stand for classes. Absent: the default. */
   readonly firstMethod?: number
-  /** Costs inside the JDK that are reported through its callers: text before "told by". */
+  /** Costs inside the JDK that are reported through their callers: the text before "told by". */
   readonly byCallers?: string
   /** Reason why methods cannot be excluded or added during a session. */
   readonly fixedBecause?: string

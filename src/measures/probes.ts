@@ -15,7 +15,7 @@ import { time } from './time/probes.ts'
 export interface Probes {
   /** @param feature  version of the target's JDK */
   recipe(options: SessionOptions, feature: number): Recipe
-  /** JDK methods with JIT intrinsics. To be measured, their own bytecode must run with probes. */
+  /** JDK methods with JIT intrinsics that are instrumented. Their own bytecode must run with probes, so that they can be measured. */
   readonly intrinsics?: ReadonlySet<string>
   /** Sends requests to the agent before there are probes. */
   begin?(agent: Agent, options: SessionRequest): Promise<void>

@@ -12,9 +12,9 @@ import { time } from './time/section.ts'
 export interface Section {
   /** Additional columns in each tree. */
   readonly fileColumns: readonly string[]
-  /** Minimum version that a reader of its files must support. */
+  /** Minimum file version that a reader of the files must support. */
   readonly fileVersion: 1 | 2 | 3
-  /** Each wait always has a row of its own. Otherwise only on request. */
+  /** Whether each wait always has a row of its own. If not, waits have rows only on request. */
   readonly hasWaits: boolean
   /** Whether a list of methods by self cost is useful. */
   readonly hasHotMethods: boolean

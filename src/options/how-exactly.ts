@@ -11,7 +11,7 @@ const SAMPLERS = ['jfr', 'cpu'] as const satisfies readonly SamplerName[]
 /** Largest --max-overhead, as a factor: 1000 %. */
 const MAX_OVERHEAD = 10
 
-/** Checked before the missing root is reported, since sampling may need no root. */
+/** Refusal that is checked before the missing root is reported, since sampling may need no root. */
 const ONLY_FOR_SAMPLES = (option: string) =>
   ({
     takes: ['sample'],

@@ -80,7 +80,7 @@ export interface Row {
   readonly withRegion?: true | readonly string[]
   /** Session option that is allowed with sampling by time (without instrumentation): all values, or the listed values. */
   readonly withSamples?: true | readonly string[]
-  /** Reason why the option conflicts with --all, and the advice if it is not "record each JVM by itself". */
+  /** Reason why the option conflicts with --all, and the advice, unless the advice is "record each JVM by itself". */
   readonly notWithAll?: string | { readonly why: string; readonly instead: string }
   /** The option needs every call below a root. Scheme adaptive does not record every call. */
   readonly needsAllCalls?: true

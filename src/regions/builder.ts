@@ -1,6 +1,6 @@
 // Converts events to durations of regions. Each execution is one EXIT with its duration as ticks (backend-java's JFluid1, "gross time of
-// regions"). The time of an execution is known to a few milliseconds, from the time of reading. Durations of one thread are in order, those
-// of several threads nearly so.
+// regions"). The end of an execution is known to within a few milliseconds, from the time at which its event was read. Durations of one
+// thread are in order, those of several threads nearly so.
 
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
@@ -94,7 +94,7 @@ export class RegionBuilder implements EventSink {
     this.#begunAt = nowMs()
   }
 
-  /** Hot: once per execution. Two reads, no allocation. */
+  /** Hot: called once per execution. Makes two reads and no allocation. */
   calls(words: Uint32Array, from: number, to: number, base: number): number {
     let at = from
     if (at >= to || words[at + 1] >>> KIND_SHIFT !== KIND_EXIT) return at

@@ -32,12 +32,12 @@ export interface Buckets {
 export class Histogram {
   count = 0
   sum = 0
-  /** Infinity, and -Infinity, without values. */
+  /** Infinity without values; `max` is then -Infinity. */
   min = Number.POSITIVE_INFINITY
   max = Number.NEGATIVE_INFINITY
   #counts = new Float64Array(2048)
 
-  /** Hot: once per execution of a region. Allocates only for a value larger than all before. */
+  /** Hot: called once per execution of a region. Allocates only for a value larger than all earlier values. */
   record(value: number): void {
     const bucket = bucketOf(value)
     if (bucket >= this.#counts.length) this.#grow(bucket)

@@ -29,11 +29,11 @@ export interface LoadingClass extends Pick<ClassInfo, 'id' | 'name' | 'loader'> 
 /** Classes named by the user for inclusion, or classes with a method of that name. */
 export interface LookedUp {
   readonly classes: number
-  /** Among these, classes excluded by the filters, */
+  /** Number of these classes that the filters exclude. */
   readonly out: number
-  /** among those, classes that may be instrumented, */
+  /** Number of the excluded classes that may be instrumented. */
   readonly usable: number
-  /** and JDK classes. */
+  /** Number of the excluded classes that are JDK classes. */
   readonly jdk: number
 }
 
@@ -213,7 +213,7 @@ export class Classes {
     return false
   }
 
-  /** The class's method table must be available. */
+  /** Returns whether a class has a matching method. Its method table must be available. */
   #hasUsable(node: ClassNode, chosen: Chosen, filter: MethodFilter): boolean {
     return this.linker
       .methodsOf(node)

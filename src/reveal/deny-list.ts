@@ -1,5 +1,5 @@
-// Classes and methods that are never instrumented, for any filter, with the reasons. The profile lists each
-// of these that it met, with its reason.
+// Classes and methods that are never instrumented, whatever the filters say, with the reasons. The profile lists each denied class or
+// method that would have been instrumented, with its reason.
 
 interface Rule {
   readonly classes: RegExp

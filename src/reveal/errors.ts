@@ -4,7 +4,7 @@ import { EX_NOCODE, EX_NOROOT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError, UsageEr
 import { isOtherAgents, isTemporary } from '../base/refusal.ts'
 import type { RootOption } from './patterns.ts'
 
-/** A malformed `--root`, `--include` or `--exclude`. */
+/** Thrown for a malformed `--root`, `--include` or `--exclude`. */
 export class BadPattern extends UsageError {
   static sample = () => new BadPattern('--root', 'place', 'it has no class', "Write it as 'Class.method'.")
   readonly hint: string
@@ -14,7 +14,7 @@ export class BadPattern extends UsageError {
   }
 }
 
-/** The root's class is loaded, but no class of that name has such a method. */
+/** Thrown if the root's class is loaded, but no class of that name has such a method. */
 export class RootNotFound extends JfluidError {
   static sample = () =>
     new RootNotFound(
@@ -52,7 +52,7 @@ export function inOneLine({ message, hint }: RootProblem): string {
   return `${message}. ${hint}`
 }
 
-/** Every method named by the root is abstract or native: it has no bytecode to instrument. */
+/** Thrown if every method named by the root is abstract or native: it has no bytecode to instrument. */
 export class AbstractOrNativeRoot extends JfluidError {
   static sample = () => [
     new AbstractOrNativeRoot('Store.put', 'abstract', ['com.acme.shop.DiskStore.put']),
@@ -64,7 +64,7 @@ export class AbstractOrNativeRoot extends JfluidError {
   constructor(
     root: string,
     readonly kind: 'abstract' | 'native',
-    /** For an abstract root the implementing methods, as roots; for a native one empty. */
+    /** For an abstract root, the implementing methods, as roots; empty for a native root. */
     readonly implementations: readonly string[],
     option: RootOption = 'root',
   ) {
@@ -79,7 +79,7 @@ export class AbstractOrNativeRoot extends JfluidError {
   }
 }
 
-/** Every method named by the root is excluded from instrumentation: an intrinsic, or a method that the probes use. */
+/** Thrown if every method named by the root is excluded from instrumentation: an intrinsic, or a method that the probes use. */
 export class RootNeverInstrumented extends JfluidError {
   static sample = () => new RootNeverInstrumented('java.lang.Math.max')
   readonly exitCode = EX_NOCODE
@@ -90,7 +90,7 @@ export class RootNeverInstrumented extends JfluidError {
   }
 }
 
-/** The root has no probes: the JVM refuses them, or its code cannot be instrumented. */
+/** Thrown if the root has no probes: the JVM refuses them, or its code cannot be instrumented. */
 export class RootRefused extends JfluidError {
   static sample = () =>
     new RootRefused(
@@ -117,7 +117,7 @@ export class RootRefused extends JfluidError {
   }
 }
 
-/** During a session, no loaded class has the name of the new root. */
+/** Thrown if, during a session, no loaded class has the name of the new root. */
 export class RootNotLoaded extends JfluidError {
   static sample = () => new RootNotLoaded('OrderServise.place', ['com.acme.shop.OrderService.place'])
   readonly exitCode = EX_NOROOT

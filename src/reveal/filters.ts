@@ -10,7 +10,7 @@ import { type ClassPattern, matchesClass } from './patterns.ts'
 export interface FilterReport {
   readonly option: 'include' | 'exclude'
   readonly text: string
-  /** Number of classes it matched; JDK classes count only if the JDK is included. */
+  /** Number of classes that the pattern matched; JDK classes count only if the JDK is included. */
   readonly classes: number
 }
 
@@ -29,7 +29,7 @@ export class Filters {
     this.#exclude = exclude.map((pattern) => ({ pattern, classes: new Set() }))
   }
 
-  /** A root's own class is included for any patterns; of a JDK class only the root. */
+  /** Adds a root's class. It is included whatever the patterns say; of a JDK class only the root is included. */
   addRootClass(node: ClassNode): void {
     this.#rootClasses.add(node.id)
   }
@@ -49,7 +49,7 @@ export class Filters {
     return this.#added.length > 0 && this.#isTouched(node) && !this.#asked(node)
   }
 
-  /** Returns whether the method of a class included by hand is included. */
+  /** Returns whether this method of a class included by the user is included. */
   isMethodAdded(className: string, name: string, descriptor: string): boolean {
     return this.#added.some((it) => isChosen(it, { className, name, descriptor }))
   }

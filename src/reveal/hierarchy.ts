@@ -20,7 +20,7 @@ export class ClassNode {
   flags = 0
   /** Id of the nest host of a hidden class, otherwise 0. */
   nestHost = 0
-  /** Superclass: one id. Several only while the class is being loaded and the name is ambiguous. */
+  /** Superclass: one id. Several ids only while the class is being loaded and the name is ambiguous. */
   supers: readonly number[] = []
   interfaces: readonly number[] = []
   /** Names of supertypes without a known class. */
@@ -97,7 +97,7 @@ export class Hierarchy {
         sameIds(node.supers, supers) &&
         sameIds(node.interfaces, info.interfaceIds)
       if (same) continue
-      // A row may not have a superclass yet although the load hook had.
+      // The agent's row may not have a superclass yet, although the load hook had one.
       if (info.superId === 0 && !isInterface(node) && (node.supers.length > 0 || node.missingSuper !== null))
         continue
       this.#unlink(node)
@@ -159,7 +159,7 @@ export class Hierarchy {
     if (all === undefined) return []
     const own = all.filter((it) => it.loader === loader)
     if (own.length > 0) return own
-    // A name of the bootstrap loader means its class only: every loader delegates to it first.
+    // A name in code of the bootstrap loader means only the bootstrap loader's class: every loader delegates to it first.
     const bootstrap = all.filter((it) => it.loader === 0)
     return isJdk(bootstrap[0]) ? bootstrap : all
   }
@@ -302,7 +302,7 @@ function sameIds(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((it, i) => it === b[i])
 }
 
-/** Returns whether its `<clinit>` may still run, as far as known. */
+/** Returns whether the class's `<clinit>` may still run, as far as known. */
 export function mayBeInitialised(node: ClassNode): boolean {
   return node.hooked || (node.flags & CLASS_UNINITIALISED) !== 0
 }

@@ -111,7 +111,7 @@ public final class Boot {
         try {
             System.err.println("jfluid: " + line.replace('\n', ' '));
         } catch (Throwable unsaid) {
-            // For example no memory for the line. Must not end the program.
+            // For example, no memory is free for the line. A failure here must not end the program.
         }
     }
 

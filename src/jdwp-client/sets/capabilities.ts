@@ -2,7 +2,7 @@
 
 import type { DataReader } from '../data.ts'
 
-/** VirtualMachine.Capabilities, which are the first ones of CapabilitiesNew. */
+/** VirtualMachine.Capabilities: the first capabilities of CapabilitiesNew. */
 const OLD = [
   'canWatchFieldModification',
   'canWatchFieldAccess',
@@ -17,7 +17,7 @@ const OLD = [
 const ALL = [
   ...OLD,
   'canRedefineClasses',
-  /** Always false since JDK 15, and so is the next one. */
+  /** canAddMethod and the next capability are always false since JDK 15. */
   'canAddMethod',
   'canUnrestrictedlyRedefineClasses',
   'canPopFrames',

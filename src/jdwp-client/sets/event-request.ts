@@ -18,47 +18,47 @@ import { type Location, writeLocation } from '../values.ts'
 import { CommandSet, int } from './command-set.ts'
 
 /**
- * A modifier of a request. Modifiers apply in order: a `Count` before another modifier also counts events that the other one
- * excludes. A pattern is a name, or a name with `*` at its beginning or end: `java.*`, `*.Foo`.
+ * A modifier of a request. Modifiers apply in order: a `Count` before another modifier also counts events that the other modifier excludes.
+ * A pattern is a name, or a name with `*` at its beginning or end: `java.*`, `*.Foo`.
  */
 export type Modifier =
   /** Reports only the nth event, once. */
   | { readonly modifier: 'Count'; readonly count: number }
-  /** Reserved by the specification. HotSpot accepts it without effect. */
+  /** A condition. Reserved by the specification. HotSpot accepts it without effect. */
   | { readonly modifier: 'Conditional'; readonly expression: number }
-  /** Not for CLASS_UNLOAD. */
+  /** Restricts to events in this thread. Not allowed for CLASS_UNLOAD. */
   | { readonly modifier: 'ThreadOnly'; readonly thread: ThreadId }
-  /** This type and its subtypes: the prepared type, the type of the monitor's object, or the type of the location. */
+  /** Restricts to this type and its subtypes: the prepared type, the type of the monitor's object, or the type of the location. */
   | { readonly modifier: 'ClassOnly'; readonly type: TypeId }
   | { readonly modifier: 'ClassMatch'; readonly pattern: string }
   | { readonly modifier: 'ClassExclude'; readonly pattern: string }
-  /** For breakpoints (required), field watches, steps and exceptions. */
+  /** Restricts to a location. For breakpoints (required), field watches, steps and exceptions. */
   | { readonly modifier: 'LocationOnly'; readonly location: Location }
-  /** Exceptions of `type` and its subtypes; null for all exceptions. */
+  /** Restricts to exceptions of `type` and its subtypes; null for all exceptions. */
   | {
       readonly modifier: 'ExceptionOnly'
       readonly type: TypeId | null
       readonly caught: boolean
       readonly uncaught: boolean
     }
-  /** Required for field watches. */
+  /** Restricts to a field. Required for field watches. */
   | { readonly modifier: 'FieldOnly'; readonly type: TypeId; readonly field: FieldId }
-  /** Required for steps. A thread can have one step request. */
+  /** Thread, size and depth of a step. Required for steps. A thread can have one step request. */
   | {
       readonly modifier: 'Step'
       readonly thread: ThreadId
       readonly size: StepSize
       readonly depth: StepDepth
     }
-  /** Events in which `this` is the object; null for static methods. */
+  /** Restricts to events in which `this` is the object; null for static methods. */
   | { readonly modifier: 'InstanceOnly'; readonly object: ObjectId | null }
-  /** CLASS_PREPARE of a type with this source name (SourceDebugExtension or SourceFile). */
+  /** Restricts to CLASS_PREPARE of a type with this source name (SourceDebugExtension or SourceFile). */
   | { readonly modifier: 'SourceNameMatch'; readonly pattern: string }
-  /** THREAD_START and THREAD_DEATH of platform threads only. JDK 19 and later. */
+  /** Restricts THREAD_START and THREAD_DEATH to platform threads. JDK 19 and later. */
   | { readonly modifier: 'PlatformThreadsOnly' }
 
 export class EventRequest extends CommandSet {
-  /** Requests events. Returns the number of the request, which its events have as `request` and `clear` takes. */
+  /** Requests events. Returns the number of the request: the value of `request` in its events, and the argument of `clear`. */
   readonly set = this.command(
     'EventRequest.Set',
     (w, kind: EventKind, suspendPolicy: SuspendPolicy, modifiers: readonly Modifier[] = []) => {

@@ -11,7 +11,7 @@ import type { MethodId, ThreadId } from '../ids.ts'
 import { readObjectOrNull, readValue, type TaggedObject, type Value, writeValue } from '../values.ts'
 
 export interface InvokeOptions extends AskOptions {
-  /** Other threads stay suspended. If the method needs a lock that one of them holds, it waits forever. */
+  /** Other threads stay suspended. If the method needs a lock that a suspended thread holds, the method waits forever. */
   readonly singleThreaded?: boolean
   /** Invokes exactly the named method, not an override. For instance methods. */
   readonly nonvirtual?: boolean

@@ -31,7 +31,7 @@ export class ArrayReference extends CommandSet {
 }
 
 export class ClassLoaderReference extends CommandSet {
-  /** Types for which the loader is an initiating loader. null for the boot loader. */
+  /** Returns the types for which the loader is an initiating loader. A null loader is the boot loader. */
   readonly visibleClasses = this.command(
     'ClassLoaderReference.VisibleClasses',
     ofObject<ClassLoaderId | null>,

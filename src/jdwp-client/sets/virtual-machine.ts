@@ -40,7 +40,7 @@ export interface ClassPaths {
 export class VirtualMachine extends CommandSet {
   readonly version = this.command('VirtualMachine.Version', nothing, readVersion)
 
-  /** Returns every loaded type with this name, one per loader. Loads none. */
+  /** Returns all loaded types with this name, at most one per loader. Loads no type. */
   classesBySignature(signature: string): Promise<Result<LoadedType[]>> {
     return this.asker.ask(
       'VirtualMachine.ClassesBySignature',
@@ -68,8 +68,8 @@ export class VirtualMachine extends CommandSet {
   )
 
   /**
-   * Cancels event requests, resumes all threads, and allows objects to be collected. HotSpot answers first, then
-   * closes the connection, for which `JdwpTarget.dispose` waits, and then does all that and accepts the next debugger (debugLoop.c).
+   * Cancels event requests, resumes all threads, and allows objects to be collected. HotSpot first answers, then closes the connection
+   * (`JdwpTarget.dispose` waits for the close), and only then does all this and accepts the next debugger (debugLoop.c).
    */
   dispose(options?: AskOptions): Promise<Result<void>> {
     return this.asker.ask('VirtualMachine.Dispose', nothing, nothing, options)
@@ -129,7 +129,7 @@ export class VirtualMachine extends CommandSet {
     nothing,
   )
 
-  /** Sets the default stratum; empty for that of each type. Needs `canSetDefaultStratum`. */
+  /** Sets the default stratum; with an empty name, each type uses its own default stratum. */
   readonly setDefaultStratum = this.command(
     'VirtualMachine.SetDefaultStratum',
     (w, stratum: string) => w.string(stratum),

@@ -1,7 +1,7 @@
 // Sink of mode `alloc`. The target reports an allocation as a call of its class, with bytes as ticks. The sink converts these calls to
 // objects. A method has the columns `objects` and `bytes` of its own allocation sites, and `totalObjects` and `totalBytes` of its subtree.
-// The row of a class has the same numbers in both, and its objects as `calls`. A method's self cost is thus the sum of its class rows, not
-// an additional cost.
+// The row of a class has the same numbers in both pairs, and the number of its objects as `calls`. A method's self cost is thus the sum of
+// its class rows, not an additional cost.
 
 import { isClassId } from '../../cct/allocation.ts'
 import type { CostTree, Sink } from '../../cct/snapshot.ts'

@@ -24,8 +24,8 @@ const CATCH_UP_ROUNDS = 10
 const MIN_DEFINED_INTERVAL_MS = 2
 const MAX_DEFINED_INTERVAL_MS = 500
 /**
- * A class is given up after this time. Its superclass is loaded first, possibly from a slow source. A class that could not be defined never
- * appears.
+ * Time after which a class is assumed not to appear. Its superclass is loaded first, possibly from a slow source. A class that could not be
+ * defined never appears.
  */
 const DEFINITION_TIMEOUT_MS = 60_000
 
@@ -57,7 +57,7 @@ export class Installation {
   #settleTimer: NodeJS.Timeout | undefined
   #begun = false
   #reflectionHooked = false
-  /** Tasks that are part of the first redefinition, whatever its reason. */
+  /** Tasks that are part of the first redefinition, whatever the reason for that redefinition. */
   #first: readonly Task[] = []
   /** Reason why the JDK's method handle code was left unchanged. Null if it was not refused. */
   #handlesRefused: string | null = null
@@ -68,7 +68,7 @@ export class Installation {
   readonly #answeredLate = new Set<number>()
   /** Number of classes whose calls may have been missed. */
   lateClasses = 0
-  /** Changes in other classes, required by loading classes that did not wait in the queue. */
+  /** Changes in other classes that are required by classes which were loaded without waiting in the queue. */
   readonly #rests: { readonly others: Revelation; readonly readyOwn: readonly number[] }[] = []
 
   /**
@@ -91,7 +91,9 @@ export class Installation {
     return this.#rests.length > 0
   }
 
-  /** Adds tasks to the first redefinition, whatever its reason. If `begin` makes no redefinition, the tasks get a separate redefinition. */
+  /**
+   * Adds tasks to the first redefinition, whatever its reason. If `begin` makes no redefinition, the tasks get a redefinition of their own.
+   */
   withFirst(tasks: readonly Task[]): void {
     this.#first = tasks
   }
@@ -115,7 +117,7 @@ export class Installation {
   }
 
   /**
-   * Installs everything that has appeared before recording begins: classes that were answered out of turn or have been defined, and callees
+   * Installs everything that has appeared before recording begins: classes that were answered out of order or have been defined, and callees
    * of refused methods. Repeats this until nothing new appears.
    */
   async catchUp(): Promise<void> {

@@ -235,7 +235,7 @@ export class Instrumenter {
       const isClass = (isBare && reason !== CLASS_GONE) || hasOtherShape(reason)
       const why = isClass ? classRefusal(reason) : reason
       refusals.push({ task, reason: why })
-      // A class that has accepted probes before may accept others later.
+      // A class that has accepted probes before may accept other probes later.
       if (isBare && hasOtherShape(reason)) this.hopeless.set(classId, why)
     }
   }
@@ -267,7 +267,8 @@ export class Instrumenter {
   }
 
   /**
-   * Returns the refusals of the rewriter for tasks that are not installed. The JVM is not involved, since that would need a redefinition.
+   * Returns the refusals of the rewriter for tasks that are not installed. The JVM does not check them, since that would need a
+   * redefinition.
    */
   async refusalsOf(tasks: readonly Task[]): Promise<Refusal[]> {
     const { recipe = EXACT_TIME, rewriter = instrumentClass } = this.options
@@ -443,7 +444,7 @@ export class Instrumenter {
     const rewritten = rewriteClass(base, all, refused, check, isLeftOut, (classFile, work) =>
       rewriter(classFile, work, recipe),
     )
-    // The kept tasks stay installed even if the new body is refused.
+    // The kept tasks stay installed even if the JVM refuses the new body.
     append(
       refusals,
       refused.filter(({ task }) => !kept.includes(task)),
@@ -506,7 +507,10 @@ interface Placed {
 /** Empty body: the method gets its original code. */
 const OWN_CODE = new Uint8Array()
 
-/** Which bodies are type-checked here. `judged` skips bodies that this checker does not support (subroutines); the JVM verifies them. */
+/**
+ * Selects the bodies that are type-checked here. `judged` skips bodies that this checker does not support (subroutines); the JVM verifies
+ * these bodies.
+ */
 type Check = 'all' | 'judged' | 'none'
 
 function rewriteClass(

@@ -124,7 +124,7 @@ export class RegionTable implements RegionRecipe {
   }
 
   /**
-   * Checks methods before any change is made.
+   * Checks before any change that the regions of methods exist.
    * @param bytes  bytes of their classes, in the same order; null if the JVM does not provide them
    * @throws RegionProblem if no method has code on the named lines
    */
@@ -144,7 +144,7 @@ export class RegionTable implements RegionRecipe {
     if (problem !== undefined) throw problem
   }
 
-  /** Returns the patterns that match methods but whose lines have no code in any of them. */
+  /** Returns the patterns that match methods, but none of these methods has code on the named lines. */
   problems(): RegionProblem[] {
     const problems: RegionProblem[] = []
     for (const [pattern, noted] of this.#without) {

@@ -47,7 +47,7 @@ const POINTS: readonly Point[] = [
   ),
 ]
 
-/** Only for JDK 17 and 18, where its call of wait(long) has no probes. */
+/** Probes of Thread.join for JDK 17 and 18 only, where the call of wait(long) in it has no probes. */
 const JOIN = points(THREAD, { kind: 'waiting', on: true }, ['join', '(J)V'])
 
 export function waitRecipe(feature: number, jdk: boolean): WaitRecipe {

@@ -1,4 +1,5 @@
-// Finds out, without a request to the JVM, which jfluid agent sleeps in it. The JVM keeps the jar of a loaded agent open. The jar contains
+// Determines, without a request to the JVM, which jfluid agent sleeps in the JVM. The JVM keeps the jar of a loaded agent open. The jar
+// contains
 // its build id, and can be read even after the file has been removed or replaced.
 
 import { readdirSync } from 'node:fs'
@@ -14,7 +15,7 @@ import { linkOf } from '../../base/visible.ts'
 export type AgentInside = 'ours' | 'beside' | 'foreign'
 
 const NAME = /\/jfluid-agent\.jar(?: \(deleted\))?$/
-/** The limits are needed since another program's file may have this name. */
+/** Maximum sizes. They are needed since another program's file may have this name. */
 const MAX_BYTES = 16 << 20
 const MAX_ENTRIES = 4096
 const MAX_TEXT_BYTES = 256

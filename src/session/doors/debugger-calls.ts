@@ -11,7 +11,7 @@ const CALL_TIMEOUT_MS = 10_000
 /** Other threads continue to run while a method runs. */
 const ALONE = { singleThreaded: true, timeoutMs: CALL_TIMEOUT_MS }
 
-/** A method that was run for jfluid has thrown an exception. */
+/** Thrown if a method that was run for jfluid has thrown an exception. */
 export class ThrownInTarget extends JfluidError {
   static sample = () =>
     new ThrownInTarget('Thread.start()', 'java.lang.OutOfMemoryError: unable to create native thread')

@@ -8,7 +8,7 @@ import { type ClassId, granted, type JdwpTarget, type ObjectId, type Value } fro
 import { type DebuggerCalls, objectIn, ThrownInTarget } from './debugger-calls.ts'
 import { type DebuggedJvm, type DebuggerAddress, textOf } from './debugger-port.ts'
 
-/** The runtime image lacks the module that loads agents. */
+/** Thrown if the runtime image lacks the module that loads agents. */
 export class NoInstrumentThere extends JfluidError {
   static sample = () => new NoInstrumentThere({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_UNAVAILABLE
@@ -18,7 +18,7 @@ export class NoInstrumentThere extends JfluidError {
   }
 }
 
-/** An earlier version of jfluid has loaded its agent, which stays until the JVM ends. */
+/** Thrown if an earlier version of jfluid has loaded its agent, which stays until the JVM ends. */
 export class AnotherAgentThere extends JfluidError {
   static sample = () => new AnotherAgentThere({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_UNAVAILABLE

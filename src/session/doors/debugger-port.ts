@@ -29,7 +29,7 @@ const RETRY_DELAY_MS = 50
 const REPLY_TIMEOUT_MS = 10_000
 const OLDEST_JDK = 17
 
-/** The machine cannot be reached, or no process listens at the port. */
+/** Thrown if the machine cannot be reached, or if no process listens at the port. */
 export class NobodyAtPort extends JfluidError {
   static sample = () => new NobodyAtPort({ host: '10.0.0.7', port: 5005 }, 'connect ECONNREFUSED')
   readonly exitCode = EX_NOHOST
@@ -40,7 +40,7 @@ export class NobodyAtPort extends JfluidError {
   }
 }
 
-/** Another program listens at the port, or the JVM does not accept a debugger now. */
+/** Thrown if another program listens at the port, or if the JVM does not accept a debugger now. */
 export class NotDebuggerPort extends JfluidError {
   static sample = () => new NotDebuggerPort({ host: '10.0.0.7', port: 5005 }, 'it does not speak JDWP')
   readonly exitCode = EX_PROTOCOL
@@ -51,7 +51,7 @@ export class NotDebuggerPort extends JfluidError {
   }
 }
 
-/** A JVM accepts one debugger at a time. */
+/** Thrown if another debugger is connected: a JVM accepts one debugger at a time. */
 export class DebuggerConnected extends JfluidError {
   static sample = () => new DebuggerConnected({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_TEMPFAIL
@@ -61,7 +61,7 @@ export class DebuggerConnected extends JfluidError {
   }
 }
 
-/** The JVM is not HotSpot, or is too old for the agent. */
+/** Thrown if the JVM is not HotSpot, or is too old for the agent. */
 export class UnfitJvm extends JfluidError {
   static sample = () =>
     new UnfitJvm({ host: '10.0.0.7', port: 5005 }, { vmName: 'Eclipse OpenJ9 VM', vmVersion: '17.0.4' })

@@ -11,7 +11,7 @@ import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
 /** Default time to wait for a thread. */
 export const IDLE_TIMEOUT_MS = 5000
-/** For this time only the cleaner thread is awaited, if it exists. */
+/** For this time jfluid waits only for the cleaner thread, if that thread exists. */
 const CLEANER_DURATION_MS = 1000
 /** After that, for this time only threads that are about to wait are used, so that the program is not delayed. */
 const QUIET_DURATION_MS = 500

@@ -21,7 +21,7 @@ import { agentJar } from './agent-jar.ts'
 import { tellAgent } from './door.ts'
 import { removeLeftovers, removeLeftoversIn, removeTriggers } from './session-directory.ts'
 
-/** The client of the session is alive and has not asked to end it. */
+/** Thrown if the client of the session is alive, and `--force` was not given. */
 export class ClientLives extends JfluidError {
   static sample = () => new ClientLives(4711, 4712)
   readonly exitCode = EX_TEMPFAIL
@@ -43,7 +43,7 @@ export class AgentOfAnotherBuild extends JfluidError {
   }
 }
 
-/** There is no place for the line that is passed to the agent. */
+/** Thrown if no file can hold the line that is passed to the agent. */
 export class CannotTell extends JfluidError {
   static sample = () => new CannotTell(4711)
   readonly exitCode = EX_CANTCREAT
@@ -56,7 +56,7 @@ export class CannotTell extends JfluidError {
   }
 }
 
-/** The agent was asked to leave, but is still there, or has left something behind. */
+/** Thrown if the agent was asked to leave but is still there, or has left something behind. */
 export class NotGone extends JfluidError {
   static sample = () => new NotGone(4711, ['thread jfluid-agent'])
   readonly exitCode = EX_TEMPFAIL

@@ -430,7 +430,7 @@ export async function tellAgent(connection: AttachConnection, line: string): Pro
   }
 }
 
-/** Error codes that affect all users: no one can write to the file system. */
+/** Error codes that affect all users: no user can write to the file system. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
 /**

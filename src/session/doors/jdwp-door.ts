@@ -45,7 +45,7 @@ const SUSPENSION_TIMEOUT_MS = 5000
 /** Time limit for loading the agent in jfluid's own thread. */
 const LOADING_TIMEOUT_MS = 30_000
 
-/** The time limit expired while a thread of the JVM was suspended. */
+/** Thrown if the time limit expired while a thread of the JVM was suspended. */
 export class StoodTooLong extends JfluidError {
   static sample = () => new StoodTooLong({ host: '10.0.0.7', port: 5005 }, 'no answer within 5000 ms')
   readonly exitCode = EX_TEMPFAIL
@@ -58,7 +58,7 @@ export class StoodTooLong extends JfluidError {
   }
 }
 
-/** The time limit expired in jfluid's own thread, for which no other thread waits. */
+/** Thrown if the time limit expired in jfluid's own thread, for which no other thread waits. */
 export class LoadedTooSlowly extends JfluidError {
   static sample = () => new LoadedTooSlowly({ host: '10.0.0.7', port: 5005 }, 'nothing came for 10 s')
   readonly exitCode = EX_TEMPFAIL
@@ -69,7 +69,7 @@ export class LoadedTooSlowly extends JfluidError {
   }
 }
 
-/** The JVM shares no directory with this process, and cannot connect to it by TCP either. */
+/** Thrown if the JVM shares no directory with this process, and cannot connect to it by TCP either. */
 export class CannotCallBack extends JfluidError {
   static sample = () =>
     new CannotCallBack({ host: '10.0.0.7', port: 5005 }, '10.0.0.9:41234', 'no route to host')

@@ -70,7 +70,7 @@ export function ownerFor(target: TargetProcess): Owner | undefined {
   return { uid: target.euid, gid: target.egid }
 }
 
-/** No place is suitable for the directory. */
+/** Thrown if no place is suitable for the directory. */
 export class NoMeetingPlace extends JfluidError {
   static sample = () => new NoMeetingPlace(['/dev/shm: ENOSPC', '/tmp: EROFS'], {})
   readonly exitCode = EX_CANTCREAT

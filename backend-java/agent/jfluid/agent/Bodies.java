@@ -68,6 +68,6 @@ final class Bodies {
         long old = address;
         address = 0;
         size = 0;
-        U.freeMemory(old); // 0 is ignored
+        U.freeMemory(old); // freeMemory ignores 0
     }
 }

@@ -9,7 +9,10 @@ import java.nio.ByteOrder;
  * has spent at safepoints.
  */
 final class Calibration extends Topic implements AutoCloseable {
-    /** Minimum time between the two pairs of readings from which the client computes the clock's rate: exceeds the minimum of its clock.ts. */
+    /**
+     * Minimum time between the two pairs of readings from which the client computes the clock's rate: longer than the minimum in its
+     * clock.ts.
+     */
     private static final long MIN_PAIR_DISTANCE_NANOS = 3_000_000L;
 
     /** Readings of the session's clock and System.nanoTime() at the client's hello. */
@@ -41,7 +44,10 @@ final class Calibration extends Topic implements AutoCloseable {
         greeted = readClocks();
     }
 
-    /** Called after the begin of the session, from which its ticks count. @return the first pair, and a second pair at sufficient distance */
+    /**
+     * Called after the session has begun, since its ticks count from then. @return the first pair, and a second pair taken long enough
+     * after the first
+     */
     Object[] firstPairs() {
         while (System.nanoTime() - greeted[1] < MIN_PAIR_DISTANCE_NANOS) {
             Pause.nanos(MIN_PAIR_DISTANCE_NANOS / 10);
@@ -51,7 +57,7 @@ final class Calibration extends Topic implements AutoCloseable {
 
     /**
      * Returns {@code [ticks, nanos, width]}: simultaneous readings of session ticks and System.nanoTime(), the best of a few attempts. The width
-     * is their uncertainty: ticks between the readings before and after the reading of nanoTime().
+     * is the uncertainty of the pair: the number of ticks that pass around the reading of nanoTime().
      */
     static Object clockPair() {
         return pairOf(readClocks());
@@ -98,14 +104,17 @@ final class Calibration extends Topic implements AutoCloseable {
         return perfData != null;
     }
 
-    /** Returns the total safepoint time so far, ns, by the JVM's counters; -1 if unknown. Also called on {@link Swapping}. */
+    /**
+     * Returns the total safepoint time so far in ns, from the JVM's counters; -1 if unknown. A {@link Swapping} thread calls this method,
+     * too.
+     */
     long safepointNanos() {
         if (perfData == null) {
             return -1;
         }
         try {
             long v;
-            synchronized (perfData) { // the thread of a redefinition reads it, too
+            synchronized (perfData) { // the thread of a redefinition reads perfData, too
                 perfData.seek(safepointTimeAt);
                 v = perfData.readLong();
             }

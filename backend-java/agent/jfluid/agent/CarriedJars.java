@@ -8,8 +8,9 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /**
- * Removes stale copies of the agent's jar from the JVM's temporary directory. A client on another machine has created them there and was killed
- * before their use; the next session with such a client removes them. {@code src/session/doors/carried-jar.ts} defines their names.
+ * Removes stale copies of the agent's jar from the JVM's temporary directory. A copy is stale if the client that created it, on another
+ * machine, was killed before it used the copy. The next session
+ * with a client on another machine removes it. {@code src/session/doors/carried-jar.ts} defines the names of copies.
  */
 final class CarriedJars {
     private CarriedJars() {}

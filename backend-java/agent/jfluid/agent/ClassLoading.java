@@ -17,7 +17,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         final ClassLoader loader;
         final String name;
         final byte[] bytes;
-        /** Whether the loading thread is that of a redefinition. */
+        /** Whether the loading thread runs a redefinition. */
         final boolean urgent;
 
         Loading(ClassLoader loader, String name, byte[] bytes, boolean urgent) {
@@ -39,7 +39,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
     private volatile boolean hearsChanges;
     /** Requests of threads inside the load hook, by thread id. */
     private final Map<Long, JFluid1Requests.Request> hooked = new ConcurrentHashMap<>();
-    /** The same requests, by the number in the client's answer. */
+    /** Requests of threads inside the load hook, by the number that the client's answer contains. */
     private final Map<Integer, JFluid1Requests.Request> openHooks = new HashMap<>();
 
     ClassLoading(Link link, ClassTable classes, RuntimeLink runtime) {
@@ -82,7 +82,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         if (!watching) {
             return null;
         }
-        // First: the following calls may be instrumented, and do not belong to the application.
+        // Before any other call: the calls below may reach instrumented code, but are not calls of the application.
         JFluid1Threads.ThreadInfo suspended = JFluid1Roots.suspend();
         boolean isCounted = JFluid1Threads.enterHook();
         try {

@@ -31,7 +31,9 @@ final class ClassReader {
     private final RuntimeLink runtime;
     private final Reading own = new Reading();
 
-    /** Loaders that a reading thread of any session waits for; no second thread is started for these. Null before the first. */
+    /**
+     * Loaders that a reading thread of any session waits for; no second thread is started for these loaders. Null until a thread is stuck.
+     */
     private static PerLoader<Stuck> stuck;
 
     /** An abandoned reading thread. Does not refer to its classes. */
@@ -53,7 +55,7 @@ final class ClassReader {
                 instrumentation.retransformClasses(c);
                 redefined = true;
             } catch (UnmodifiableClassException | LinkageError | InternalError expected) {
-                // ClassFormatError as intended; another error if the class is erroneous and so was not shown.
+                // Normally the intended ClassFormatError. Any other error means that the class is erroneous and the JVM did not show it.
             } finally {
                 of = null;
             }
@@ -63,7 +65,7 @@ final class ClassReader {
         }
     }
 
-    /** Reads classes that the JVM may link first. */
+    /** Thread that reads classes which the JVM may link before it shows their bytes. */
     private final class Aside extends GuestThread {
         private final Reading reading = new Reading();
         private final List<Class<?>> classes;
@@ -176,7 +178,7 @@ final class ClassReader {
         return java.util.Arrays.asList(result);
     }
 
-    /** @param which indices of classes; classes of a blocked loader get no bytes */
+    /** @param which indices in `classes`; classes of a blocked loader get no bytes */
     private void readAside(List<Class<?>> classes, List<Integer> which, byte[][] result, HotSwap.LoadHook hook) {
         List<Integer> left = new ArrayList<>();
         for (int i : which) {

@@ -31,8 +31,8 @@ final class ClassTable {
     private static final int UNINITIALISED = 16;
 
     /**
-     * A class and its number. A number is not reused within a session. The hash is that of the name, which String caches; identity hash
-     * codes are all equal with -XX:hashCode=2.
+     * A class and its number. A number is not reused within a session. The hash is the hash of the name, which String caches. Identity hash
+     * codes are unsuitable: with -XX:hashCode=2 all of them are equal.
      */
     private static final class Ref extends WeakReference<Class<?>> {
         final int id;
@@ -158,7 +158,7 @@ final class ClassTable {
 
     /**
      * Returns {@code [classes, loaders]}: numbers of classes that have been unloaded since the last call, or will never be defined because
-     * their loader has been collected, and numbers of collected loaders. No row with these numbers follows.
+     * their loader has been collected, and numbers of collected loaders. No later row has any of these numbers.
      */
     Object[] takeGone() {
         List<Object> gone = new ArrayList<>();

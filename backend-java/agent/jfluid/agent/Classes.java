@@ -2,7 +2,7 @@ package jfluid.agent;
 
 import java.io.IOException;
 
-/** Read-only commands: loaded classes, their bytes, and the JVM's own data of them. */
+/** Read-only commands: loaded classes, their bytes, and the JVM's internal data about them. */
 final class Classes extends Topic implements AutoCloseable {
     private final ClassTable classes;
     private final HotSwap hotSwap;

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 
 /** A request of another client to end the session (jfluid detach). Fields that are neither final nor volatile are confined to the session's thread. */
 final class Dismissal {
-    /** Interval of checks on both sides while a request is open. */
+    /** Interval at which the requesting thread and the session's thread check an open request. */
     static final long CHECK_INTERVAL_MILLIS = 20;
     /** Minimum time without a message and without a heartbeat after which the session of a client may be ended. */
     private static final long SILENT_CLIENT_TIMEOUT_NANOS = 1_000_000_000L;

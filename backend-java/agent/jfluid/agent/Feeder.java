@@ -24,10 +24,10 @@ final class Feeder extends GuestThread {
      * is {@link JFluid1Client#STARVING_CLIENT_TIMEOUT_NANOS}.
      */
     private static final long SILENT_CLIENT_TIMEOUT_NANOS = 5_000_000_000L;
-    /** Timeout for sending the rest while the client keeps requesting: a full buffer over a slow network. */
+    /** Timeout for sending the remaining words while the client keeps requesting: long enough for a full buffer over a slow network. */
     private static final long FINISH_TIMEOUT_NANOS = 60_000_000_000L;
     private static final long FINISH_CHECK_INTERVAL_MILLIS = 100;
-    /** Timeout for sending the rest when the JVM ends: the maximum delay of its exit. */
+    /** Timeout for sending the remaining words when the JVM ends: the maximum delay of the JVM's exit. */
     private static final long FLUSH_TIMEOUT_NANOS = 2_000_000_000L;
     static final int CONNECT_TIMEOUT_MILLIS = 3000;
 
@@ -48,13 +48,13 @@ final class Feeder extends GuestThread {
     private final int chunksAt;
     private final ByteBuffer in;
     private final ByteBuffer out = ByteBuffer.allocateDirect(PART_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    /** Per chunk: end offset of the sent words, state sent last (-1 for none), and whether it is in this round. */
+    /** Per chunk: end offset of the sent words, state sent last (-1 for none), and whether the chunk is in this round. */
     private final int[] sent;
     private final int[] told;
     private final boolean[] present;
     /** The next chunk of this round. */
     private int at;
-    /** Whether the round began after the last write. */
+    /** Whether this round began after the session's last write to the ring. */
     private boolean lastRound;
     private volatile long heardAt = System.nanoTime();
     private volatile boolean finishing;
@@ -83,7 +83,10 @@ final class Feeder extends GuestThread {
 
     /** Shutdown hook that sends the contents of the ring before the JVM ends. */
     private final class Flush extends GuestThread {
-        /** Number of rounds: the current one, one with all words, and one more, because the client reads a word only after another round. */
+        /**
+         * Number of rounds: the current round, a round with all words, and a further round, since the client reads a round's words only
+         * after the next round.
+         */
         private static final int ROUNDS = 3;
         private static final long MIN_PAUSE_NANOS = 1_000_000L;
 
@@ -142,13 +145,13 @@ final class Feeder extends GuestThread {
         return !finishing && System.nanoTime() - heardAt > SILENT_CLIENT_TIMEOUT_NANOS;
     }
 
-    /** Sends the rest if the client is alive. Called after the last write; afterwards this thread does not access the ring. */
+    /** Sends the remaining words if the client is alive. Called after the last write; afterwards this thread does not access the ring. */
     void finish() {
         finishing = true;
         try {
             Runtime.getRuntime().removeShutdownHook(flush);
         } catch (IllegalStateException ending) {
-            // The JVM is ending, and the hook is running.
+            // The JVM is ending, and the shutdown hook is running already.
         }
         try {
             long until = System.nanoTime() + FINISH_TIMEOUT_NANOS;

@@ -24,9 +24,9 @@ import jdk.internal.misc.Unsafe;
  * HotSpot starts each retransformation from the class's base bytes, so the transformer splices in all installed bodies again each time, also
  * when another agent retransforms the class. A CRC-32 ties a body to the base it was rewritten from; on any other base the body is refused.
  *
- * All methods except {@link #transform}, {@link #isComing} and {@link #swap} run on the agent's thread. A redefinition links its classes and so
- * may load further classes. It may wait for a thread that loads one of these and waits for the agent in the load hook. So each
- * redefinition runs on a thread of its own.
+ * All methods except {@link #transform}, {@link #isComing} and {@link #swap} run on the agent's thread. A redefinition links its classes
+ * and so may load further classes. It may then wait for a thread that is loading such a class and that itself waits for the agent in the
+ * load hook. So each redefinition runs on a thread of its own.
  */
 final class HotSwap {
     /** Whether this or an earlier session in this JVM has redefined a class. */
@@ -68,7 +68,7 @@ final class HotSwap {
         private boolean overtaken;
         /** System.nanoTime() at which the class last left the load hook with bodies; 0 if it was redefined. */
         volatile long hookedAt;
-        /** The loading thread at that time. */
+        /** Thread that was loading the class at `hookedAt`. */
         volatile WeakReference<Thread> hookedBy;
         /** Whether the class has its own code again, as intended. */
         private boolean ownCode;
@@ -154,7 +154,7 @@ final class HotSwap {
         /** @param swaps whether the calling thread is the redefining thread */
         synchronized byte[] apply(byte[] base, boolean swaps) {
             overtaken |= !swaps && !pending.isEmpty()
-                    && problem != NOT_SHOWN; // before the class was shown, our redefinition is still to come
+                    && problem != NOT_SHOWN; // NOT_SHOWN: our redefinition has not reached the class yet
             if (!installed && !(swaps && !pending.isEmpty())) {
                 return null;
             }
@@ -200,7 +200,7 @@ final class HotSwap {
     private final Thread agent = Thread.currentThread();
     /** The thread in {@link #swap}. */
     private volatile Thread swapper;
-    /** Number of refused classes per batch that are searched one by one. With more of them, halving the batch is cheaper. */
+    /** Number of refused classes per batch that are searched one by one. With more refused classes, halving the batch is cheaper. */
     private static final int SUSPECTS = 8;
     /** Size of a Target with its Bodies and its map entry, bytes. */
     private static final long TARGET_BYTES = 120;
@@ -221,7 +221,7 @@ final class HotSwap {
     private int restoredClasses;
     private int keptClasses;
     private volatile boolean restoring;
-    /** Whether a thread waits for classes that are still to come. They are counted in `keptClasses`. */
+    /** Whether a thread waits for classes that are not defined yet. `keptClasses` includes these classes. */
     private boolean unfinishedAwaited;
     private boolean removed;
     /** Last class that the JVM has shown to the redefining thread. Used only by that thread. */
@@ -308,7 +308,7 @@ final class HotSwap {
         return new ArrayList<>(reader.read(wanted, loadHook));
     }
 
-    /** ExtendConstantPool: stores entries. They are installed together with bodies that use them. */
+    /** ExtendConstantPool: stores constant pool entries, which are installed together with the bodies that use them. */
     void extendPool(int classId, int crc, int poolEntries, byte[] pool) {
         Class<?> c = classes.find(classId);
         if (c == null) {
@@ -374,7 +374,7 @@ final class HotSwap {
             swap.isOutOfMetaspace = swap.failed.containsValue(NO_METASPACE);
         } finally {
             swap.loadedMeanwhile =
-                    loadedMeanwhile.getAndSet(false); // by this redefinition, or by reading classes for it
+                    loadedMeanwhile.getAndSet(false); // loaded by this redefinition, or when its classes were read
             swapper = null;
             Class<?>[] held = swap.end();
             if (held != null) {
@@ -408,9 +408,9 @@ final class HotSwap {
     }
 
     /**
-     * Ends the session during a redefinition that does not end, for example because it waits for a locked class loader. Classes that it reaches
-     * later get no probes. The JVM lets no other thread redefine the classes that it is redefining; the redefinition's thread restores
-     * them afterwards. Allocates nothing.
+     * Ends the session during a redefinition that does not end, for example because it waits for a locked class loader. Classes that the
+     * redefinition reaches later get no probes. The JVM lets no other thread redefine the classes of a running redefinition, so the
+     * redefinition's thread restores them afterwards. Allocates nothing.
      *
      * @return false if the redefinition has just ended
      */
@@ -427,7 +427,7 @@ final class HotSwap {
         return stuck != null && stuck.holds(c);
     }
 
-    /** @return class id → why it was refused */
+    /** @return reason of the refusal of each refused class, keyed by class id */
     Map<Integer, String> conclude(Swap swap) {
         for (Class<?> c : swap.batch) {
             Target target = target(c);
@@ -509,9 +509,9 @@ final class HotSwap {
      * refused class, so the last class that it has shown is tried first as the refused class. If that fails (JDK 25 may refuse a class
      * before showing it), or if many classes are refused, the batch is halved until the refused classes are isolated.
      *
-     * @param swap     updated with the batch that the JVM has, so that it can be abandoned; or null
+     * @param swap     receives the batch that the JVM is redefining, so that the swap can be abandoned; or null
      * @param suspects maximum number of classes tried one by one
-     * @return number of calls of the JVM
+     * @return number of redefinition calls of the JVM
      */
     private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed, Swap swap, int suspects) {
         if (batch.isEmpty()) {
@@ -570,7 +570,10 @@ final class HotSwap {
         return 1;
     }
 
-    /** Returns whether an OutOfMemoryError of a redefinition is of the metaspace: such an error has no message (JPLISAgent, createThrowableFromJVMTIErrorCode). */
+    /**
+     * Returns whether an OutOfMemoryError of a redefinition means that metaspace is full: such an error has no message (JPLISAgent,
+     * createThrowableFromJVMTIErrorCode).
+     */
     static boolean isMetaspace(OutOfMemoryError full) {
         String which = full.getMessage();
         return which == null ? hasRoom() : which.equals("Metaspace") || which.equals("Compressed class space");
@@ -653,7 +656,7 @@ final class HotSwap {
     /**
      * Restores the own code of every class, in one batch if possible. Must be called again after an OutOfMemoryError.
      *
-     * @return {restored classes, refused classes, lambda classes of both, which the JVM can no longer unload}
+     * @return {number of restored classes, of refused classes, and of their lambda classes, which the JVM can no longer unload}
      */
     int[] restore() {
         restoring = true;
@@ -684,9 +687,9 @@ final class HotSwap {
                 List<Class<?>> linked = List.of();
                 try {
                     giveBack(found);
-                } finally { // called again after an OutOfMemoryError, and must not link twice
+                } finally { // restore() is called again after an OutOfMemoryError, and must not link twice
                     linked = linking.finish();
-                    unlinked.removeAll(linked); // waiting threads restore these
+                    unlinked.removeAll(linked); // waiting threads restore the unlinked classes
                     for (Class<?> c : unlinked) {
                         target(c).forget();
                     }
@@ -703,7 +706,7 @@ final class HotSwap {
                 Pause.nanos(5_000_000L);
             }
         }
-        if (!unfinishedAwaited) { // called again after an OutOfMemoryError
+        if (!unfinishedAwaited) { // restore() is called again after an OutOfMemoryError
             keptClasses += awaitUnfinished();
             unfinishedAwaited = true;
         }
@@ -742,7 +745,7 @@ final class HotSwap {
         retransform(classes, failed);
         retryRefused(failed);
         for (Class<?> c : classes) {
-            target(c).forget(); // last, since an OutOfMemoryError causes another call
+            target(c).forget(); // done last: after an OutOfMemoryError, restore() is called again
         }
         restoredClasses += classes.size() - failed.size();
         keptClasses += failed.size();

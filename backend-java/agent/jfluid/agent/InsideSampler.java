@@ -20,9 +20,9 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class InsideSampler extends GuestThread {
     private static final long TICK_INTERVAL_NANOS = 5_000_000;
-    /** Minimum cost of a stack that needs a safepoint, ns. It limits such stacks to ten a second. */
+    /** Minimum cost counted for a stack that needs a safepoint, ns. Limits these stacks to ten a second. */
     private static final long MIN_SAFEPOINT_COST_NANOS = 1_000_000;
-    /** The rate is doubled until this number of samples, and no longer than this time. */
+    /** The tick rate is doubled until this number of samples, and at most for the following time. */
     private static final int EARLY_SAMPLES = 200;
     private static final long EARLY_DURATION_NANOS = 15_000_000_000L;
     private static final int EARLY = 2;
@@ -96,7 +96,7 @@ final class InsideSampler extends GuestThread {
     private long costNanos;
     private long longestLateNanos;
     private long longestLateAt;
-    /** Whether the longest delay was for taking stacks; otherwise the thread woke late. */
+    /** Whether the longest delay was the time for taking stacks; otherwise the sampler's thread woke late. */
     private boolean longestTaking;
     /** Why sampling has stopped; null while it runs. */
     private String failure;
@@ -328,7 +328,10 @@ final class InsideSampler extends GuestThread {
         return id;
     }
 
-    /** A stack is its caller's stack (0 for none) and a frame. @return number of the stack; -1 if there are too many stacks */
+    /**
+     * Numbers a stack, which consists of its caller's stack (0 for none) and a frame. @return number of the stack; -1 if there are too many
+     * stacks
+     */
     private int stackOf(int parent, int frame) {
         if (parent < 0 || frame < 0) {
             return -1;
@@ -372,7 +375,7 @@ final class InsideSampler extends GuestThread {
     /**
      * Returns {@code [new frames as [class, method], new stacks, samples, ticks, taken, missed, dropped, cost in ns, longest delay of a tick or
      * time for its stacks in ns, session ticks of that delay, safepoint time, reason for the end of sampling | null, root calls, session
-     * ticks now, whether the longest delay was for stacks]}. The first three and the longest delay are since the last call. A stack is the number of
+     * ticks now, whether the longest delay was for stacks]}. The first three values and the longest delay are since the last call. A stack is the number of
      * its caller's stack (from 1; 0 for none) and the number of its frame (from 0). A sample is its thread (0 for a virtual thread), its stack, its
      * Thread.State ordinal, the number of the thread's root call (four bytes each), session ticks and weight in ns (eight bytes each).
      *

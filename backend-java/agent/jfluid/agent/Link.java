@@ -24,7 +24,7 @@ import java.util.ArrayDeque;
 final class Link implements AutoCloseable {
     /** Maximum frame length: more than any batch of class bytes that the client requests. */
     private static final int MAX_FRAME = 256 << 20;
-    /** Maximum of unsent bytes. A client that lets more accumulate counts as gone. */
+    /** Maximum number of unsent bytes. A client with more unsent bytes counts as gone. */
     private static final long MAX_UNSENT = 64L << 20;
 
     private static final int NO_MEMORY_TRIES = 50;
@@ -37,7 +37,7 @@ final class Link implements AutoCloseable {
     private final ArrayDeque<ByteBuffer> unsent = new ArrayDeque<>();
     private long unsentBytes;
     private ByteBuffer in = ByteBuffer.allocate(USUAL).order(ByteOrder.LITTLE_ENDIAN);
-    /** Allocated beforehand, since it is sent when the heap is full. */
+    /** The message that the heap is full. Allocated beforehand, since no memory is free when it is sent. */
     private final ByteBuffer noMemory = frame(new Object[] {0, "ended", "the JVM has no free heap memory"});
 
     /** @param token sent to the client before any message; it authenticates the agent */
@@ -137,7 +137,7 @@ final class Link implements AutoCloseable {
             } catch (IOException nobodyListens) {
                 return;
             } catch (OutOfMemoryError full) {
-                // A write may need a temporary buffer. Retried.
+                // A write may need memory for a temporary buffer. The write is retried.
             }
             Pause.nanos(10_000_000L);
         }
@@ -190,7 +190,7 @@ final class Link implements AutoCloseable {
                     throw new MessagePack.Malformed("array expected");
                 }
                 if (!in.hasRemaining()) {
-                    // Grows with the received bytes: a false length does not allocate the application's heap.
+                    // The buffer grows with the received bytes, so a false length cannot fill the application's heap.
                     int room = (int) Math.min(4L + length, 2L * in.capacity());
                     ByteBuffer larger = ByteBuffer.allocate(room).order(ByteOrder.LITTLE_ENDIAN);
                     in = larger.put(in.flip());

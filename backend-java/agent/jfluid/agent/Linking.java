@@ -166,7 +166,7 @@ final class Linking {
 
     /**
      * Links a class by listing its constructors, or the methods of an interface (jvm.cpp, get_class_declared_methods_helper). This also resolves
-     * the parameter classes, so a failure may be theirs.
+     * the parameter classes, so a failure may be caused by a parameter class.
      *
      * @return whether the class can be linked
      */

@@ -26,7 +26,9 @@ public final class Main {
     /** Maximum duration of a detach that waits for threads inside probes. */
     private static final long DETACH_TIMEOUT_MILLIS = 5000;
 
-    /** Like DETACH_TIMEOUT_MILLIS, with a check of the client before. The requesting client waits for 10 s. */
+    /**
+     * Timeout of a detach on request of another client, including the check of the session's client. The requesting client waits for 10 s.
+     */
     private static final long DISMISSAL_TIMEOUT_MILLIS = 8000;
 
     private static final AtomicReference<Session> running = new AtomicReference<>();
@@ -55,14 +57,15 @@ public final class Main {
         prepare(options, instrumentation, runtime);
         Session session = begin(options);
         if (!session.awaitGo(10, TimeUnit.SECONDS)) {
-            // Starts recording. The first call of a method that is not instrumented yet waits for the client, or is a gap.
+            // Starts recording. The first call of a method that is not instrumented yet waits for the client, or is counted as a gap.
             JFluid1Session.open();
         }
     }
 
     /**
      * Called by {@code jfluid.Boot} before main() of a JVM that is started with the agent option and without a client ({@code jfluid
-     * agent-path}). The agent sleeps, as after a session. An earlier agent on the command line stays in place, of any build: its session may have begun.
+     * agent-path}). The agent sleeps, as after a session. An agent of any build that comes earlier on the command line stays in place,
+     * since its session may have begun.
      */
     public static void sleep(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
@@ -150,7 +153,7 @@ public final class Main {
     private static synchronized Session begin(String options) throws IOException {
         Session before = running.get();
         if (before != null && before.isLeaving()) {
-            awaitEnd(before); // its client has the answer to detach, and its thread is about to end
+            awaitEnd(before); // the client has received the answer to detach, and the session's thread is about to end
         }
         if (before != null && !before.isOver()) {
             throw new IOException("another jfluid is attached to this JVM");
@@ -203,8 +206,8 @@ public final class Main {
     }
 
     /**
-     * Throws if the application has a security manager. The JVM calls it before it links a probe; if the security manager or a callee of it has
-     * probes, that recursion is infinite.
+     * Throws if the application has a security manager. The JVM calls the security manager before it links a probe. If the security manager
+     * or one of its callees has probes, this recursion is infinite.
      */
     @SuppressWarnings("removal")
     private static void refuseSecurityManager() throws IOException {

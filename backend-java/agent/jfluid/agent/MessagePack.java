@@ -9,12 +9,12 @@ import java.util.List;
 /**
  * The part of MessagePack that the link uses: nil, booleans, integers, doubles, strings, binaries and
  * arrays. Written by hand because the agent brings no library into the target. The client's side is
- * msgpackr, which sends integers from 2^32 on as float64: {@link #asLong} takes both.
+ * msgpackr, which sends integers from 2^32 on as float64: {@link #asLong} accepts both forms.
  */
 final class MessagePack {
     private MessagePack() {}
 
-    /** Raised for bytes that are not what the client sends: the session ends. */
+    /** Thrown for bytes that no client sends: the session ends. */
     static final class Malformed extends RuntimeException {
         private static final long serialVersionUID = 1L;
 

@@ -12,7 +12,7 @@ final class Questions extends Topic {
     private final Link link;
     private final ClassTable classes;
     private final ClassLoading loading;
-    /** Last number of a request that is answered by number, including requests of the load hook. */
+    /** Number of the latest request that the client answers by number, including requests of the load hook. */
     private int lastNumber;
     private final Map<Integer, JFluid1Requests.Request> openReflections = new HashMap<>();
 

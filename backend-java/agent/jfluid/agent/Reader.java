@@ -13,7 +13,7 @@ import jdk.internal.misc.Unsafe;
  * <p>For a client in an invisible process namespace waits are never extended: the start time of its thread does not match.
  */
 final class Reader {
-    /** Time by which waits for a runnable client are extended. Requested again before it ends. */
+    /** Time by which waits for a runnable client are extended. A further extension is requested before it ends. */
     private static final long EXTENSION_NANOS = 250_000_000L;
     /** Numbers of fields in /proc/<pid>/task/<tid>/stat, from 1. */
     private static final int FLAGS_FIELD = 9;
@@ -25,7 +25,9 @@ final class Reader {
      */
     private static final long ENDING = 0x4 | 0x400;
     private static final long KILLED = 1L << 9 - 1;
-    /** Timeout for a stopped client, from the first check: with the delay of that check, equal to that for a silent client. */
+    /**
+     * Timeout for a stopped client, from the first check. Together with the delay of that check it equals the timeout for a silent client.
+     */
     private static final long STOPPED_CLIENT_TIMEOUT_NANOS =
             JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS - JFluid1Client.CHECK_CLIENT_AFTER_NANOS;
 
@@ -39,7 +41,7 @@ final class Reader {
     private int seenBeat;
     private long silentBeat = -1;
     private long silentSince;
-    /** Whether the client's thread has been visible. If it is not visible any more, it has ended. */
+    /** Whether the client's thread has been visible. A thread that was visible and is no longer visible has ended. */
     private boolean isKnown;
 
     /**
@@ -108,7 +110,7 @@ final class Reader {
         return header(JFluid1Layout.RING_READER_PROCESS);
     }
 
-    /** Marks the session as ended by another client, in the ring: the client may be unable to read messages while it writes. */
+    /** Marks the session in the ring as ended by another client: this session's client may be unable to read messages while it writes. */
     void tellDismissed() {
         U.putIntVolatile(null, ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_DISMISSED);
     }
@@ -127,7 +129,7 @@ final class Reader {
         return wantsProcessor(fields());
     }
 
-    /** Returns whether a thread is runnable. A killed thread is runnable, too, until it has ended, and does not count. */
+    /** Returns whether a thread is runnable. A killed thread is shown as runnable until it has ended, and does not count. */
     private static boolean wantsProcessor(String[] fields) {
         return fields != null && fields[0].equals("R") && !isDying(fields);
     }

@@ -16,7 +16,7 @@ final class Recording extends Topic {
     private final boolean elsewhere;
     /** Delays main() in a JVM started by jfluid. */
     private final CountDownLatch go;
-    /** Read by all threads. */
+    /** The event buffer. Read by all threads. */
     private volatile Ring ring;
     private boolean enabled;
     /** The user's profiler, or null. */

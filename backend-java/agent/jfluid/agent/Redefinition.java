@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Redefinitions, one at a time, on a {@link Swapping} thread. Meanwhile this thread serves threads that wait in the load hook. */
+/**
+ * Redefinitions, one at a time, on a {@link Swapping} thread. During a redefinition the session's thread serves threads in the load hook.
+ */
 final class Redefinition extends Topic {
     /** Interval of checks for the end of a redefinition. */
     private static final long CHECK_INTERVAL_MILLIS = 10;
@@ -116,7 +118,7 @@ final class Redefinition extends Topic {
     /** Sends the result of the redefinition, which has ended, to the client. */
     private void conclude() throws IOException {
         Swapping it = swapping;
-        Map<Integer, String> refused = hotSwap.conclude(it.swap); // on an OutOfMemoryError drop() does it
+        Map<Integer, String> refused = hotSwap.conclude(it.swap); // if this throws an OutOfMemoryError, drop() follows
         swapping = null;
         if (it.failure() instanceof Error) {
             throw (Error) it.failure();
@@ -130,7 +132,7 @@ final class Redefinition extends Topic {
             link.send(new Object[] {it.command, false, String.valueOf(it.failure())});
             return;
         }
-        // Otherwise the client must inspect the loaded classes before waiting threads may continue.
+        // If the JVM has loaded classes, the client must inspect these before waiting threads may continue.
         if (!it.swap.loadedMeanwhile) {
             for (int id : it.readyIds) {
                 JFluid1Session.ready(id);

@@ -80,7 +80,7 @@ final class Ring {
             ring.feeder.start(); // fails if no thread can be created
             fed = true;
             return ring;
-        } catch (OutOfMemoryError none) { // for example of direct memory, of which it needs a little
+        } catch (OutOfMemoryError none) { // for example no direct memory is free, of which the feeder needs a little
             throw noMemory(ring.ownBytes, none);
         } finally {
             if (!fed) {

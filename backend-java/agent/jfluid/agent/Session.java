@@ -24,7 +24,7 @@ final class Session extends GuestThread {
     private static final long IDLE_CHECK_INTERVAL_MILLIS = 1000;
     /** Interval of checks whether the client is alive. */
     private static final long CLIENT_CHECK_INTERVAL_MILLIS = 500;
-    /** Timeout for a silent client, in checks: time in which the machine sleeps or the JVM is stopped does not count. */
+    /** Timeout for a silent client, counted in checks, so that time in which the machine sleeps or the JVM is stopped does not count. */
     private static final int MAX_SILENT_CHECKS =
             (int) (Reader.SILENT_CLIENT_TIMEOUT_SECONDS * 1000 / CLIENT_CHECK_INTERVAL_MILLIS);
     /** Timeout between messages of a client after its "restore", while it inspects the JVM. */
@@ -38,8 +38,8 @@ final class Session extends GuestThread {
     private static final int CLOSE_TRIES = 20;
     private static final long CLOSE_RETRY_DELAY_NANOS = 100_000_000L;
     /**
-     * Commands that are executed while a redefinition runs. classBytes blocks only for classes of that redefinition. Answers to a load hook follow
-     * names and frames, and the redefinition may wait for that hook.
+     * Commands that are executed while a redefinition runs. classBytes blocks only for classes of that redefinition. The client sends names
+     * and frames before its answer to a load hook, and the redefinition may wait for that hook.
      */
     private static final Set<String> WHILE_SWAPPING =
             Set.of("loadHook", "reflected", "names", "classBytes", "reclaim", "restore", "detach");
@@ -139,7 +139,7 @@ final class Session extends GuestThread {
         }
         boolean isDue = it.isDue(recording.reader(), heard);
         if (it.isRefuted()) {
-            dismissal = null; // first: the other client may request it again after the answer
+            dismissal = null; // before the answer: the other client may send a new request after it
             it.tell();
         }
         return isDue;
@@ -254,7 +254,7 @@ final class Session extends GuestThread {
 
     /**
      * Ends the session if the client is stopped or has hung for long: without a waiting thread in the target, its probes would stay
-     * installed. The check has an interval of its own, since the loop turns at each message.
+     * installed. The check has an interval of its own, since the loop runs once per message.
      *
      * @param heard whether the client has just sent a message
      */
@@ -349,7 +349,7 @@ final class Session extends GuestThread {
         table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");
         table(end, "restore", "detach");
 
-        // Last: from here on the end of the session has to undo changes.
+        // Assigned last: from here on the end of the session must undo changes.
         leaving = end;
         hotSwap.open();
     }

@@ -11,8 +11,8 @@ import java.nio.file.StandardOpenOption;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Lets the client read the JVM's own data, whose layout src/vmstructs knows. Reads /proc/self/mem in place of dereferencing addresses: a wrong
- * address is a read error, answered with zeros, and does not crash the process. Never writes.
+ * Lets the client read the JVM's own data; src/vmstructs has the layout of the data. Reads /proc/self/mem in place of dereferencing
+ * addresses: a wrong address is a read error, answered with zeros, and does not crash the process. Never writes.
  */
 final class VmMemory implements AutoCloseable {
     private static final Path MEMORY = Path.of("/proc/self/mem");
@@ -81,7 +81,7 @@ final class VmMemory implements AutoCloseable {
                 begin = address & -PAGE;
                 end = begin + readWindow(begin, (int) Math.max(WINDOW, address - begin + length));
             }
-            // Fewer bytes at the end of the mapping.
+            // At the end of the mapping the window may have fewer bytes.
             int there = (int) Math.min(length, end - address);
             if (there > 0) {
                 window.get((int) (address - begin), all, i * length, there);

@@ -403,7 +403,7 @@ public final class JFluid1 {
         ThreadInfo ti = current();
         boolean inside = ti != null && (ti.active || ti.virtualActive); // a local variable, see JFluid1Stack
         if (inside) {
-            int nesting = ti.nesting + 1; // likewise
+            int nesting = ti.nesting + 1; // a local variable, see JFluid1Stack
             methodEntry(id); // throws on a full stack: the call has then ended, and nesting is unchanged
             ti.nesting = nesting;
             return;
@@ -465,7 +465,7 @@ public final class JFluid1 {
     //
     // Instead of a time, an event has the number of bytecodes that its thread has executed inside root calls. The method counts its
     // bytecodes in a local variable and passes the count to the probe at its end (JP, section 4). A method without a counter passes 0.
-    // So readers treat all modes alike: a self "time" is the number of bytecodes executed between two events.
+    // So readers need no distinction of modes: a self "time" is the number of bytecodes executed between two events.
 
     /**
      * Called at the start of every instrumented method except roots. Cost where the thread keeps a tree: one table look-up by thread id, one
@@ -720,7 +720,7 @@ public final class JFluid1 {
         ThreadInfo ti = current();
         boolean inside = ti != null && (ti.active || ti.virtualActive); // a local variable, see JFluid1Stack
         if (inside) {
-            int nesting = ti.nesting + 1; // likewise
+            int nesting = ti.nesting + 1; // a local variable, see JFluid1Stack
             countEntry(id); // throws on a full stack, see rootEntry
             ti.nesting = nesting;
             return;
@@ -995,7 +995,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows that call. An override with probes has written events in between, and has recorded its allocation itself. */
+    /** Called after a call of clone(). An override with probes has written events in between, and has recorded its allocation itself. */
     public static void allocatedClone(Object made) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive) && ti.cloningAt == placeOf(ti)) {
@@ -1102,7 +1102,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Called at the end of such a method. Stops recording of the thread if taskEntry() started it. */
+    /** Called at the end of a method that only runs a task. Stops recording of the thread if taskEntry() started it. */
     public static void taskExit() {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive) && --ti.nesting <= 0) {
@@ -1264,7 +1264,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Called at the end of that method, also where an exception ends it. */
+    /** Called at the end of a JDK method that only waits, also where an exception ends it. */
     public static void waitEnds() {
         ThreadInfo ti = current();
         if (ti != null && ti.waits > 0 && --ti.waits == 0 && (ti.active || ti.virtualActive)) {
@@ -1280,7 +1280,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Called after that call, unless it throws: then the next event of a caller ends the wait. */
+    /** Called after a native method that waits has returned. If the method throws, the next event of a caller ends the wait. */
     public static void callWaited() {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive) && ti.waits == 0) {

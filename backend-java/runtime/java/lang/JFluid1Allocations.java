@@ -19,7 +19,7 @@ public final class JFluid1Allocations {
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Sizes as reported by the JVM. The methods must not throw, and allocate at their first call at most. */
+    /** Sizes as reported by the JVM. The methods must not throw, and may allocate only at their first call. */
     public abstract static class Gauge {
         /** Returns the size of an object, bytes. */
         public abstract long sizeOf(Object o);
@@ -202,7 +202,7 @@ public final class JFluid1Allocations {
 
     /**
      * Returns whether this allocation is skipped. Distances between recorded allocations are random, 1 to 2 N - 1 and N on average, so that
-     * no loop of the program is in step with them. The seed is the thread's number, so the distances are equal in every run.
+     * no loop of the program is synchronised with them. The seed is the thread's number, so the distances are equal in every run.
      */
     static boolean isPassedOver(ThreadInfo ti) {
         if (ti.untilSample > 0) {
@@ -272,7 +272,7 @@ public final class JFluid1Allocations {
                 }
             }
         } catch (Throwable t) {
-            gap(); // this allocation is not recorded; a later one of its class may be
+            gap(); // this allocation is not recorded; a later allocation of its class may be recorded
             on = enabled;
             ti.guard = false;
             passOn(t);

@@ -17,7 +17,8 @@ public final class JFluid1Calibration {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /**
-     * Measures the probe cost of a region's execution: t_I, which is inside its measured time, and the rest. Like {@link #calibrate}; called
+     * Measures the probe cost of one execution of a region: t_I, which is inside the measured time of the region, and the remaining cost.
+     * Like {@link #calibrate}; called before {@link JFluid1Session#open}.
      * before {@link JFluid1Session#open}.
      *
      * @return {inner, outer} in ticks an execution, scaled by 1000

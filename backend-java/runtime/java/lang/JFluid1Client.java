@@ -15,8 +15,8 @@ public final class JFluid1Client {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /**
-     * Timeout of a wait for a client without a heartbeat. After it no thread waits until the heartbeat continues; events
-     * that cannot be recorded in that time are counted as gaps.
+     * Timeout of a wait for a client without a heartbeat. After a timeout no thread waits until the heartbeat continues. Events that cannot
+     * be recorded without a wait are counted as gaps.
      */
     public static final long SILENT_CLIENT_TIMEOUT_NANOS = 250_000_000L;
     /** Timeout of a wait for a client that is runnable but gets no processor. */
@@ -24,7 +24,7 @@ public final class JFluid1Client {
     /** Age of the last heartbeat from which on the agent is asked to check the client, and interval of further checks. */
     public static final long CHECK_CLIENT_AFTER_NANOS = 50_000_000L;
     private static final long CHECK_CLIENT_INTERVAL_NANOS = 20_000_000L;
-    /** The agent is also asked this long before its last extension ends, see {@link #extendWaits}. */
+    /** Time before the end of the last extension at which the agent is asked to check again, see {@link #extendWaits}. */
     private static final long RENEW_BEFORE_NANOS = 150_000_000L;
     /**
      * Maximum silence counted between two checks by the waiting thread. If the waiting thread itself gets no processor for longer, the
@@ -120,7 +120,7 @@ public final class JFluid1Client {
                 return false;
             }
             mayDeadlock |= swapping && mayHoldLocks && Thread.currentThread() != swapper;
-            // A redefinition may be slow. One that lasts this long may be waiting for a lock of this thread.
+            // A redefinition may be slow. After this time it may be waiting for a lock of this thread.
             if (!swapping || now - since >= ANSWER_TIMEOUT_NANOS / 2) {
                 timedOut(since, now);
             }
@@ -129,8 +129,9 @@ public final class JFluid1Client {
     }
 
     /**
-     * Returns the timeout of the next wait. A client with a heartbeat may hang otherwise, for example because its terminal is blocked; each
-     * question would then wait for ANSWER_TIMEOUT_NANOS. So each timeout halves the next timeout until the client answers: two seconds in total.
+     * Returns the timeout of the next wait. A client with a heartbeat may still hang, for example because its terminal is blocked. Each
+     * question would then wait for ANSWER_TIMEOUT_NANOS. So each timeout halves the next timeout until the client answers: two seconds in
+     * total.
      */
     private static long halvedTimeout(long longest) {
         return longest >> Math.min(timeouts, Long.SIZE - 1);

@@ -53,7 +53,7 @@ public final class JFluid1Nameless {
         }
     }
 
-    /** Kept small for inlining: JDK code calls through method handles very often, for example to concatenate strings. */
+    /** This method is small so that it is inlined: JDK code calls through method handles very often, for example to concatenate strings. */
     static boolean isHandleOfInterest(Object handle) {
         Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
         if (member == null) {

@@ -27,9 +27,9 @@ public final class JFluid1Requests {
         public static final int REFLECTION = 1;
         public static final int CLASS_LOADING = 2;
         public static final int HIDDEN_CLASS = 3;
-        /** Without an answer; {@code value} is 1 if the class has lost its probes. */
+        /** Kind of a request without an answer; {@code value} is 1 if the class has lost its probes. */
         public static final int CHANGED_CLASS = 4;
-        /** Without an answer; {@code value} is the wait id of `subject`, a Waited. */
+        /** Kind of a request without an answer; {@code value} is the wait id of `subject`, a Waited. */
         public static final int WAITED_CLASS = 5;
 
         public final int kind;

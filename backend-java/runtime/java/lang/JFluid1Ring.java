@@ -28,7 +28,7 @@ public final class JFluid1Ring {
     private static int claimHint;
     /** Whether a thread that finds no free chunk continues without recording until its next root call. */
     private static boolean neverWaits;
-    /** System.nanoTime() until which such threads search for no chunk. */
+    /** System.nanoTime() until which threads that never wait do not search for a chunk. */
     private static long fullUntil;
     private static final long FULL_RETRY_DELAY_NANOS = 1_000_000;
 
@@ -82,7 +82,7 @@ public final class JFluid1Ring {
         countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
     }
 
-    /** Writes any other event with the number of executed bytecodes. */
+    /** Writes an event other than an entry, with the number of executed bytecodes. */
     static void countedEvent(ThreadInfo ti, long word) {
         long delta = ti.executed - ti.base;
         long at = ti.next;
@@ -157,7 +157,7 @@ public final class JFluid1Ring {
         append(ti, word);
     }
 
-    /** Appends any other event. Never throws: a method that has ended normally, or a handler, must not fail because of jfluid. */
+    /** Appends an event other than an entry. Never throws: a method that has ended normally, or a handler, must not fail because of jfluid. */
     @DontInline
     static void appendExit(ThreadInfo ti, long word) {
         try {
@@ -392,7 +392,7 @@ public final class JFluid1Ring {
                 && U.getIntVolatile(null, chunk + CHUNK_SEQUENCE) == w.sequence - 1;
     }
 
-    /** Begins a new segment if the thread has written elsewhere since its last event here. */
+    /** Begins a new segment if the thread has written to another chunk since its last event in this chunk. */
     static void switchTo(ThreadInfo w, ThreadInfo ti) {
         if (w.lastThread != ti.number || ti.lastWriter != w.number) {
             w.lastThread = ti.number;
@@ -453,7 +453,7 @@ public final class JFluid1Ring {
         appendVirtual(ti, KIND_ENTER | (long) id << TICK_BITS);
     }
 
-    /** Writes any other event of a virtual thread, like {@link #appendExit}. */
+    /** Writes an event of a virtual thread other than a method entry, like {@link #appendExit}. */
     @DontInline
     static void virtualEvent(ThreadInfo ti, long word) {
         try {

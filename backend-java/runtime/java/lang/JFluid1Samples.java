@@ -125,7 +125,10 @@ public final class JFluid1Samples {
         return s;
     }
 
-    /** Called at the end of such a method. Also removes frames of callees without an exit probe, as a constructor whose super() has thrown. */
+    /**
+     * Called at the end of a method that calls methods. Also removes frames of callees without an exit probe, for example constructors
+     * ended by an exception from super().
+     */
     public static void methodExit(Stack s, int id) {
         if (s == null) {
             return;

@@ -26,7 +26,7 @@ public final class JFluid1Session {
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** States of a method. At READY and above the entry probe asks the client nothing. */
+    /** States of a method. In states from READY on, the entry probe sends no request to the client. */
     public static final byte NEW = 0;
     public static final byte PENDING = 1;
     public static final byte READY = 2;
@@ -246,7 +246,7 @@ public final class JFluid1Session {
         }
         Threads.warmUp();
         passOn(new OutOfMemoryError());
-        U.ensureClassInitialized(JFluid1Samples.class); // its end is reported when memory may be short
+        U.ensureClassInitialized(JFluid1Samples.class); // JFluid1Samples.end() may run while memory is short
         U.ensureClassInitialized(JFluid1Survivors.class);
         U.ensureClassInitialized(Offsets.class);
         U.ensureClassInitialized(Definers.class);

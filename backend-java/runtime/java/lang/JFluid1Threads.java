@@ -100,9 +100,9 @@ public final class JFluid1Threads {
         long due;
         int chunk = -1;
         int sequence;
-        /** Of a writer: chunks taken since it last waited for a free chunk. */
+        /** Number of chunks that a writer has taken since it last waited for a free chunk. */
         int taken;
-        /** Of a writer: number of the thread of its latest events. */
+        /** Number of the thread of a writer's latest events. */
         int lastThread;
         /** Whether the chunk was left IDLE. Another thread may own it since. */
         boolean resting;
@@ -110,7 +110,7 @@ public final class JFluid1Threads {
         boolean keeps;
         /** Number of region executions so far, until the thread keeps its chunk. */
         int executions;
-        /** Of a virtual thread: number of the writer of its latest segment. */
+        /** Number of the writer of a virtual thread's latest segment. */
         int lastWriter;
         int segment;
         /** A contended monitor that the thread is entering, and the time of its attempt; null once it has entered. */

@@ -76,7 +76,7 @@ final class ClassBytes {
         });
     }
 
-    /** 5 long, 6 double: takes two slots. */
+    /** A constant with two slots: 5 long, 6 double. */
     int wide(int tag, long bits) {
         return constant(2, out -> {
             out.writeByte(tag);

@@ -156,7 +156,7 @@ final class HotSwapTest {
         that(world.jvm.calls <= 3 * 40, world.jvm.calls + " calls");
     }
 
-    /** Then the last class shown is not the refused one. */
+    /** The JVM refuses the class before it shows the class, so the last class shown is not the refused class. */
     static void aClassRefusedBeforeItIsShownIsFound() {
         for (int at : new int[] {0, 1, 31, 63}) {
             World world = new World(64);

@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** The codec against the bytes of the MessagePack specification. The client uses msgpackr. */
+/** Compares the codec with the bytes of the MessagePack specification. The client uses msgpackr. */
 final class MessagePackTest {
     private static final int DEEPEST = 16;
 
@@ -123,7 +123,7 @@ final class MessagePackTest {
         equal("\uFFFD", unpack(bytes(0xa1, 0xff)));
     }
 
-    /** Names of two classes may differ only in this. */
+    /** The names of two classes may differ only in a lone surrogate. */
     static void aLoneSurrogateIsNoQuestionMark() {
         equal(bytes(0xa3, 0xed, 0xa0, 0x80), MessagePack.pack("\uD800"));
         equal(bytes(0xa6, 0xed, 0xb0, 0x80, 0xed, 0xa0, 0x80), MessagePack.pack("\uDC00\uD800"));

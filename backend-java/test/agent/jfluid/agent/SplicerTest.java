@@ -28,7 +28,7 @@ final class SplicerTest {
      * before and after Code.
      *
      * @param pool adds constants before the name of the attribute Code
-     * @param end  adds constants behind all others
+     * @param end  adds constants after all other constants
      */
     private static byte[] file(
             Consumer<ClassBytes> pool, Consumer<ClassBytes> end, byte[] first, byte[] third, byte[] last) {

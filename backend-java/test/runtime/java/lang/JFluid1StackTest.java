@@ -56,7 +56,7 @@ final class JFluid1StackTest {
         }
     }
 
-    /** Sets the number of methods that an error has ended, as if these had too little stack to report it. */
+    /** Sets the number of methods that an error has ended, as if these methods had too little stack to report the error. */
     static void methodsOneTwoFourAndEightTry() {
         for (int left = 0; left < 17; left++) {
             try (TestSession session = new TestSession(100, 1)) {

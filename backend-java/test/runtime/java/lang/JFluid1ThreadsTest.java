@@ -106,7 +106,7 @@ final class JFluid1ThreadsTest {
         }
     }
 
-    /** Its chunk would otherwise be lost for the session. */
+    /** Without the release, the chunk of the thread would be lost for the session. */
     static void theChunkOfAThreadThatEndedInARootIsReleased() {
         try (TestSession session = new TestSession(10, 2)) {
             JFluid1Threads.ThreadInfo ended = JFluid1Threads.register(thread(5));

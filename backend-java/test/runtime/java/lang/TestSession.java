@@ -34,7 +34,7 @@ final class TestSession implements AutoCloseable {
         this(words, chunkCount, true);
     }
 
-    /** @param counts false to use the machine's clock */
+    /** @param counts false if events have times of the machine's clock in place of bytecodes */
     TestSession(int words, int chunkCount, boolean counts) {
         this(words, chunkCount, counts, 0);
     }
@@ -57,7 +57,8 @@ final class TestSession implements AutoCloseable {
 
     private synchronized void woken() {
         if (JFluid1Client.isCheckRequested()) {
-            // Extends waits for a client whose heartbeat thread gets no processor, like the agent; not for a silent client.
+            // Like the agent, extends waits for a client whose heartbeat thread gets no processor. Waits for a silent client are not
+            // extended.
             long excused = living == null ? 0 : 500_000_000L;
             JFluid1Client.extendWaits(System.nanoTime() + excused);
         }
@@ -108,7 +109,7 @@ final class TestSession implements AutoCloseable {
         return U.getIntVolatile(null, trees + 4L * block);
     }
 
-    /** As the client gives it back: empty. */
+    /** Frees a block like the client: empties it. */
     void freeBlock(int block) {
         U.setMemory(block(block), BLOCK_BYTES, (byte) 0);
         U.putIntVolatile(null, trees + 4L * block, BLOCK_FREE);
@@ -190,7 +191,7 @@ final class TestSession implements AutoCloseable {
         return words;
     }
 
-    /** As the client gives it back: empty. */
+    /** Frees a chunk like the client: empties it. */
     void free(int chunk) {
         U.setMemory(chunk(chunk), chunkBytes, (byte) 0);
         state(chunk, CHUNK_FREE);
