@@ -7,7 +7,7 @@ import { newestOrAll } from '../support/jdks.ts'
 import { aftermath, clientTrials, startClient, verdict } from './lost-clients.ts'
 import { TRIAL_MS, times } from './trials.ts'
 
-/** Of a file that the client writes; the buffer is larger by far. */
+/** Maximum size of a file that the client writes; the buffer is much larger. */
 const LIMITED = () => ['sh', '-c', 'ulimit -f 64 && exec "$@"', 'sh']
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   const tries = times(1, 50)

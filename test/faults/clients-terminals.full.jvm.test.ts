@@ -46,7 +46,7 @@ describe.each(jdks)('a live view with a blocked terminal, JDK $version', (jdk) =
       const client = terminal.processes().at(-1)!
       witness.client(client)
       await terminal.stall()
-      await sleep(chance.between(0, 1000)) // so long it draws
+      await sleep(chance.between(0, 1000)) // time in which the view draws
       process.kill(client, 'SIGTERM')
       await until(() => existsSync(out))
       const { harm, ms } = await aftermath(witness, performance.now())

@@ -22,7 +22,7 @@ import {
 import { TRIAL_MS, times } from './trials.ts'
 import type { Witness } from './witness.ts'
 
-/** 20 of them, of which the first waits a second, the others half of one, a quarter, …; it were 20 s if each waited as long as the first. */
+/** 20 classes: the first one waits a second, the others half of it, a quarter, …; if each waited as long as the first, it would be 20 s. */
 const HUNG_ASLEEP_MS = 2000 + STOPPED_ASLEEP_MS
 
 describe.each(newestOrAll)('clients that fail during a recording, JDK $version', (jdk) => {
@@ -33,7 +33,7 @@ describe.each(newestOrAll)('clients that fail during a recording, JDK $version',
     first = await settled(jdk)
   })
 
-  /** Once more where it is tried but once, and was too long: one try says nothing about times on a machine that does other things as well. */
+  /** Repeats a single trial that took too long, since one trial on a busy machine shows nothing about times. */
   async function timed<T extends Aftermath>(
     once: () => Promise<T>,
     isTooLong: (found: T) => boolean,
@@ -70,7 +70,7 @@ describe.each(newestOrAll)('clients that fail during a recording, JDK $version',
     )
   })
 
-  /** 20 classes are loaded meanwhile. */
+  /** 20 classes are loaded in the meantime. */
   async function hangs(witness: Witness): Promise<Aftermath & { all: number; allAsleep: number }> {
     const now = join(temporaryDirectory('jfluid-clients-'), 'now')
     const client = startClient(witness, {
@@ -104,7 +104,7 @@ describe.each(newestOrAll)('clients that fail during a recording, JDK $version',
     )
   })
 
-  /** A class is loaded meanwhile. */
+  /** A class is loaded in the meantime. */
   async function stopsEarly(witness: Witness): Promise<Aftermath & { wrong: string[]; asleep: number }> {
     const env = withFault('main thread: stops', { FAULT_SAID: 'instrumenting' })
     const client = startClient(witness, { duration: '10m', env })

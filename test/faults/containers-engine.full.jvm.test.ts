@@ -1,7 +1,7 @@
 // JVMs in containers of a real engine, Podman as root, and jfluid outside, in the same container and in one beside it: what
 // containers.full.jvm.test.ts makes with unshare, and what only an engine does: rights taken away, filters of system calls, control groups, names.
 //
-// No registry is asked for an image: the root is a directory with a JDK in it, the system's /usr below that, and a layer on top.
+// No image is downloaded: the root is a directory with a JDK, the system's /usr as a lower layer, and an upper layer.
 
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -16,30 +16,30 @@ import { type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 
 vi.setConfig({ testTimeout: 2 * TRIAL_MS, hookTimeout: TRIAL_MS })
 
-/** Who may not raise limits (CAP_SYS_RESOURCE) could not have those that an engine sets by itself. */
+/** Without CAP_SYS_RESOURCE, a user cannot have the limits that an engine sets by default. */
 const LIMITS = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096']
 const DROPPED = ['--cap-drop', 'all', '--security-opt', 'no-new-privileges']
 const USER = ['--user', '1000:1000']
 const OWN_USERS = ['--uidmap', '0:200000:65536']
 const LITTLE_TMP = ['--tmpfs', '/tmp:rw,noexec,size=1m']
-/** What is to be read in there of ours: jfluid, and Node where it is not below /usr. */
+/** Directories that the container must be able to read: jfluid, and Node if it is not below /usr. */
 const PROJECT = dirname(dirname(cli))
 const OURS = [PROJECT, dirname(process.execPath)].flatMap((it) => ['--volume', `${it}:${it}:ro`])
 
-/** The first that can do it is taken: Debian's crun refuses a machine that has control groups of both versions. */
+/** The first runtime that works is used: Debian's crun refuses a machine with control groups of both versions. */
 const RUNTIMES = [[], ['--runtime', 'runc'], ['--runtime', 'crun']]
 let runtime: readonly string[] = []
 
 const podman = (...words: readonly string[]) =>
   spawnSync('podman', [...runtime, ...words], { encoding: 'utf8' })
 
-/** A root that containers are layered upon, with a runtime at /opt/jdk where one is given. */
+/** A root used as the lower layer of containers, with a Java runtime at /opt/jdk if given. */
 function rootWith(jdk?: Jdk): string {
   const root = temporaryDirectory('jfluid-root-')
   for (const folder of ['tmp', 'proc', 'dev', 'sys', 'run', 'etc', 'usr', 'opt/jdk', 'mnt', 'var/tmp'])
     mkdirSync(join(root, folder), { recursive: true })
   for (const link of ['bin', 'lib', 'lib64']) symlinkSync(`usr/${link}`, join(root, link))
-  // Where an engine binds files of its own. A root of other users could not make them.
+  // Mount points for files of the engine, which it cannot create in a root of another user.
   for (const file of ['run/.containerenv', 'etc/resolv.conf', 'etc/hosts', 'etc/hostname'])
     writeFileSync(join(root, file), '')
   writeFileSync(join(root, 'etc/group'), 'root:x:0:\napp:x:1000:\n')
@@ -55,13 +55,13 @@ function rootWith(jdk?: Jdk): string {
   return root
 }
 
-/** Words for a container that goes when its program ends. */
+/** Arguments for a container that is removed when its program ends. */
 const run = (root: string, options: readonly string[], ...program: readonly string[]): string[] => [
   ...['run', '--rm', ...LIMITS, '--volume', '/usr:/usr:ro', ...options, '--rootfs', `${root}:O`],
   ...program,
 ]
 
-/** Why none can be run here; empty if one can. */
+/** Reason for which no container can run here; empty if containers work. */
 function whyNoContainers(): string {
   const root = rootWith()
   const said: string[] = []
@@ -85,15 +85,15 @@ it('the machine can create containers with an engine: apt-get install podman run
 
 interface Boxed {
   readonly name: string
-  /** Podman, which passes on what the program reads and prints. */
+  /** The Podman process, which forwards input and output of the program. */
   readonly outer: JavaProcess
-  /** Of the JVM, as seen from here. */
+  /** Process id of the JVM in this pid namespace. */
   readonly pid: number
 }
 
 let boxes = 0
 
-/** One that prints "ready", in a container with a name, which goes with `work`. */
+/** Starts a program that prints "ready" in a named container, which is removed when `work` has ended. */
 async function boxed(
   root: string,
   classes: string,
@@ -116,7 +116,7 @@ async function boxed(
 
 interface Client {
   readonly code: number | null
-  /** All that it said. */
+  /** All output. */
   readonly said: string
 }
 
@@ -128,11 +128,11 @@ async function ended(client: JavaProcess): Promise<Client> {
 const outside = (...words: readonly string[]) =>
   ended(startProcess(process.execPath, [cli, ...words], { cwd: '/' }))
 
-/** In the container of a JVM. */
+/** Runs in the container of a JVM. */
 const within = ({ name }: Boxed, ...words: readonly string[]) =>
   ended(startProcess('podman', [...runtime, 'exec', name, process.execPath, cli, ...words], { cwd: '/' }))
 
-/** In a container of its own. */
+/** Runs in a separate container. */
 const beside = (root: string, options: readonly string[], ...words: readonly string[]) =>
   ended(
     startProcess(
@@ -146,14 +146,14 @@ const recording = (target: string, out: string): string[] => [
   ...['record', target, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out],
 ]
 
-/** Whether it still answers, and has said nothing but that. */
+/** Whether the program still answers, and has printed nothing else. */
 async function harmOf({ outer }: Boxed): Promise<string[]> {
   outer.send('pause')
   await outer.line(/^paused /)
   return /thread dump/.test(outer.stdout()) ? ['it has printed its threads'] : []
 }
 
-/** Of ours; nobody else's is there, unless processes are those of the machine, of which each has its own. */
+/** Files of jfluid. Other files of this kind exist only if the container shares the pid namespace of the machine. */
 function leftIn({ pid }: Boxed): string[] {
   const names = (place: string) => readdirSync(join(`/proc/${pid}/root`, place)).map((it) => `${place}/${it}`)
   return ['tmp', 'dev/shm'].flatMap(names).filter((it) => /\/(?:\.attach_pid|\.jfluid_pid|jfluid-)/.test(it))
@@ -290,7 +290,7 @@ describe('a JVM in a container of an engine', () => {
       })
     })
 
-    // Nothing may be sent: the JVM looks for a request in its own /tmp, finds none, and prints all its threads.
+    // No signal may be sent: the JVM would look for a request in its own /tmp, find none, and print all its threads.
     it('a JVM outside the container is profiled only from a container that can see it', async () => {
       await trials('engine: a JVM outside, a client inside', jdk, times(2), async () => {
         const outer = startJava(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])

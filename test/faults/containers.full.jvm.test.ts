@@ -28,7 +28,7 @@ const USERS = 100_000
 const APP = ['setpriv', '--reuid', '1000', '--regid', '1000', '--clear-groups']
 const OTHER = { uid: 4243, gid: 4243 }
 
-/** A minimal root in which what is needed of ours is bound. */
+/** A minimal root with bind mounts of the required files. */
 const ROOT = temporaryDirectory('jfluid-root-')
 const BOUND = ['usr', 'lib', 'lib64', 'etc', 'mnt']
 const minimal = [
@@ -47,20 +47,20 @@ const layered = [
   'cd root && mount -t tmpfs tmpfs tmp && mount -t proc proc proc && mount --bind /mnt mnt',
   'for d in null zero random urandom; do touch dev/$d; mount --bind /dev/$d dev/$d; done',
 ].join(' && ')
-/** Devices of its own: what is made in /dev would be made for the whole machine, of which it is one file system. */
+/** A separate /dev: files created in the shared /dev would appear on the whole machine. */
 const noSharedMemory = [
   OWN_TMP,
   `mkdir /tmp/dev && for d in null zero random urandom; do touch /tmp/dev/$d; mount --bind /dev/$d /tmp/dev/$d; done`,
   'mount --rbind /tmp/dev /dev',
 ].join(' && ')
 
-/** Words before a client: root without the right to look into processes that have more rights. */
+/** Command prefix for a client: root without permission to access processes with more capabilities. */
 const MAY_NOT_LOOK = ['setpriv', '--bounding-set', '-sys_ptrace', '--inh-caps', '-sys_ptrace']
 
 const ENTERED: readonly (readonly [name: string, surroundings: Surroundings, client?: readonly string[]])[] =
   [
     ['a /tmp of its own', { namespaces: MOUNT, setUp: OWN_TMP }],
-    // In the machine's /tmp its counters would be taken for those of process 1.
+    // In the machine's /tmp its counters would look like those of process 1.
     ['processes of its own', { namespaces: [...MOUNT, ...PIDS], setUp: OWN_TMP }],
     ['a network of its own', { namespaces: ['--net'] }],
     ['a user namespace of root', { namespaces: ['--user', '--map-root-user'] }],
@@ -120,7 +120,7 @@ async function entered(
   return { harm: await harmOf(java), wrong, left, profile: wrong.length === 0 ? 'kept' : 'lost' }
 }
 
-/** @param as  words before it: setpriv, unshare */
+/** @param as  command prefix: setpriv, unshare */
 const record = (pid: number, out: string, as: readonly string[] = []) =>
   asClient(as, 'record', `${pid}`, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out)
 
@@ -136,12 +136,12 @@ async function ended(client: JavaProcess): Promise<Client> {
 
 interface Client {
   readonly code: number | null
-  /** All that it said. */
+  /** All output. */
   readonly stderr: string
   readonly pid: number
 }
 
-/** Whether it still answers, and has said nothing but that. */
+/** Whether the program still answers, and has printed nothing else. */
 async function harmOf({ outer, runs }: Contained): Promise<string[]> {
   if (!runs()) return [`it has ended: ${outer.stdout()}${outer.stderr()}`]
   outer.send('pause')
@@ -149,7 +149,7 @@ async function harmOf({ outer, runs }: Contained): Promise<string[]> {
   return /thread dump/.test(outer.stdout()) ? ['it has printed its threads'] : []
 }
 
-/** A copy of the runtime, which can be taken away. */
+/** A copy of the runtime, which the test can remove. */
 function copyOf(jdk: Jdk): string {
   const home = join(temporaryDirectory('jfluid-jdk-'), 'jdk')
   mkdirSync(home)
@@ -190,7 +190,7 @@ describe('a refused attach', () => {
     const readOnly = { namespaces: MOUNT, setUp: 'mount -t tmpfs -o ro tmpfs /tmp' }
     refused('a /tmp that is read-only', readOnly, STATUS.attachDisabled, /its \/tmp is read-only/)
 
-    // Seen once it has not answered: nothing but the JVM knows all its rights.
+    // Detected after the JVM has not answered: only the JVM knows all its capabilities.
     refused(
       'a /tmp that its user may not write',
       { namespaces: MOUNT, setUp: 'mount -t tmpfs -o mode=755 tmpfs /tmp', as: APP },
@@ -220,7 +220,7 @@ describe('a refused attach', () => {
       /has no permission to read/,
       (java) => other(java, ...MAY_NOT_LOOK),
     )
-    // As a client in a container of its own, which is shown the processes of the machine: its own /tmp is another.
+    // Like a client in a separate container with the pid namespace of the machine: it has another /tmp.
     refused(
       'root that may not look, though it has the same processes',
       { namespaces: MOUNT, setUp: PRIVATE },

@@ -1,17 +1,17 @@
-// Two network namespaces and a link between them that delays and loses packets, made of two TUN devices: a kernel need not have netem.
+// Two network namespaces with a link that delays and drops packets. The link consists of two TUN devices, since a kernel may lack netem.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Chance } from './trials.ts'
 
 const END = fileURLToPath(new URL('tun-end.mjs', import.meta.url))
-/** One that can be bought; longer ones the kernel cuts. */
+/** A common queue length; the kernel limits longer queues. */
 const MTU = 1500
 
 export interface LinkOptions {
-  /** One way. */
+  /** Delay in one direction. */
   readonly delayMs: number
-  /** Of packets, 0 to 1. */
+  /** Share of dropped packets, 0 to 1. */
   readonly loss: number
 }
 
@@ -25,9 +25,9 @@ interface End {
 export interface Link {
   readonly here: Pick<End, 'namespace' | 'address'>
   readonly there: Pick<End, 'namespace' | 'address'>
-  /** Nothing comes through. */
+  /** Drops all packets. */
   isCut: boolean
-  /** IP packets that were put into the link, headers and repetitions and all, in bytes. */
+  /** Bytes of all IP packets sent over the link, including headers and retransmissions. */
   readonly bytes: { toHere: number; toThere: number }
   readonly packets: { sent: number; lost: number }
   close(): void
@@ -37,7 +37,7 @@ const ip = (...args: string[]): void => {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** @throws Error if there is no ip(8), no TUN device, or we are not root */
+/** @throws Error if there is no ip(8) or no TUN device, or if the user is not root */
 export async function link({ delayMs, loss }: LinkOptions, chance: Chance): Promise<Link> {
   const name = `jf${process.pid}`
   const state = { isCut: false, bytes: { toHere: 0, toThere: 0 }, packets: { sent: 0, lost: 0 } }

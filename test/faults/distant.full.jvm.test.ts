@@ -15,13 +15,13 @@ import { Terminal } from '../support/terminal.ts'
 import { type Link, type LinkOptions, link } from './distant-link.ts'
 import { type Chance, type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 
-/** Of fix.Broad. */
+/** Number of contexts of fix.Broad. */
 const CONTEXTS = 111_111
 
-/** Of all that comes through the link to the view, headers and repetitions and all. */
+/** Maximum rate of all data sent to the view, including headers and retransmissions. */
 const MOST_BYTES_PER_SECOND = 1_000_000
 const SECONDS = 10
-/** Longer than a silent connection lives. */
+/** Longer than the timeout of a silent connection. */
 const CUT_MS = 20_000
 
 const LINKS: readonly (LinkOptions & { readonly name: string })[] = [
@@ -129,7 +129,7 @@ async function drawn(between: Link, jdk: Jdk, classes: string): Promise<Outcome>
   }
 }
 
-/** Beside the target, in its network. */
+/** Starts a proxy in the network namespace of the target. */
 function beside({ there }: Link, ...command: readonly string[]): JavaProcess {
   return startProcess('ip', ['netns', 'exec', there.namespace, ...command])
 }

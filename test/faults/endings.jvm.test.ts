@@ -16,7 +16,7 @@ interface Death {
   readonly fault: string
   readonly vm?: readonly string[]
   readonly die: (java: JavaProcess) => void
-  /** A number, or the signal that its process ends by. */
+  /** Exit code, or the signal that ends the process. */
   readonly end: number | NodeJS.Signals
 }
 
@@ -46,7 +46,7 @@ const DEATHS: readonly Death[] = [
   },
 ]
 
-/** What a client says of a JVM that has gone: before it is in, on its way, while it records. */
+/** Messages of a client about a JVM that has ended: before the attach, during it, while recording. */
 const GONE = {
   [STATUS.noSuchProcess]: /^jfluid: cannot attach to \d+: (the process has ended|no such process)$/m,
   [STATUS.jvmEnded]: /^jfluid: (JVM \d+ ended during the recording$|the connection to the JVM was lost: )/m,
@@ -61,7 +61,7 @@ forNewestJdk((jdk) => {
     return java
   }
 
-  /** In ms, from when it is told until it has ended. */
+  /** Time in ms from the request to end until the process has ended. */
   async function endOf(java: JavaProcess, death: Death): Promise<number> {
     const told = performance.now()
     death.die(java)
@@ -77,7 +77,7 @@ forNewestJdk((jdk) => {
     const harm: string[] = []
     const { code, signal } = await java.exit
     if ((code ?? signal) !== death.end) harm.push(`it ended with ${code ?? signal}`)
-    // One try says nothing about times on a machine that does other things as well.
+    // A single trial on a busy machine shows nothing about times.
     if (FULL && (await alone.isExceededBy(ms)))
       harm.push(`it ended after ${ms.toFixed(0)} ms, and without us after ${alone}`)
     const ended = performance.now()
@@ -86,13 +86,13 @@ forNewestJdk((jdk) => {
     return {
       ...{ harm, wrong },
       profile: profile !== null ? 'kept' : begun ? 'lost' : 'none',
-      // Its own socket stays where it could not remove it.
+      // The JVM's own attach socket stays if the JVM could not remove it.
       left: filesOf(java.pid, client.process.pid).filter((path) => !path.startsWith('/tmp/.java_pid')),
       ms: { ended: ms, 'client ended': performance.now() - ended },
     }
   }
 
-  // How the others are told is in lifecycle-ends.jvm.test.ts.
+  // lifecycle-ends.jvm.test.ts tests how the other endings are reported.
   it.each(FULL ? DEATHS : DEATHS.filter(({ fault }) => fault === 'a crash inside the root'))(
     'a client reports the end of the target: $fault',
     { timeout: 1_800_000 },

@@ -9,8 +9,8 @@ import { FULL } from '../support/lane.ts'
 import { times, trials } from './trials.ts'
 
 /**
- * root n:    n rounds of calls of all kinds that allocate nothing: "took <bytes>", of the calling thread
- * makes n:   n rounds of calls that make an array of 24 bytes each
+ * root n:    n rounds of calls of all kinds that allocate nothing; prints "took <bytes>" of the calling thread
+ * makes n:   n rounds of calls that allocate an array of 24 bytes each
  */
 const FRUGAL = `
   package fix;
@@ -48,7 +48,7 @@ const FRUGAL = `
         int n = Integer.parseInt(line.split(" ")[1]);
         boolean makes = line.startsWith("makes");
         long before = threads.getCurrentThreadAllocatedBytes();
-        // A root that is entered and left now and then, too.
+        // A root is also entered and left sometimes.
         for (int k = 0; k < 100; k++) {
           if (makes) makes(n / 100);
           else root(n / 100);
@@ -58,10 +58,10 @@ const FRUGAL = `
     }
   }`
 
-/** Calls of a round. */
+/** Number of calls per round. */
 const CALLS = 13
 const ROUNDS = FULL ? 500_000 : 50_000
-/** An array of two numbers, with its header. */
+/** Size of an array of two numbers, with its header. */
 const ARRAY_BYTES = 24
 
 const METHOD = ['--root', 'Frugal.root', '--root', 'Frugal.makes']
@@ -81,7 +81,7 @@ const MODES: readonly (readonly [name: string, flags: readonly string[]])[] = [
   ['traces', [...METHOD, '--trace', '5']],
 ]
 
-/** How many bytes the calling thread took. */
+/** Number of bytes allocated by the calling thread. */
 async function took(java: JavaProcess, line: string): Promise<number> {
   const nth = java.stdout().split('\ntook ').length
   java.send(line)
@@ -104,7 +104,7 @@ forNewestJdk((jdk) => {
         await trials(`${(ROUNDS * CALLS) / 1e6} million calls: ${name}`, jdk, times(1, 2), async () => {
           const recording = startRecording(java.pid, ...flags)
           await recording.started
-          // First calls ask the client, which takes a request.
+          // First invocations send a request to the client, which allocates.
           for (const line of ['root 1000', 'makes 1000']) await took(java, line)
           const bytes = await took(java, `root ${ROUNDS}`)
           const made = await took(java, `makes ${ROUNDS}`)

@@ -1,4 +1,4 @@
-// `fixtures/everything`, with and without us: what it printed, and whether it goes on.
+// Runs `fixtures/everything` with and without jfluid; returns its output, and whether it still makes progress.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { readProfile } from '../../src/profile/file.ts'
@@ -8,10 +8,10 @@ import { type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import type { Outcome } from './trials.ts'
 
-/** A part of the program takes a tenth of a second by itself. Silent for longer than this, it hangs. */
+/** Each part of the program takes a tenth of a second alone. Without output for longer than this, the program hangs. */
 const SILENT_MS = 60_000
 
-/** Together with `--jdk`. */
+/** Timeout with `--jdk`. */
 export const MODES = [
   ['--scheme', 'a'],
   ['--scheme', 'b'],
@@ -28,14 +28,14 @@ export const MODES = [
   ['--region', 'every.Main.part'],
 ] as const
 
-/** What a mode is given besides: a region is no root, and leads nowhere. */
+/** Further options of a mode. A region replaces the root, and has no callees. */
 export function withRoot(root: string, flags: readonly string[]): readonly string[] {
   return flags[0] === '--region' ? flags : ['--root', root, '--jdk', '--yes', ...flags]
 }
 
 interface Told {
   readonly out: string
-  /** What it says on its standard error, without what others say there. */
+  /** Its standard error, without lines of jfluid and the JVM. */
   readonly err: string
   readonly code: number | null
 }
@@ -50,7 +50,7 @@ export const told = (p: JavaProcess, code: number | null): Told => ({
   code,
 })
 
-/** What differs, a line each. */
+/** Differences, one per line. */
 export function differences(found: Told, alone: Told): string[] {
   const lines = (text: string) => text.split('\n')
   const wrong = lines(alone.out).flatMap((line, i) => {
@@ -62,7 +62,7 @@ export function differences(found: Told, alone: Told): string[] {
   return wrong
 }
 
-/** The exit status of the program, or of the client that passes it on. */
+/** Exit status of the program, or of the client that passes it on. */
 export const ending = (found: Told, alone: Told): string[] =>
   found.code === alone.code ? [] : [`it ended with ${found.code}`]
 

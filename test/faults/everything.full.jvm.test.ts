@@ -10,7 +10,7 @@ import { startRecording } from '../support/jfluid.ts'
 import { differences, ending, goesOn, hung, isKept, MODES, told, withRoot } from './everything-run.ts'
 import { times, trials } from './trials.ts'
 
-/** They call probes, and stay: the runtime, and the agent that is asleep. */
+/** Classes that contain calls of probes permanently: the runtime, and the sleeping agent. */
 const OURS = /^L(java\/lang\/JFluid1|jfluid\/)/
 
 forEachJdk((jdk) => {
@@ -34,11 +34,11 @@ forEachJdk((jdk) => {
       if (text === null) return hung(java, java.pid)
       await recording.end()
       const profile = await isKept(recording.file)
-      // On a busy machine the client has left before thousands of classes have their code back.
+      // On a busy machine the client ends before thousands of classes are restored.
       await until(async () => !(await threadNames(java.pid)).some((name) => name.startsWith('jfluid-')))
       const harm =
         text === first ? [] : [`with ${flags.join(' ')} it printed\n${text}\nin place of\n${first}`]
-      // What stays of us for ever is there after the first session.
+      // Permanent remains of jfluid exist after the first session.
       settled ??= mappedFiles(java.pid)
       const left = [
         ...probed(await liveCode(jvm, 'L')).filter((it) => !OURS.test(it)),

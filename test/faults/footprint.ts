@@ -1,23 +1,23 @@
-// What a JVM takes, after a collection: what a soak compares before and after.
+// Memory of a JVM after a garbage collection, which a soak compares before and after.
 
 import { readFileSync } from 'node:fs'
 import { jcmd } from '../live/remains.ts'
 
 export interface Footprint {
-  /** Of live objects. */
+  /** Bytes of live objects. */
   readonly heapKib: number
-  /** By class: bytes of live objects. */
+  /** Bytes of live objects, keyed by class. */
   readonly objects: ReadonlyMap<string, number>
   readonly metaspaceKib: number
   readonly codeKib: number
   /** Resident memory of the process. */
   readonly residentKib: number
-  /** By name, without the numbers of hidden classes: how many are loaded. */
+  /** Number of loaded classes, keyed by name without the numbers of hidden classes. */
   readonly classes: ReadonlyMap<string, number>
 }
 
 export async function footprint(pid: number): Promise<Footprint> {
-  // What waits for its finalizer, and classes that only such objects hold, go with the second collection.
+  // The second collection frees objects that waited for their finalizers, and classes that only these objects kept loaded.
   await jcmd(pid, 'GC.class_histogram')
   const histogram = await jcmd(pid, 'GC.class_histogram')
   const objects = new Map<string, number>()
@@ -57,7 +57,7 @@ async function loadedClasses(pid: number): Promise<Map<string, number>> {
   return classes
 }
 
-/** How many more of each class, those that are as many left out. */
+/** Difference in the number of each class, without equal numbers. */
 export function moreClasses(before: Footprint, now: Footprint): [name: string, more: number][] {
   const names = new Set([...before.classes.keys(), ...now.classes.keys()])
   return [...names]
@@ -66,7 +66,7 @@ export function moreClasses(before: Footprint, now: Footprint): [name: string, m
     .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** Live objects of which there are more than `least` bytes more, the most first. */
+/** Live objects that grew by more than `least` bytes, the largest growth first. */
 export function moreObjects(
   before: Footprint,
   now: Footprint,

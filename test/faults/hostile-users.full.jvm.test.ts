@@ -36,7 +36,7 @@ const OWNER = { uid: 65534, gid: 65534 }
 const OTHER = { uid: 65533, gid: 65533 }
 const ROOT = { uid: 0, gid: 0 }
 
-/** A file of root's, and what may be told of it: that it is as it was. */
+/** A file of root, which must not change. */
 function precious(): { path: string; isTouched(): boolean } {
   const dir = temporaryDirectory()
   chmodSync(dir, 0o755)
@@ -54,12 +54,12 @@ function precious(): { path: string; isTouched(): boolean } {
 interface Planted {
   readonly what: string
   readonly path: string
-  /** Whether the session cannot come about. */
+  /** Whether the session must fail. */
   readonly refused: boolean
   remove(): void
 }
 
-/** Something of the other user's, where one of us would put a file. */
+/** A file of the other user at a path that jfluid or the JVM uses. */
 async function plant(pid: number, leadsTo: string, chance: Chance): Promise<Planted> {
   const path = `/tmp/${chance.of([`.java_pid${pid}`, `.jfluid_pid${pid}`, `.attach_pid${pid}`])}`
   const isSocketPath = path.includes('java_pid')
@@ -94,11 +94,11 @@ async function ticker(jdk: Jdk): Promise<JavaProcess> {
   return java
 }
 
-/** `jfluid record` as that user, for half a second. */
+/** Runs `jfluid record` as that user for half a second. */
 async function record(pid: number, user: { uid: number; gid: number }) {
   const out = temporaryDirectory()
   chownSync(out, user.uid, user.gid)
-  chmodSync(out, 0o755) // it is the file that keeps others out
+  chmodSync(out, 0o755) // the mode of the file protects it from other users
   const file = join(out, 'p.jfluid')
   const args = ['record', String(pid), '--root', 'fix.Ticker.work', '--duration', '500ms', '--out', file]
   const client = startProcess(nodeFor(user), [cli, ...args], { ...user, cwd: '/' })
@@ -132,7 +132,7 @@ async function trial(jdk: Jdk, chance: Chance): Promise<Outcome> {
 }
 
 describe('another user of the machine', () => {
-  // In `npm run test:live` another user tries the directory and the socket of a session: live/owner-only.jvm.test.ts.
+  // In `npm run test:live` another user accesses the directory and the socket of a session: live/owner-only.jvm.test.ts.
   forEachJdk((jdk) => {
     it('files, links and sockets of another user are neither followed nor changed', {
       timeout: 3_600_000,

@@ -21,10 +21,10 @@ import { FULL } from '../support/lane.ts'
 import { type Chance, type Outcome, times, trials } from './trials.ts'
 import { Witness } from './witness.ts'
 
-/** A session that has not begun, or ended, by then would keep its user waiting. */
+/** Maximum time for the start and the end of a session. */
 const SOON_MS = 30_000
 
-/** What a client asks that changes nothing: garbage that happens to be a command is one that its user may give. */
+/** Requests of a client that change nothing. Random data that form a valid command are a permitted command. */
 const COMMANDS: readonly (readonly unknown[])[] = [
   ...[['hello'], ['status'], ['loadedClasses'], ['classBytes', [1, 2, 3]], ['stackTraces', 64], ['inside']],
   ...[
@@ -46,7 +46,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-/** Waits until nothing of a session is in the target, and says what became of that. */
+/** Waits until the target has no remains of the session, and returns the result. */
 async function outcome(witness: Witness, profile: Outcome['profile']): Promise<Outcome> {
   const gone = await inTime(witness.withoutThreads())
   await inTime(witness.ownCode())
@@ -54,7 +54,7 @@ async function outcome(witness: Witness, profile: Outcome['profile']): Promise<O
   return { harm, profile, left: await witness.left(), ms: { 'stood still': longest, 'own again': gone } }
 }
 
-/** A client that has been let in and speaks nonsense, at once or while it records. */
+/** An authenticated client that sends invalid data, immediately or while it records. */
 async function garbage(witness: Witness, chance: Chance): Promise<Outcome> {
   const door = await attachDoor(witness.pid)
   if (chance.next() < 0.5) {
@@ -97,7 +97,7 @@ function speakNonsense(socket: Socket, chance: Chance): void {
   }
 }
 
-/** The same connection, with now and then a wrong byte in what the agent says; to whom it says it is left alone. */
+/** A proxy connection that sometimes changes a byte of the agent's data. The addressee is unchanged. */
 function damaged(link: Link, chance: Chance, often: number): Link {
   const socket = socketOf(link)
   socket.removeAllListeners('data')
@@ -131,7 +131,7 @@ function damaged(link: Link, chance: Chance, often: number): Link {
   return new Link(between as unknown as Socket)
 }
 
-/** An agent that now and then says what it does not mean. */
+/** An agent that sometimes sends invalid data. */
 async function nonsense(witness: Witness, chance: Chance): Promise<Outcome> {
   const door = await attachDoor(witness.pid)
   const link = damaged(door.link, chance, chance.of([0.02, 0.1, 0.5]))
@@ -151,7 +151,7 @@ async function nonsense(witness: Witness, chance: Chance): Promise<Outcome> {
   return await outcome(witness, 'none')
 }
 
-/** Null if it was missed: it is gone when the agent has connected. */
+/** Null if it was missed: the file is removed when the agent has connected. */
 async function socketOfSession(client: JavaProcess): Promise<string | null> {
   const mine = new RegExp(`^jfluid-\\d+-${client.pid}-`)
   for (;;) {
@@ -164,7 +164,7 @@ async function socketOfSession(client: JavaProcess): Promise<string | null> {
   }
 }
 
-/** Others of the same user who are at the socket before the agent: of ten sessions, the first in which one was in time. */
+/** Other processes of the same user that connect to the socket before the agent: the first of ten sessions in which one was fast enough. */
 async function strangers(witness: Witness, chance: Chance): Promise<Outcome> {
   for (let session = 0; session < 10; session++) {
     const { connected, kept } = await sessionWithStrangers(witness, chance)
@@ -183,7 +183,7 @@ async function sessionWithStrangers(witness: Witness, chance: Chance) {
       connected++
       socket.write(chance.of(['', 'x'.repeat(32), '0'.repeat(200)]))
     })
-    socket.on('error', () => socket.destroy()) // it listens no more, or has sent us away
+    socket.on('error', () => socket.destroy()) // the server has closed the socket or the connection
     sockets.push(socket)
   }
   await inTime(recording.started)

@@ -1,22 +1,22 @@
-// Takes things from a JVM that runs, and gives them back: the soft limits of its process.
+// Lowers and restores the soft limits of a running JVM's process.
 
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { softLimit } from '../../src/attach/room.ts'
 
-/** `nobody`, by the number it has on every Linux: unlike root's, its threads are limited. */
+/** The user `nobody`, by its number on every Linux. Its threads are limited, unlike root's. */
 export const NOBODY = { uid: 65534, gid: 65534 }
 
 export interface Limit {
-  /** In a moment: without waiting for a program to be started. */
+  /** Takes effect at once, without starting a program. */
   lower(): Promise<void>
   raise(): Promise<void>
 }
 
 /**
- * @param name  of `prlimit`; and that of the line in /proc/<pid>/limits
- * @param low   so many in all, not so many more
+ * @param name  option of `prlimit`, and line in /proc/<pid>/limits
+ * @param low   the total number, not the remaining number
  */
 export function limitOf(
   pid: number,
@@ -25,7 +25,7 @@ export function limitOf(
 ): Limit {
   const before = softLimit(readFileSync(`/proc/${pid}/limits`, 'utf8'), line)
   const soft = before === Number.POSITIVE_INFINITY ? 'unlimited' : String(before)
-  // To change another user's takes a privilege that root of a container may not have.
+  // Changing limits of another user's process needs a capability that root in a container may lack.
   const owner = Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
   const asOwner = owner === process.getuid?.() ? {} : { uid: owner, gid: owner }
   const set = async (to: string): Promise<void> => {

@@ -21,13 +21,13 @@ import { temporaryDirectory } from '../support/java-process.ts'
 import { FULL } from '../support/lane.ts'
 
 const TWO_32 = 2 ** 32
-/** More than 32 bits hold, and no round number. */
+/** A number above 2^32 that is not round. */
 const CALLS = 3 * TWO_32 + 7
-/** A day and more of it, in ns. */
+/** More than a day, in ns. */
 const NS = 10 ** 14 + 1
 
 describe('counters beyond 2^32', () => {
-  /** As if the second node had been called so often already. */
+  /** Makes the second node look as if it had been called this number of times. */
   function preloaded(): CctBuilder {
     const builder = built('main> 0  work> 10  work< 40  main< 100')
     const work = 3 // nobody, the thread's top, main
@@ -42,9 +42,9 @@ describe('counters beyond 2^32', () => {
     const tree = treeOf(builder, { innerTicks: 3, outerTicks: 2 })
     const { calls, measuredNs, selfNs } = tree.metrics
     expect([...calls!]).toEqual([2, TWO_32 + 1])
-    // work: 30 + 5 + 5 and what it had, less 3 a call.
+    // work: 30 + 5 + 5 plus its earlier time, minus 3 per call.
     expect([measuredNs![1], selfNs![1]]).toEqual([NS + 40, NS + 40 - 3 * (TWO_32 + 1)])
-    // main: 70 + 90, less 3 a call and 2 a call of work.
+    // main: 70 + 90, minus 3 per call and 2 per call of work.
     expect(selfNs![0]).toBe(160 - 3 * 2 - 2 * (TWO_32 + 1))
   })
 
@@ -82,7 +82,7 @@ describe('a profile of many calls', () => {
     ['firefox', [NS / 1e6]],
   ])('a profile of many calls exported to %s contains all digits of its numbers', async (format, numbers) => {
     const text = await exported(profile, format)
-    // Some have the times in the unit of their readers.
+    // Some formats have times in the unit of their readers.
     for (const number of numbers)
       expect([text.includes(String(number)), text.includes(String(number * 1e6))]).toContain(true)
   })
@@ -111,7 +111,7 @@ describe('a recursion of very many levels', () => {
     return builder
   }
 
-  /** All at once: a call an event takes ten times as long. */
+  /** In one call: a call per event takes ten times as long. */
   function feed(builder: CctBuilder, wordOf: (level: number) => [number, number]): void {
     const words = new Uint32Array(2 * LEVELS)
     for (let level = 1; level <= LEVELS; level++) words.set(wordOf(level), 2 * level - 2)

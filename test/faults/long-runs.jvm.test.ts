@@ -18,7 +18,7 @@ import {
 import { FULL } from '../support/lane.ts'
 import { type Outcome, times, trials } from './trials.ts'
 
-/** More than two bytes can number, in classes of a thousand. */
+/** More methods than two bytes can number, in classes of a thousand methods. */
 const CLASSES = FULL ? 70 : 4
 const METHODS = 1000
 
@@ -30,12 +30,12 @@ function manyMethods(nth: number): string {
   }`
 }
 
-/** Ticks that fit an event: how long they are told to be says how long a tick is in the profile. */
+/** A number of ticks that fits into an event. Its time in the profile gives the length of a tick. */
 const RULE = 2 ** 39
-/** So often: a call that loses its processor just when it looks at the clock counts for little. */
+/** Number of repetitions. A call that loses its processor during a clock reading then has little weight. */
 const RULES = 64
 
-/** Fields of the runtime: as if it had been so long since the session's start, for this thread at least. */
+/** Changes fields of the runtime as if the session had started this time ago, at least for this thread. */
 const MOVE = `
       start.setLong(null, start.getLong(null) - ticks);
       for (Object info : (Object[]) table.get(null)) {
@@ -44,11 +44,11 @@ const MOVE = `
 
 /**
  * methods:       calls every method of the classes fix.Many… once
- * deep n:        a recursion n deep, on a thread with a stack for it, which returns; then one whose last call throws, and is
- *                caught by the first
+ * deep n:        a recursion n deep that returns, on a thread with a large stack; then a recursion whose last call throws,
+ * and whose first call catches the exception
  * threads n:     n threads, 16 at a time, call the root once each
- * frequency:     "<n> Hz, rule <n>", of the clock, and how long rule() took by itself in ns
- * leap n:        the clock goes on by n ticks inside of leap(), whose thread is silent meanwhile; and by RULE in each of RULES calls of rule()
+ * frequency:     prints "<n> Hz, rule <n>": the clock's frequency, and the duration of rule() in ns
+ * leap n:        the clock advances by n ticks inside leap(), without events of its thread; and by RULE in each of RULES calls of rule()
  */
 const LONG = `
   package fix;
@@ -100,10 +100,10 @@ const LONG = `
       }
       inside.acquire(16);
     }
-    /** Ticks a second of the clock that the runtime reads, to some millionths. */
+    /** Frequency of the clock that the runtime reads, in ticks per second, precise to some millionths. */
     static long frequency() throws Exception {
       var clock = Class.forName("java.lang.JFluid1Session").getMethod("ticks");
-      clock.invoke(null); // what it needs is loaded
+      clock.invoke(null); // loads the classes that it needs
       long nanos = System.nanoTime();
       long ticks = (long) clock.invoke(null);
       Thread.sleep(500);
@@ -137,10 +137,10 @@ const LONG = `
     }
   }`
 
-/** Others need a trace, or have a line of 512 frames for each level: more than a gigabyte of it. */
+/** Other formats need a trace, or have a line of 512 frames for each level: more than a gigabyte. */
 const FORMATS = ['json', 'html', 'pprof', 'nps', 'callgrind', 'firefox', 'markdown']
 
-/** Levels of calls of `method` below each other. */
+/** Number of nested calls of `method`. */
 function depthOf(nodes: readonly JsonNode[], method: string): { depth: number; calls: Set<number> } {
   const calls = new Set<number>()
   let depth = 0
@@ -181,7 +181,7 @@ forNewestJdk((jdk) => {
     await java.line(new RegExp(`^done ${line}$`), nth)
   }
 
-  /** With what is left of the recording that has ended; ends the program. */
+  /** Ends the program, with the remains of the recording. */
   async function outcome(
     java: JavaProcess,
     recording: Recording,
@@ -195,7 +195,7 @@ forNewestJdk((jdk) => {
   it(`${CLASSES * METHODS} methods are counted exactly`, { timeout: 900_000 }, async () => {
     await trials(`${(CLASSES * METHODS).toLocaleString('en')} methods`, jdk, times(1, 3), async () => {
       const java = await start()
-      await run(java, 'methods') // or they would be loaded in the root, a thousand methods at once
+      await run(java, 'methods') // otherwise the classes would be loaded in the root, with a thousand methods each
       const begun = performance.now()
       const recording = startRecording(java.pid, '--root', 'fix.Long.methods', '--scheme', 'a', '--yes')
       await recording.started
@@ -224,7 +224,7 @@ forNewestJdk((jdk) => {
       const each = new Set([1])
       for (const method of ['down', 'fall'])
         expect(depthOf(root!.children, method), method).toEqual({ depth: DEEP + 1, calls: each })
-      // Both that follow are called by the root: nothing of the recursions was left open.
+      // The root calls both of the following methods: no frame of the recursions is open.
       expect(root!.children.find(({ method }) => method === 'step')?.calls).toBe(2)
       const { gaps, healed } = profile.instrumentation
       expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
@@ -253,7 +253,7 @@ forNewestJdk((jdk) => {
       const before = residentMib(recording.process.pid)
       await run(java, `threads ${THREADS - some}`)
       const grown = residentMib(recording.process.pid) - before
-      // Records of threads that have ended go with the next status; one is the agent's own.
+      // Records of ended threads are removed at the next status; one record belongs to the agent.
       const records = async () =>
         [...(await liveObjects(java.pid, /JFluid1Threads\$ThreadInfo$/)).values()].reduce((a, b) => a + b, 0)
       await until(async () => (await records()) <= 2)
@@ -306,7 +306,7 @@ forNewestJdk((jdk) => {
         console.info(
           `JDK ${jdk.version}: ${ticks} ticks are ${expected / 1e9} s, and told as ${leapNs / 1e9}`,
         )
-        // Of all that was told, nothing but these two went on for minutes; an overflow that was lost is seven of them.
+        // Only these two methods took minutes. A lost overflow would be seven minutes.
         const wrong = others.some((it) => Math.abs(it.selfNs) > 60e9) ? ['others took minutes'] : []
         if (Math.abs(leapNs - expected) > 60e9)
           wrong.push(`leap() took ${leapNs} ns of ${ticks} ticks, which are ${expected}`)

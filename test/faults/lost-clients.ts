@@ -1,5 +1,5 @@
-// Clients that come to harm, one after the other at the same witness: what each did to it, and whether the next session is as
-// any other.
+// Clients that fail, one after the other, with the same witness. Checks the effect of each client on the witness, and that the next
+// session is normal.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,24 +13,24 @@ import { cli, stderrLine } from '../support/jfluid.ts'
 import { type Chance, type Outcome, type Row, trials } from './trials.ts'
 import { Witness } from './witness.ts'
 
-/** A target that has lost its client is itself again by then, if it is let run. */
+/** Maximum time until a target without its client is restored, if it has a processor. */
 export const OWN_CODE_MS = 2000
 /**
- * No thread waits longer for something else than a processor, whatever becomes of the client: a second for one that lives, and what a
- * redefinition adds. See src/bounds.md.
+ * Maximum wait of a thread, except for a processor, whatever happens to the client: a second for a living client, plus the time of a
+ * redefinition. See src/bounds.md.
  */
 export const ASLEEP_MS = 1400
-/** So many trials have the same witness; so many are looked at together. */
+/** Number of trials with the same witness, and number of trials per check. */
 const TRIALS_A_WITNESS = 25
 const TRIALS_A_LOOK = 5
 
-/** What is recorded: a root that is called all the time, and one that loads classes. */
+/** Recorded programs: a root that is called continuously, and a root that loads classes. */
 export const ROOTS = ['--root', 'fix.Witness.root', '--root', 'fix.Witness.fresh'] as const
 
 export interface Client {
   readonly process: JavaProcess
   readonly pid: number
-  /** Where its profile goes, and what it saves meanwhile. */
+  /** Paths of its profile and its autosave. */
   readonly file: string
   readonly autosaved: string
 }
@@ -38,12 +38,12 @@ export interface Client {
 export interface ClientOptions {
   readonly args?: readonly string[]
   readonly env?: Record<string, string>
-  /** Words before the command: a shell with limits, say, which `exec`s it. Told where the profile goes. */
+  /** Command prefix, such as a shell with limits that `exec`s the command. Its argument is the path of the profile. */
   readonly by?: (dir: string) => readonly string[]
   readonly duration?: string
 }
 
-/** `jfluid record`, which saves what there is every 100 ms. */
+/** Runs `jfluid record` with an autosave every 100 ms. */
 export function startClient(
   witness: Witness,
   { args = [], env = {}, by = () => [], duration = '600ms' }: ClientOptions = {},
@@ -58,7 +58,7 @@ export function startClient(
   return { process: client, pid: client.pid, file, autosaved: `${file}.autosave` }
 }
 
-/** How far it says that it has come. */
+/** The latest step in its output. */
 export function phaseOf({ process }: Client): string {
   const phases = [
     'attaching',
@@ -73,12 +73,12 @@ export function phaseOf({ process }: Client): string {
   return phases.findLast((phase) => new RegExp(`^${phase}`, 'm').test(said)) ?? 'starting'
 }
 
-/** Whether it came so far as to have something to keep. */
+/** Whether the client had data to save. */
 export function hasBegun({ process }: Client): boolean {
   return /^recording/m.test(process.stderr())
 }
 
-/** How often each phase was hit. */
+/** Number of trials that ended in each step. */
 export class Phases {
   readonly #hit = new Map<string, number>()
 
@@ -91,21 +91,21 @@ export class Phases {
   }
 }
 
-/** What a client does one after the other, as it says it, and for how long one may look at it in ms. */
+/** Steps of a client as named in its output, with the maximum delay in ms after each. */
 const STEPS = [
-  [null, 1000], // on its way
+  [null, 1000], // before the attach
   [/^attaching/, 300],
   [/^calibrating/, 150],
   [/^reading classes/, 60],
   [/^instrumenting/, 150],
   [/^recording/, 1200],
-  [/^detaching/, 80], // since it was told to end
+  [/^detaching/, 80], // after the request to end
 ] as const
 
 /**
- * Resolves at a random moment of any step; before, if the client ends.
+ * Resolves at a random moment of a random step, or when the client ends.
  *
- * @returns whether it has been told to end: who tells it twice wants it to keep nothing
+ * @returns whether it has received a signal to end: a second signal discards the profile
  */
 export async function anyMoment(client: Client, chance: Chance): Promise<boolean> {
   const [step, ms] = chance.of(STEPS)
@@ -123,13 +123,13 @@ export async function anyMoment(client: Client, chance: Chance): Promise<boolean
   return isDetach
 }
 
-/** Its profile, or what it saved before; null where there is neither. A damaged one is an error. */
+/** Its profile, or its autosave; null if there is neither. Throws for a damaged file. */
 export async function keptBy(client: Client): Promise<Profile | null> {
   const file = [client.file, client.autosaved].find((it) => existsSync(it))
   return file === undefined ? null : await readProfile(file)
 }
 
-/** Waits for its end. @returns what is wrong with what it said, by exit code */
+/** Waits for its end. @returns errors in its output, according to the exit code */
 export async function verdict(
   { process }: Client,
   lastWords: Readonly<Record<number, RegExp>>,
@@ -147,8 +147,8 @@ export interface Aftermath {
 }
 
 /**
- * What was done to it since it was asked last, sleep as well. A sleep that goes on while it is asked is told the next time, all of
- * it: whoever asks last asks so.
+ * Harm since the last request, including stalls. An unfinished stall is reported completely by the next request,
+ * so the last request of a trial is made this way.
  */
 export async function harmOf(witness: Witness): ReturnType<Witness['harm']> {
   const found = await witness.harm()
@@ -157,25 +157,25 @@ export async function harmOf(witness: Witness): ReturnType<Witness['harm']> {
 }
 
 /**
- * The client has gone, or is as good as gone: waits until the target has its own code back, and asks it what was done
- * to it since it was asked last.
+ * The client has ended or can no longer act. Waits until the target has its original code, and returns the harm
+ * since the last request.
  *
- * @param since  when it was lost: a performance.now()
+ * @param since  time of the loss, a performance.now()
  */
 export async function aftermath(witness: Witness, since: number): Promise<Aftermath> {
-  const first = await witness.withoutAgent() // or the test's time is over
-  // What a client has asked for that was killed while it attached, the JVM does one after the other: an agent may come now.
+  const first = await witness.withoutAgent() // or the test times out
+  // If a client was killed during its attach, the JVM still executes its requests in order: so an agent may appear now.
   await witness.withoutThreads()
   const late = await witness.withoutAgent()
   const seen = Math.max(first.seen, late.seen)
   const all = Math.max(0, seen - since)
-  // On a busy machine it takes longer, by as long as nobody lets it run.
+  // On a busy machine it takes longer, by the time without a processor.
   const own = Math.max(0, all - first.starvedMs - late.starvedMs)
   const hadProbes = await witness.hasProbes()
   const { harm, longest, asleep } = await harmOf(witness)
   if (hadProbes) harm.push('it had probes when the agent had gone')
   if (own > OWN_CODE_MS) harm.push(`its own code came back after ${own.toFixed(0)} ms`)
-  await until(async () => (await witness.rate(50)) > 0) // or the test's time is over
+  await until(async () => (await witness.rate(50)) > 0) // or the test times out
   return {
     harm,
     ms: { 'own code': all, 'without waits for a processor': own, 'stood still': longest, asleep },
@@ -185,7 +185,7 @@ export async function aftermath(witness: Witness, since: number): Promise<Afterm
 const both = (some: Outcome['left'], more: Outcome['left']): Outcome['left'] =>
   some === null && more === null ? null : [...(some ?? []), ...(more ?? [])]
 
-/** What two looks have found. */
+/** Results of two checks. */
 export function joined(outcome: Outcome, more: Partial<Outcome>): Outcome {
   const ms = { ...outcome.ms }
   for (const [name, value] of Object.entries(more.ms ?? {})) ms[name] = Math.max(ms[name] ?? 0, value)
@@ -199,11 +199,11 @@ export function joined(outcome: Outcome, more: Partial<Outcome>): Outcome {
 }
 
 /**
- * `trials` of clients. Some have the same witness, and after some of them there is a session as any other, which counts exactly and
- * after which nothing is left of the ones before: what a client leaves that is killed before any agent knows of it goes
- * with the next.
+ * Runs `trials` of clients. Several trials have the same witness. After some of them there is a normal session, which counts exactly
+ * and leaves no remains of the earlier clients: files of a client that is killed before an agent knows it are removed
+ * by the next client.
  *
- * @param given  the first of them, which stays
+ * @param given  the first witness, which is not ended
  */
 export async function clientTrials(
   fault: string,
@@ -215,7 +215,7 @@ export async function clientTrials(
   let witness: Witness | null = given ?? null
   return await trials(fault, jdk, tries, async (chance, n) => {
     witness ??= await settled(jdk)
-    // What came of the one before after it had been looked at.
+    // Effects of the previous trial that appeared after its check.
     const { harm: since } = await harmOf(witness)
     const outcome = joined(await trial(witness, chance, n), {
       harm: since.map((it) => `before the trial began, ${it}`),
@@ -234,9 +234,9 @@ export async function clientTrials(
   })
 }
 
-/** One that has had a session. */
+/** A witness after one session. */
 export async function settled(jdk: Jdk): Promise<Witness> {
-  // One that leaves the client a processor: on a machine with few, that has more moments for something to happen.
+  // A witness that leaves a processor to the client: with few processors, more failures can happen at different moments.
   const witness = await Witness.start(jdk, { rest: 10 })
   await witness.settle()
   return witness

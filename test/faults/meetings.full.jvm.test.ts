@@ -22,15 +22,15 @@ import type { Witness } from './witness.ts'
 
 const REFUSED = { [STATUS.notNow]: /^jfluid: another jfluid is attached to JVM \d+$/m }
 const KEPT = { 0: /^profile written to /m }
-/** An agent that has no event buffer yet cannot say in it who has ended the session. */
+/** An agent without an event buffer cannot report there who ended the session. */
 const DISMISSED = {
   [STATUS.notNow]:
     /^jfluid: (JVM \d+ ended the session before the recording began: |.*(it was ended by jfluid detach|another jfluid is attached))/m,
 }
-/** After so many tries each must have been there first, and each second. */
+/** After this number of trials, each client must have been first and second at least once. */
 const ENOUGH = 20
 
-/** What became of the witness, and of these clients' profiles; what is left is looked for by `clientTrials`. */
+/** Results of the witness and of the profiles of these clients. `clientTrials` checks for remains. */
 async function outcome(witness: Witness, wrong: string[], clients: readonly Client[]): Promise<Outcome> {
   await witness.withoutThreads()
   await witness.ownCode()
@@ -55,7 +55,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
       const first = startClient(witness, { duration: '10m' })
       await stderrLine(first.process, /^recording/)
       const second = startClient(witness, { duration: '200ms' })
-      // What it does first is to be started; then it is about to attach.
+      // The client first starts and then attaches.
       await Promise.race([stderrLine(second.process, /^attaching/), second.process.exit])
       await sleep(chance.between(0, 150))
       first.process.child.kill('SIGINT')
@@ -70,7 +70,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(refused).toBeLessThan(tries)
   })
 
-  /** How often each came of it. */
+  /** Number of trials with each result. */
   class Seen {
     readonly #times = new Map<string, number>()
 
@@ -112,7 +112,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     if (tries >= ENOUGH) expect(seen.times(/: detached from/)).toBeGreaterThan(0)
   })
 
-  // A process of its own takes longer to start than a client takes to attach.
+  // A separate process takes longer to start than a client takes to attach.
   it('a session that is ended during the attach leaves the target unchanged', { timeout }, async () => {
     const seen = new Seen()
     await clientTrials(

@@ -1,4 +1,4 @@
-// A program with another agent that is hostile, and what it says of itself and of our session.
+// A program with another, hostile agent, and its reports about itself and about the session.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -11,14 +11,14 @@ import type { Jdk } from '../support/jdks.ts'
 import { callsByMethod, type JsonProfile, type Recording } from '../support/jfluid.ts'
 
 const UNITS = 6
-/** Of a hundred transformations. */
+/** Percentage of transformations. */
 export const SHARE = 50
 
 /**
- * how <share> <what> <seed>: in so many of a hundred retransformations its transformer throws, or makes garbage of the class,
- *                     or a class that the verifier refuses
- * storm:              a thread retransforms all units, without a pause, until it is told to be
- * calm:               "stormed <times>"
+ * how <share> <what> <seed>: in this percentage of retransformations its transformer throws, returns invalid bytes,
+ *                     or returns a class that the verifier refuses
+ * storm:              a thread retransforms all units continuously, until `calm`
+ * calm:               prints "stormed <times>"
  * call <n>:           the root n times; `wrong` is what it gave otherwise than it should
  * spoilt:             so many transformations were spoilt since it was asked last
  */

@@ -20,7 +20,7 @@ forNewestJdk((jdk) => {
     const { java, jvm, tell, call } = target
     const before = await liveCode(jvm, 'Lfix/')
     if (!first) await tell('add')
-    // In the installation as well, or only when all is in.
+    // During the installation of the probes, or after it.
     const hostile = `how ${SHARE} ${what} ${Math.floor(chance.between(0, 2 ** 31))}`
     const early = chance.next() < 0.5
     if (early) await tell(hostile)
@@ -33,7 +33,7 @@ forNewestJdk((jdk) => {
     const wrong: string[] = []
     if ((await call(calls)) > 0) harm.push('wrong results while it was profiled')
     const profile = await end(target, recording, { harm, wrong })
-    // In what was redefined while we were there, or when we left.
+    // In classes redefined during the session, or at the detach.
     if ((await target.spoilt()) === 0) throw new Error('nothing was spoilt: this was no trial')
     if (profile !== null && profile.instrumentation.gaps === 0 && !storms)
       wrong.push(...unbalanced(profile, calls))

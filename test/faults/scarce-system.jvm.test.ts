@@ -23,7 +23,7 @@ forOldestJdk((jdk) => {
     async (scarce) => {
       await trials(`no ${scarce.what} at attach`, jdk, times(1, 20), async (chance) => {
         const witness = await start(jdk, scarce)
-        // The first attach is the most dangerous: a JVM that gets no thread for its attach listener ends.
+        // The first attach is the most dangerous: a JVM that cannot create its attach listener thread ends.
         const isFirst = FULL ? chance.next() < 0.5 : true
         if (!isFirst) await witness.settle()
         const limit = scarce.limit(witness.pid)
@@ -45,14 +45,14 @@ forOldestJdk((jdk) => {
 })
 
 forOldestJdk((jdk) => {
-  // Ours, or jcmd's: without a descriptor for a connection HotSpot's listener ends, and leaves a socket that nobody serves.
+  // A connection of jfluid or jcmd. Without a file descriptor for it, HotSpot's listener ends and leaves a socket without a listener.
   it('the attach listener of a JVM is started again after it was lost', async () => {
     const witness = await start(jdk, DESCRIPTORS)
     await witness.settle()
     const limit = DESCRIPTORS.limit(witness.pid)
     await limit.lower()
     const path = socketPath(readTargetProcess(witness.pid)!)
-    // The kernel has set a descriptor aside for a connection that is waited for already: it takes two.
+    // The kernel has reserved a descriptor for a pending accept: so two descriptors are needed.
     const ask = () => attachCommand(path, 'properties', [], { timeoutMs: 500 })
     await ask().catch(() => {})
     await expect(ask()).rejects.toThrow()

@@ -12,16 +12,16 @@ it('a witness process detects that a session harms it or leaves remains', { time
   expect(await witness.left()).toEqual([])
   expect((await witness.harm()).harm).toEqual([])
 
-  // Stopped, it neither runs nor wants a processor.
+  // A stopped witness neither runs nor is runnable.
   witness.java.child.kill('SIGSTOP')
   await sleep(400)
   witness.java.child.kill('SIGCONT')
   let seen = await witness.harm(300)
-  while (seen.harm.length === 0) seen = await witness.harm(300) // once a thread has ended the call in which it was stopped
+  while (seen.harm.length === 0) seen = await witness.harm(300) // ends when a thread has finished the call in which it was stopped
   expect(seen.harm.join()).toMatch(/^a thread stood still for \d+ ms$/)
   expect(seen.asleep).toBeGreaterThan(300)
 
-  // One thread of two, which does not come back.
+  // One of two threads never returns.
   await witness.ask('block 600000', 'blocked')
   do seen = await witness.harm(300)
   while (seen.harm.length === 0)

@@ -11,7 +11,7 @@ import { callsByPath, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { type Outcome, times, trials } from './trials.ts'
 
-/** `fix.KnownTree` beside two threads that fill the heap, the young and the old part of it, as fast as they can. */
+/** Runs `fix.KnownTree` with two threads that fill the young and the old generation of the heap. */
 const PRESSED = `
   package fix;
   public class Pressed {
@@ -37,13 +37,13 @@ const PRESSED = `
 interface Unusual {
   readonly name: string
   readonly options: readonly string[]
-  /** Of the JDK. */
+  /** Versions of the JDK. */
   readonly from?: number
-  /** In `npm run test:live`, on this JDK. */
+  /** Whether `npm run test:live` runs it on this JDK. */
   readonly short?: Jdk
-  /** Threads that allocate. */
+  /** Number of threads that allocate. */
   readonly pressers?: number
-  /** What the JVM says on its way: else it was not as unusual as that. */
+  /** Output that proves that the option has taken effect. */
   readonly says?: RegExp
 }
 
@@ -61,14 +61,14 @@ const UNUSUAL: readonly Unusual[] = [
     from: 25,
   },
   { name: 'ZGC under pressure', options: [HEAP, '-XX:+UseZGC'] },
-  // Nothing is ever given back.
+  // No memory is ever freed.
   { name: 'Epsilon', options: ['-Xmx1g', ...UNLOCK, '-XX:+UseEpsilonGC'], pressers: 0 },
   { name: 'each collection verified', options: [HEAP, ...UNLOCK, '-XX:+VerifyBeforeGC', '-XX:+UseSerialGC'] },
   { name: '-Xint', options: [HEAP, '-Xint'] },
   { name: 'no continuations', options: [HEAP, ...UNLOCK, '-XX:-VMContinuations'], from: 25 },
   { name: 'C1 only', options: [HEAP, '-XX:TieredStopAtLevel=1'] },
   { name: 'C2 only', options: [HEAP, '-XX:-TieredCompilation'] },
-  // By C1: with C2 a JVM on a busy machine may take ten seconds to tell its properties, and is left alone.
+  // With C1: a JVM with C2 on a busy machine may need ten seconds for its properties, and is then not attached to.
   {
     name: 'everything compiled before it runs',
     options: [HEAP, '-Xcomp', '-XX:TieredStopAtLevel=1'],
@@ -126,7 +126,7 @@ const UNUSUAL: readonly Unusual[] = [
   },
 ]
 
-/** Profiles the known tree once: what was not as it should be. */
+/** Profiles the known tree once, and returns the differences. */
 async function session(jdk: Jdk, pid: number, run: () => Promise<string>): Promise<string[]> {
   const recording = startRecording(pid, '--root', 'fix.KnownTree.task')
   await recording.started
@@ -141,7 +141,7 @@ async function session(jdk: Jdk, pid: number, run: () => Promise<string>): Promi
   const missing = added(found, expected)
   const more = added(expected, found)
   if (gaps > 0) {
-    // On a busy machine a thread may have waited in vain: then calls are missing, and none is there too many.
+    // On a busy machine a wait of a thread may time out: then calls are missing, but no call is counted twice.
     console.info(`JDK ${jdk.version}: ${told}`)
     const calls = callsByPath(profile.merged)
     const due = parseExpectation(text)

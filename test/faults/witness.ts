@@ -1,5 +1,5 @@
-// The target of most trials, `fix.Witness`: it says itself whether it was harmed. Beside it, what the JVM says: whose
-// code its methods have, and what of ours is in and around it.
+// The target of most trials, `fix.Witness`, reports harm to itself. The JVM is also asked for the code of its
+// methods and for remains of jfluid in and around it.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,9 +15,9 @@ import { Harmed } from './trials.ts'
 
 interface KernelThread {
   readonly id: string
-  /** The first 15 characters. */
+  /** The first 15 characters of the thread's name. */
   readonly name: string
-  /** For so long it has wanted a processor and got none; 0 where the kernel does not tell. */
+  /** Time for which the thread was runnable without a processor; 0 if the kernel does not report it. */
   readonly starvedMs: number
 }
 
@@ -33,24 +33,24 @@ function kernelThreads(pid: number): KernelThread[] {
   })
 }
 
-/** The bound of a wait for a client that is silent, with what a busy machine adds: see src/bounds.md. */
+/** Timeout of a wait for a silent client, plus the delay of a busy machine: see src/bounds.md. */
 export const HELD_MS = 2500
 
-/** By then a connection is closed whose last word has been said. */
+/** Maximum time until a connection is closed after its last message. */
 const CLOSED_MS = 2000
 
 export interface State {
   readonly calls: number
   readonly wrong: number
   readonly thrown: number
-  /** A thread stood still so long, in ms, since the state was asked for last. */
+  /** Longest stall of a thread since the last request, in ms. */
   readonly longest: number
-  /** The same without what a busy machine adds: it waited for something else than a processor. */
+  /** The same stall without the delay of a busy machine: the thread did not wait for a processor. */
   readonly asleep: number
   readonly text: string
 }
 
-/** What can be seen of us in and around a JVM. */
+/** Visible remains of jfluid in and around a JVM. */
 interface Seen {
   readonly threads: readonly string[]
   descriptors: readonly string[]
@@ -59,7 +59,7 @@ interface Seen {
 
 const classes = new Map<string, Promise<string>>()
 
-/** Compiled once a test file for each JDK, for a JVM of any user. */
+/** Compiled once per test file and JDK; readable by a JVM of any user. */
 function witnessClasses(jdk: Jdk): Promise<string> {
   let compiled = classes.get(jdk.home)
   if (compiled === undefined) {
@@ -86,7 +86,7 @@ export class Witness {
 
   /**
    * @param vm  options of the JVM
-   * @param debuggable  its debugger port is open, so that `ownCode` can be asked
+   * @param debuggable  whether its debugger port is open, which `ownCode` needs
    */
   static async start(
     jdk: Jdk,
@@ -100,9 +100,9 @@ export class Witness {
     }: {
       vm?: readonly string[]
       threads?: number
-      /** What a thread rests after 1024 calls, in ms. */
+      /** Pause of a thread after 1024 calls, in ms. */
       rest?: number
-      /** The loop that calls the root is one activation for as long as it runs. */
+      /** The loop that calls the root is a single activation. */
       eternal?: boolean
       debuggable?: boolean
       options?: JavaOptions
@@ -121,21 +121,21 @@ export class Witness {
     return new Witness(java, jvm)
   }
 
-  /** One session that comes and goes, so that what stays in a JVM for ever is there: see the list in docs/target.md. */
+  /** Runs one session, so that everything exists that stays in a JVM permanently: see the list in docs/target.md. */
   async settle(): Promise<void> {
     const recording = startRecording(this.pid, '--root', 'fix.Witness.root')
     this.#clients.push(recording.process.pid)
     await recording.started
     recording.process.child.kill('SIGINT')
     const { code } = await recording.process.exit
-    // Whether the root was called meanwhile does not matter.
+    // It does not matter whether the root was called during the session.
     if (code !== 0 && code !== STATUS.rootNeverCalled)
       throw new Error(`jfluid record ended with ${code}:\n${recording.process.stderr()}`)
     this.#settled = await this.#look()
     await this.state()
   }
 
-  /** A client whose files must not be there afterwards. */
+  /** A client whose files must be removed afterwards. */
   client(pid: number): void {
     this.#clients.push(pid)
   }
@@ -148,7 +148,7 @@ export class Witness {
     }
   }
 
-  /** Sends a line, and gives the next line of output that begins so. */
+  /** Sends a line, and returns the next line of output with this beginning. */
   async ask(line: string, start: string): Promise<string> {
     const from = this.java.stdout().length
     this.java.send(line)
@@ -172,22 +172,22 @@ export class Witness {
     return { calls: calls!, wrong: wrong!, thrown: thrown!, longest: longest!, asleep: asleep!, text }
   }
 
-  /** Root calls a second. */
+  /** Root calls per second. */
   async rate(ms = 300): Promise<number> {
     return Number(/\d+/.exec(await this.ask(`rate ${ms}`, 'rate '))![0])
   }
 
-  /** Root calls for a second of the processor: what others take of it does not count. */
+  /** Root calls per second of processor time, independent of other load. */
   async pace(ms: number): Promise<number> {
     return Number(/\d+/.exec(await this.ask(`pace ${ms}`, 'pace '))![0])
   }
 
-  /** In ms: the longest time a fresh class took from its definition to its first result. */
+  /** Longest time from the definition of a new class to its first result, in ms. */
   async load(count: number): Promise<number> {
     return (await this.loads(count)).longest
   }
 
-  /** The same, with how long that took for all of them, and what of both was no wait for a processor. */
+  /** The same, with the total for all classes, and both times without waits for a processor. */
   async loads(count: number): Promise<{ longest: number; all: number; asleep: number; allAsleep: number }> {
     const line = await this.ask(`load ${count}`, 'loaded ')
     const [, longest, all, asleep, allAsleep] = (line.match(/\d+/g) ?? []).map(Number)
@@ -195,9 +195,9 @@ export class Witness {
   }
 
   /**
-   * A session that is as any other, in which a root is called so many times.
+   * Runs a normal session in which a root is called this number of times.
    *
-   * @returns what its profile says otherwise; empty: all is there, and nothing else
+   * @returns differences of its profile from the expected one; empty for none
    */
   async miscounted(calls = 200): Promise<string[]> {
     const recording = startRecording(this.pid, '--root', 'fix.Witness.asked')
@@ -221,7 +221,7 @@ export class Witness {
     return wrong
   }
 
-  /** Waits until no method of its own calls a probe; in ms. Needs the debugger port. */
+  /** Waits until no method of the program calls a probe. Returns ms. Needs the debugger port. */
   async ownCode(): Promise<number> {
     const begun = performance.now()
     const jvm = this.#jvm
@@ -230,24 +230,24 @@ export class Witness {
     return performance.now() - begun
   }
 
-  /** Whether a method of its own calls a probe. Needs the debugger port. */
+  /** Whether a method of the program calls a probe. Needs the debugger port. */
   async hasProbes(): Promise<boolean> {
     if (this.#jvm === null) throw new Error('started without its debugger port')
     return probed(await liveCode(this.#jvm, 'Lfix/')).length > 0
   }
 
   /**
-   * Waits until the threads of ours have gone, as the kernel knows them: the JVM is not asked, and does not have to answer. The last
-   * gives the code back before it goes.
+   * Waits until jfluid's threads have ended according to the kernel. The JVM is not asked and need not answer. The last thread
+   * restores the code before it ends.
    *
-   * @returns when it was seen last, 0 if never, and for how long since the call what it does wanted a processor and got none, in ms
+   * @returns time in ms at which a thread was last seen, 0 if never, and the time for which the restore had no processor
    */
   async withoutAgent(): Promise<{ seen: number; starvedMs: number }> {
     const before = new Map(kernelThreads(this.pid).map(({ id, starvedMs }) => [id, starvedMs]))
     const latest = new Map<string, { starvedMs: number; isOurs: boolean }>()
     let seen = 0
     await until(() => {
-      // The VM's own thread does what the agent waits for.
+      // The VM thread does the work that the agent waits for.
       const involved = kernelThreads(this.pid).filter(({ name }) => /^jfluid-|^VM Thread$/.test(name))
       for (const { id, name, starvedMs } of involved)
         latest.set(id, { starvedMs: starvedMs - (before.get(id) ?? 0), isOurs: name !== 'VM Thread' })
@@ -255,20 +255,20 @@ export class Witness {
       if (isThere) seen = performance.now()
       return !isThere
     })
-    // Ours wait for one another, and for the VM's: what they want at the same time counts once.
+    // jfluid's threads wait for each other and for the VM thread, so simultaneous waits for a processor count once.
     const most = (isOurs: boolean): number =>
       Math.max(0, ...[...latest.values()].filter((it) => it.isOurs === isOurs).map((it) => it.starvedMs))
     return { seen, starvedMs: most(true) + most(false) }
   }
 
-  /** Waits until the threads of ours have gone; in ms. */
+  /** Waits until jfluid's threads have ended. Returns ms. */
   async withoutThreads(): Promise<number> {
     const begun = performance.now()
     await until(async () => !(await threadNames(this.pid)).some((name) => /jfluid/.test(name)))
     return performance.now() - begun
   }
 
-  /** What the program says was done to it, with what it did since it was asked last. */
+  /** Harm reported by the program, and its work since the last request. */
   async harm(heldMs = HELD_MS): Promise<{ harm: string[]; longest: number; asleep: number }> {
     const state = await this.state()
     const harm: string[] = []
@@ -278,8 +278,8 @@ export class Witness {
   }
 
   /**
-   * What is there and was not after the first session, and stays: the JVM says the last word of an answer, to the look at its threads
-   * as well, and closes the connection a moment later.
+   * Remains that did not exist after the first session. The JVM sends the end of an answer, also of the answer about its
+   * threads, and closes the connection a moment later.
    */
   async left(): Promise<string[]> {
     const latest = performance.now() + CLOSED_MS
@@ -294,7 +294,7 @@ export class Witness {
   async #leftNow(): Promise<string[]> {
     if (this.#settled === null) throw new Error('settle() first')
     const now = await this.#look()
-    // The connection of this look itself.
+    // The connection of this check itself.
     const { descriptors: settled } = this.#settled
     for (let looks = 0; looks < 10 && added(settled, now.descriptors).length > 0; looks++) {
       await sleep(5)
