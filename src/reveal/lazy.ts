@@ -10,11 +10,11 @@
 // Each redefinition makes the next one slower (a subgraph of thousands of methods needed
 // 1,000 of them, 20 ms each), so the look-ahead of a long session grows: every few steps the budget
 // doubles, a call may have more receivers, and the part of a step's budget that its own callees do not use goes to
-// methods of earlier steps whose callees are not revealed yet. A small subgraph never reaches this;
+// methods of earlier steps whose callees are not revealed yet. A small subgraph never needs this growth;
 // a large one ends near scheme a, in steps short enough for the waiting thread.
 //
-// Invariant: when the answer to a first invocation is installed, every method that the invoked one
-// can call directly in the classes loaded so far is instrumented, skipped with a reason, or armed.
+// Invariant: when the answer to a first invocation is installed, every method that the invoked method can call directly in the classes
+// loaded so far is instrumented, skipped with a reason, or armed.
 
 import { append } from '../base/arrays.ts'
 import type { LoadedSite, MethodRef } from './linker.ts'
@@ -46,12 +46,12 @@ const SLICE = 128
 
 /** Methods processed per step before the roots run: each may need several class files. */
 const METHODS_A_STEP = 500
-/** Steps without guessing if methods known to run are available, in addition to the usual ones. After them the information counts as absent. */
+/** Number of further steps without guesses if it is known which methods run. After these steps this knowledge is ignored. */
 const KNOWING_STEPS = 24
 
 /** Knowledge of a method's past: evidence that it will run. */
 export interface Past {
-  /** False if nothing is known of any method. */
+  /** False if nothing is known about any method. */
   readonly isKnown: boolean
   /** Returns the methods that are known to run. Absence is no proof. */
   thatRan(targets: readonly MethodTarget[]): MethodTarget[]
@@ -84,7 +84,7 @@ type Answer = (
 export class Lazy {
   /** Ids of methods whose callees are revealed. */
   readonly #entered = new Set<number>()
-  /** Methods that ran before the session. If it is known, receivers are not guessed. */
+  /** Knowledge about methods that ran before the session. While it is available, receivers are not guessed. */
   #past: Past = NO_PAST
   /** Number of first invocations that led to new methods. */
   #steps = 0
@@ -135,11 +135,11 @@ export class Lazy {
       append(taken, revelation.instrument)
       yield revelation
     }
-    // Known to run, and entered by the step after the one that took it.
+    // Drops methods that are known to run and that a later step has entered.
     this.#backlog = this.#backlog.filter(
       ({ node, method }) => !this.#entered.has(this.ids.find(node.id, method.index)?.id ?? 0),
     )
-    // The first of these to be entered would open the gate, and wait for the most expensive answer.
+    // Without this, the first of these methods to be entered would open the gate and wait for the most expensive answer.
     const found = taken.length
     for (let at = 0; at < found; at += METHODS_A_STEP) {
       const step = taken.slice(at, Math.min(found, at + METHODS_A_STEP))
@@ -236,7 +236,7 @@ async function takeBoundCallees(
       linked.gate <= taker.gate &&
       linked.onward.length === 0 &&
       linked.opaque.length === 0 &&
-      // Excluded code is passed through to any depth, which look-ahead must not do on suspicion.
+      // Excluded code is followed to any depth. Look-ahead must not do so on a guess.
       linked.targets.every((it) => it.node.included || taker.isDecided(it))
     if (
       !bound ||

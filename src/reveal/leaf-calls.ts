@@ -10,7 +10,7 @@
 // and equals(): a JDK object may contain application objects, as a Comparator its functions, a proxy
 // its handler, a URL its stream handler, and an exception's toString() calls getMessage().
 //
-// The levels are ordered. A level that is too open costs precision; one that is too closed loses calls.
+// The levels are ordered. A level that is too open costs precision; a level that is too closed loses calls.
 
 /** How much application code a call into excluded code can reach. */
 export const GATE_CLOSED = 0
@@ -95,7 +95,7 @@ const CLOSED: Readonly<Record<string, string>> = {
 }
 
 function exceptions(folder: string, names: readonly string[]): Record<string, string> {
-  // getStackTrace and addSuppressed are final or call nothing back; the others may be overridden.
+  // getStackTrace and addSuppressed are final or call nothing back. Subclasses may override the other methods.
   return Object.fromEntries(
     names.map((it) => [
       folder + it,

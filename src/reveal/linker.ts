@@ -313,8 +313,8 @@ export class Linker {
     // Instances of an interface may be lambdas, which inherit methods of other interfaces.
     const { gate } = sink
     this.#find(node, member, sink)
-    // An abstract class has no instances of its own: methods that its concrete subclasses inherit from
-    // excluded code is found through those.
+    // An abstract class has no instances of its own: methods that its concrete subclasses inherit from excluded code are found through
+    // those subclasses.
     if ((node.access & ACC_ABSTRACT) !== 0) sink.gate = gate
   }
 
@@ -335,7 +335,7 @@ export class Linker {
         return
       }
       if (this.mirrors.get(node.id) === null) {
-        sink.gate = GATE_ANY // unreadable: may be anything
+        sink.gate = GATE_ANY // the class is unreadable: the call may run any code
         return
       }
     }

@@ -64,7 +64,7 @@ export class MethodIds {
     for (const id of ids) this.#without.add(id)
   }
 
-  /** Marks methods that were `dropped`, or are new, and get probes. */
+  /** Marks methods that get probes after all: methods that were `dropped`, and new methods. */
   takenAfterAll(ids: Iterable<number>): void {
     for (const id of ids) this.#without.delete(id)
   }

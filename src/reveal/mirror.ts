@@ -115,7 +115,7 @@ export class Mirrors {
   /** Returns what a method's bytecode can cause to run. The class file must have been fetched. */
   body(id: number, methodIndex: number): MethodBody {
     const file = this.#files.get(id)
-    if (file === undefined) return NO_BODY // unreadable, and counted as such
+    if (file === undefined) return NO_BODY // the class is unreadable, and was counted in `unreadable`
     try {
       return readBody(file, this.#methodOf(id, file, methodIndex))
     } catch (problem) {

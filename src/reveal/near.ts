@@ -38,8 +38,8 @@ export function editDistance(a: string, b: string, limit = 100): number {
 }
 
 /**
- * Returns at most five candidates closest to `wanted`, best first. A name that contains the wanted one
- * (or the reverse) counts as close at any length; so does a name that it abbreviates, but last.
+ * Returns at most five candidates closest to `wanted`, best first. A name that contains `wanted`, or is contained in it, counts as close at
+ * any length. A name that `wanted` abbreviates counts as close, too, but comes last.
  */
 export function nearest(wanted: string, candidates: Iterable<string>): string[] {
   const limit = Math.max(1, Math.floor(wanted.length / 3))

@@ -24,7 +24,7 @@ export interface RootPattern {
   readonly parameters: string | null
   /** Return descriptor, if one was written after the parentheses. */
   readonly returns: string | null
-  /** Option with which the user named it, for messages; absent for --root. */
+  /** Option with which the user named the method, for messages; absent for --root. */
   readonly option?: 'region'
 }
 
@@ -82,7 +82,7 @@ export function parseMethod(text: string, bad: (reason: string) => Error): RootP
   let method = name.slice(dot + 1)
   if (method === 'new') method = '<init>'
   if (method === '') throw bad('the method name is missing')
-  // `$Proxy12` is a class name, so an empty first segment is allowed there.
+  // `$Proxy12` is a class name, so a class name may begin with an empty segment.
   if (className === '' || name.startsWith('.')) throw bad('the class name is missing')
   // Method names may contain blanks: Kotlin has them in backticks.
   if (/\s/.test(className)) throw bad('a class name contains no blanks')

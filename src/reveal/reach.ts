@@ -8,8 +8,8 @@
 //
 // A method with bytecode that is not instrumented (an intrinsic, a method refused by the JVM, or
 // excluded application code) has no first-invocation event, so
-// it is *passed through* once: its sites count as its callers', to any depth. So excluded application
-// code is transparent without guesses.
+// it is *passed through* once: its sites count as sites of its callers, to any depth. So excluded application code is transparent without
+// guesses.
 //
 // The JDK is transparent too, but not analysed. A call into it can call back any override of a JDK type's
 // method, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
@@ -66,8 +66,10 @@ export class Reach {
     private readonly expandsInHook: boolean,
   ) {
     this.linker = classes.linker
-  } /**
-   * Handles classes that now have methods included by hand, by the filter: reached methods of these classes are
+  }
+
+  /**
+   * Handles classes that now have methods included by the user, by the filter: reached methods of these classes are
    * selected, from the sites that led to them before.
    */
   async opened(nodes: readonly ClassNode[]): Promise<void> {
@@ -76,7 +78,7 @@ export class Reach {
       .flatMap((node) => this.linker.methodsOf(node))
       .filter((it) => this.taker.isDecided(it))
     this.taker.takeAgain(reached.map(({ node, method }) => ({ classId: node.id, methodIndex: method.index })))
-    // Sites of a supertype have reached them before, or have opened the gate.
+    // Sites of a supertype have reached these methods before, or have opened the gate.
     const owners = new Set(nodes.flatMap((it) => hierarchy.subtypesOf(it)).map((it) => it.name))
     const sites = [...owners].flatMap((name) => this.#byOwner.get(name) ?? [])
     await this.reach(sites, true)
@@ -287,7 +289,7 @@ export class Reach {
     return settled
   }
 
-  /** Sites that were not free before may be free now. */
+  /** Called when sites that were not free before may be free now. */
   unblock(): void {
     this.#blocked.clear()
   }
@@ -303,8 +305,8 @@ export class Reach {
   }
 
   /**
-   * Returns whether no loaded class answers to the site yet. Committing it before its method is entered would arm it
-   * on suspicion, and select methods of later classes that may never be called.
+   * Returns whether no loaded class provides a target for the site yet. Committing the site before its method is entered would arm the site
+   * on a guess, and select methods of later classes that may never be called.
    */
   isGuess({ site, loader }: LoadedSite, linked: Linked): boolean {
     if (site.kind === 'record' || linked.targets.length > 0) return false
@@ -515,7 +517,7 @@ export class Reach {
     return true
   }
 
-  /** Runs `attempt`, fetching the classes it wants, until it has a result. */
+  /** Repeats `attempt`, fetching the classes that it requests in between, until it returns a result. */
   async #untilKnown<T>(attempt: () => T | null): Promise<T> {
     const { wanted, wantedFiles, mirrors } = this.linker
     for (;;) {
@@ -533,12 +535,12 @@ export class Reach {
 
 /** Returns whether the type is excluded, and code behind a gate of that level may call its methods. */
 function isBehind(level: number, type: ClassNode): boolean {
-  // Types included by hand count as excluded here: expected callbacks do not change.
+  // Types included by the user count as excluded here: expected callbacks do not change.
   if (type.added) return level >= (isJdk(type) ? GATE_FULL : GATE_ANY)
   return type.followed ? !type.included && level >= GATE_ANY : level >= GATE_FULL
 }
 
-/** Returns whether the method can override or be overridden. Abstract methods only `declare`. */
+/** Returns whether the method can override or be overridden. Abstract methods count only with `declares`. */
 function isOverrider(method: MirrorMethod, declares = false): boolean {
   const never = ACC_STATIC | ACC_PRIVATE | (declares ? 0 : ACC_ABSTRACT)
   return (method.access & never) === 0 && !method.name.startsWith('<')

@@ -47,7 +47,7 @@ export interface Revelation {
   /** Ids of methods whose callees are all revealed: their probes need not ask. */
   readonly ready: number[]
   readonly skipped: Skipped[]
-  /** True once: Method.invoke and Constructor.newInstance must get their hook now. */
+  /** True once: when Method.invoke and Constructor.newInstance must get their hook. */
   readonly reflection: boolean
 }
 
@@ -190,13 +190,13 @@ export class Revealer {
     })
   }
 
-  /** Called before `start`: includes these by hand. */
+  /** Called before `start`: includes the targets that the user has added. */
   beginAdded(added: readonly Chosen[]): void {
     this.classes.include(added)
   }
 
   /**
-   * Sets the targets included by hand: their reached methods are selected, for any filters. Selected methods
+   * Sets the targets included by the user: their reached methods are selected, for any filters. Selected methods
    * of former targets keep their ids; the caller excludes them.
    */
   async add(added: readonly Chosen[]): Promise<Revelation> {
@@ -308,7 +308,7 @@ export class Revealer {
     this.roots.refused(target, reason)
     this.#taker.skip(target.className, target.name, target.descriptor, reason)
     const ref = this.classes.refOf(target)
-    // With scheme a, and if it ran before it was refused, its callees are revealed already.
+    // With scheme a, or if the method ran before the refusal, its callees are revealed already.
     if (ref !== null && this.#options.scheme === 'b' && !this.#lazy.hasEntered(methodId)) {
       this.#lazy.entered([methodId])
       this.#taker.passed.push(ref)
@@ -328,7 +328,7 @@ export class Revealer {
   }
 
   /**
-   * Checks whether these could be roots in the loaded classes. Selects nothing.
+   * Checks whether these patterns could be roots in the loaded classes. Selects nothing.
    *
    * @returns their methods, with provisional ids
    * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded
@@ -342,7 +342,7 @@ export class Revealer {
   /**
    * Returns callees of these methods that could be roots instead, in code order.
    *
-   * @param enough  maximum number: other requests wait until they are found
+   * @param enough  maximum number of callees. Other requests wait until the callees are found
    */
   async callees(methodIds: Iterable<number>, enough: number): Promise<Callee[]> {
     const found = new Map<string, Callee>()

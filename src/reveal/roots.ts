@@ -30,13 +30,13 @@ import {
 export interface RootReport {
   /** The root as written by the user. */
   readonly text: string
-  /** Option with which it was named. */
+  /** Option that named the root. */
   readonly option: RootOption
-  /** Number of its methods, including overloads and classes of one name in several packages. */
+  /** Number of the root's methods, including overloads and classes of one name in several packages. */
   readonly methods: number
   /** Classes of those methods, dotted. */
   readonly classes: readonly string[]
-  /** Whether it matches no loaded method yet, and waits. */
+  /** Whether the root matches no loaded method yet, and waits. */
   readonly armed: boolean
   /** For an armed root: why no loaded class of its name is suitable. */
   readonly problem: RootProblem | null
@@ -46,17 +46,17 @@ export interface RootReport {
   readonly near: readonly string[]
 }
 
-/** What is known of a root without a search. */
+/** Facts about a root that are known without a search. */
 export interface RootProgress {
   readonly text: string
-  /** Ids of its methods. */
+  /** Ids of the root's methods. */
   readonly ids: ReadonlySet<number>
-  /** Whether it has no method although a class that it names unambiguously has been loaded. */
+  /** Whether the root has no method, although a class that the root names unambiguously has been loaded. */
   readonly failed: boolean
 }
 
 class State {
-  /** Best kind of match with such a method. */
+  /** Best kind of match of a class that has a usable method. */
   rank = RANK_NONE
   readonly ids = new Set<number>()
   /** Dotted class of the method, by id. */
@@ -64,9 +64,9 @@ class State {
   /** Methods that should have probes and have none, by name, with the reason. */
   readonly refused = new Map<string, string>()
   readonly unusable = new Set<string>()
-  /** Classes that it names without such a method, by name: one of each name, since loaders may repeat them. */
+  /** Classes that the root names but that lack a usable method, by name: one per name, since several loaders may define the same name. */
   readonly searched = new Map<string, { readonly node: ClassNode; readonly sure: boolean }>()
-  /** Methods that it names and that are abstract, native, or never instrumented, by name. */
+  /** Methods named by the root that are abstract, native, or never instrumented, by name. */
   readonly useless = new Map<string, MethodRef>()
 
   constructor(readonly pattern: RootPattern) {}
@@ -93,7 +93,7 @@ export class Roots {
   /**
    * Selects the methods of these classes that a root names.
    *
-   * @param strict  whether to throw if a root's class is among them without the method; otherwise it is reported
+   * @param strict  whether to throw if one of the classes is a root's class without the method; otherwise the problem is reported
    * @throws RootProblem
    */
   async match(nodes: Iterable<ClassNode>, strict: boolean): Promise<void> {
@@ -231,7 +231,7 @@ export class Roots {
     if (living.length > 0) await this.linker.mirrors.fetch(living.map((it) => it.id))
   }
 
-  /** Uses only data read so far, so that it can be called at any time. */
+  /** Returns the problem of a root. Uses only data read so far, so that it can be called at any time. */
   #problemOf(state: State): RootProblem | null {
     const { pattern, refused, useless, searched } = state
     if (refused.size > 0) return new RootRefused(pattern.text, refused, pattern.option)
@@ -253,7 +253,7 @@ export class Roots {
     return nodes.length === 0 ? null : this.#notFound(pattern, nodes)
   }
 
-  /** Maximum number of classes that may implement an abstract method. */
+  /** Returns at most 200 classes that may implement an abstract method. */
   #below(ref: MethodRef): ClassNode[] {
     return this.linker.hierarchy
       .subtypesOf(ref.node)
@@ -282,7 +282,7 @@ export class Roots {
       for (const ref of this.linker.methodsOf(node)) {
         const { method } = ref
         const name = method.name === '<init>' ? 'new' : method.name
-        // The right method with other parameters, or declared by a supertype.
+        // The method has the right name, but other parameters, or a supertype declares it.
         if (method.name === pattern.method) exact.add(show(ref))
         else if (method.name !== '<clinit>' && isSuggested(ref))
           simple.set(name, `${dotted(node.name)}.${name}`)

@@ -98,7 +98,7 @@ export class Taker {
     else this.#enterNative(ref)
   }
 
-  /** Handles a method that was decided before and has no id. */
+  /** Handles a method that was skipped before and has no id. */
   takeAgain(methods: readonly Pick<MethodTarget, 'classId' | 'methodIndex'>[]): void {
     for (const method of methods) {
       const ref = this.classes.refOf(method)

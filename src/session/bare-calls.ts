@@ -28,7 +28,7 @@ const MAX_COMPILATIONS = 2
 const MAX_PAUSE_MS = 125
 const MAX_REDEFINITION_MS = 500
 
-/** Calls without probes were still being compiled. A comparison with them would make the recorded times look too short. */
+/** Thrown if calls without probes were still being compiled. A comparison with them would make the recorded times look too short. */
 export class NotSteady extends Error {
   constructor() {
     super(

@@ -27,7 +27,7 @@ export class CannotChangeRoots extends JfluidError {
   }
 }
 
-/** The new roots exist but could not be recorded. The old roots are recorded again, from zero. */
+/** Thrown if the new roots exist but could not be recorded. The old roots are recorded again, from zero. */
 export class OldRootsAgain extends JfluidError {
   static sample = () => new OldRootsAgain(new Error('the JVM did not answer'), '/tmp/app.jfluid.1')
   readonly exitCode = EX_UNAVAILABLE

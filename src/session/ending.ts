@@ -46,11 +46,11 @@ export type Ending =
 export class SessionEnd {
   /** How the session ended; null while it runs. */
   ending: Ending | null = null
-  /** The recording is incomplete. */
+  /** Whether the recording is incomplete. */
   isTruncated = false
-  /** The client is detaching, or has detached. */
+  /** Whether the client is detaching, or has detached. */
   isStopping = false
-  /** Recording has stopped. */
+  /** Whether recording has stopped. */
   isOver = false
   #report: DetachReport | null = null
   /** Observations of the target after the detach; null if there was no check, or none was possible. */

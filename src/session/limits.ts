@@ -17,7 +17,7 @@ export const MIN_FREE_METASPACE_BYTES = 16 << 20
 /** Maximum number of methods that schemes a and b instrument. */
 export const MAX_METHODS = 2_000
 
-/** Scheme a or b was requested, or is implied by an option, but would change much of the program. */
+/** Thrown if scheme a or b was requested, or is implied by an option, but would change much of the program. */
 export class TooManyMethods extends NeedsConsent {
   static sample = () => [new TooManyMethods('b', 2000, null), new TooManyMethods('b', 2000, '--call-sites')]
   readonly exitCode = EX_USAGE

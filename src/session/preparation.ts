@@ -45,7 +45,7 @@ export const NO_CALIBRATION: MeasuredCalibration = {
   readTicks: 0,
 }
 
-/** The target could not start the user's profiler. */
+/** Thrown if the target could not start the user's profiler. */
 export class BadProfiler extends JfluidError {
   static sample = () => new BadProfiler('its manifest names no Jfluid-Profiler')
   readonly exitCode = EX_DATAERR

@@ -21,7 +21,7 @@ export class Pulse {
   #timer: NodeJS.Timeout | undefined
   #stopped = false
   #ticks = 0
-  /** A check of the roots is running. It waits for the target and the revealer. */
+  /** Whether a check of the roots is running. The check waits for the target and the revealer. */
   #looking = false
   /** Whether anything was ever recorded, even if a reset has discarded it. */
   hasRecorded = false

@@ -67,7 +67,10 @@ export class Questions {
     })
   }
 
-  /** Handles a class that another agent has redefined: adds probes to its new code, and reveals the methods that the new code calls. */
+  /**
+   * Handles a class that another agent has redefined: adds probes to the new code of the class, and reveals the methods that this code
+   * calls.
+   */
   #redefined(classId: number, unprobed: boolean): void {
     if (unprobed && !this.#lost.has(classId)) this.#lost.set(classId, this.span.durationMs)
     this.#changed.add(classId)

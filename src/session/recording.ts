@@ -18,7 +18,7 @@ import { eventsOf, type SessionRequest } from './session-options.ts'
 import { Span } from './span.ts'
 import { whileRunning, whyLinkWasLost } from './target-waits.ts'
 
-/** The target ended the session before anything was recorded, and continues to run. */
+/** Thrown if the target ended the session before anything was recorded, and continues to run. */
 export class LeftBeforeRecording extends JfluidError {
   static sample = () => new LeftBeforeRecording(4711, 'the client did not answer for 10 s')
   readonly exitCode = EX_TEMPFAIL

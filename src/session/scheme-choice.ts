@@ -37,7 +37,7 @@ export interface Reached {
   readonly isTooMuch: boolean
   readonly methods: number
   readonly classes: number
-  /** Total size of their class files. */
+  /** Total size of the class files of these classes, bytes. */
   readonly classBytes: number
   /** Pause of one redefinition of all these classes, in ms; null if unknown. */
   readonly pauseMs: number | null

@@ -56,11 +56,11 @@ export interface SessionStatus {
 }
 
 export class Session {
-  /** The roots are being changed. */
+  /** Whether the roots are being changed. */
   #isChanging = false
   /** Threshold that was set while the session records. */
   #slow: 'p99' | number | undefined
-  /** `detach` has been called. */
+  /** Whether `detach` has been called. */
   #isLeaving = false
   /** Settles when the current change of roots has ended. */
   #changed: Promise<void> = Promise.resolve()
@@ -263,7 +263,7 @@ export class Session {
     return this.engine.byHand.entries
   }
 
-  /** Whether the method of a node id was excluded by hand and has no probes. */
+  /** Whether the user has excluded the method of a node id, so that it has no probes. */
   isLeftOut(id: number): boolean {
     const { byHand, names } = this.engine
     return byHand.ids.has(names.methodOf(id))

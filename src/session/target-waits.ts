@@ -9,7 +9,7 @@ const DETACH_TIMEOUT_MS = 10_000
 /** Timeout of a detach over a network, where the rest of the buffer must be transferred first. */
 export const REMOTE_DETACH_TIMEOUT_MS = 60_000
 
-/** The target is stopped (SIGSTOP), or too busy to answer. */
+/** Thrown if the target is stopped (SIGSTOP), or too busy to answer. */
 export class TargetSilent extends Error {
   constructor(pid: number, ms: number) {
     super(`JVM ${pid} did not answer for ${ms / 1000} s; its agent detaches as soon as the JVM runs again`)

@@ -9,7 +9,7 @@ export class Turns {
   /** @param failed  receives errors of tasks, before the caller that awaits the task */
   constructor(private readonly failed: (error: unknown) => void) {}
 
-  /** Starts no further task. Writing to an agent that has left would lose its last answer. */
+  /** Closes the queue: no further task is started. Writing to an agent that has left would lose the agent's last answer. */
   close(): void {
     this.closed = true
   }

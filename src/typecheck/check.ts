@@ -27,7 +27,7 @@ export type TypeCheck =
   /** The code is valid if the assumptions hold: each is a sentence about classes that the hierarchy does not know. */
   | { readonly ok: true; readonly assumptions: ReadonlySet<string> }
   | { readonly ok: false; readonly bci: number; readonly reason: string }
-  /** Without a verdict. */
+  /** The method has no verdict. */
   | { readonly ok: undefined; readonly unchecked: string }
 
 /** A hierarchy without classes: every fact about another class is an assumption. */

@@ -52,7 +52,7 @@ export class Handlers {
   #nextGuard = 0
   #nextEdge = 0
   active: readonly Guard[] = []
-  /** `State.changes` when all active handlers last checked the locals. */
+  /** Value of `State.changes` when all active handlers last checked the locals. */
   #shown = -1
 
   constructor(

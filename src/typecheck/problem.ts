@@ -1,6 +1,6 @@
 // Reasons why a method does not pass. They are caught inside this folder: callers get a result, never an exception.
 
-/** The code breaks a rule at `bci`. */
+/** Thrown if the code breaks a rule at `bci`. */
 export class TypeProblem extends Error {
   override readonly name = 'TypeProblem'
   readonly bci: number
@@ -10,7 +10,7 @@ export class TypeProblem extends Error {
   }
 }
 
-/** The method cannot be judged. Its types may be valid or invalid. */
+/** Thrown if the method cannot be judged. Its types may be valid or invalid. */
 export class Unchecked extends Error {
   override readonly name = 'Unchecked'
 }

@@ -130,7 +130,7 @@ export class State {
     this.changes++
   }
 
-  /** A constructor has returned: every copy of the reference becomes an initialised object. */
+  /** Handles the return of a constructor: every copy of the reference becomes an initialised object. */
   initialize(uninitialized: Type, type: Type): void {
     const { locals, stack } = this
     for (let i = 0; i < this.localsSize; i++) if (locals[i] === uninitialized) locals[i] = type

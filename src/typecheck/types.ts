@@ -117,8 +117,8 @@ export class TypeTable {
   }
 
   /**
-   * Returns the internal name of an OBJECT; for an array the descriptor. For a merged type any of its classes will do, so the first is
-   * used: either all are arrays of objects with equal dimensions, or none is an array.
+   * Returns the internal name of an OBJECT; for an array the descriptor. For a merged type, the name of the first class is sufficient:
+   * either all its classes are arrays of objects with equal dimensions, or none is an array.
    */
   name(type: Type): string {
     return this.#names[type >>> 4]
@@ -238,8 +238,8 @@ export class TypeTable {
   }
 
   /**
-   * Returns the type of a slot that is `a` on one path and `b` on the other; TOP if there is none. It acts as their first common
-   * superclass: it is assignable to every type to which both are assignable.
+   * Returns the type of a slot that is `a` on one path and `b` on the other; TOP if there is none. The type acts as the first common
+   * superclass of `a` and `b`: it is assignable to every type to which both are assignable.
    */
   merge(a: Type, b: Type): Type {
     if (a === b) return a

@@ -22,7 +22,7 @@ const MAX_BYTES = 256 << 20
 /** Maximum length of a C string. */
 const MAX_STRING_BYTES = 128
 
-/** The JVM's data are inconsistent. Detach then reports that the code could not be compared. */
+/** Thrown if the JVM's data are inconsistent. Detach then reports that the code could not be compared. */
 export class VmNotUnderstood extends Error {
   override readonly name = 'VmNotUnderstood'
   constructor(problem: string) {

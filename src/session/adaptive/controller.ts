@@ -54,7 +54,7 @@ const DUMPS_ELSEWHERE = 3
 const ELSEWHERE_INTERVAL_MS = 1_000
 const STACK_DEPTH = 400
 
-/** Exact times that a user has requested during a session are not possible. */
+/** Thrown if exact times that a user has requested during a session are not possible. */
 export class CannotTime extends JfluidError {
   static sample = () =>
     new CannotTime('java.util.HashMap.get is a method of the JDK', 'Start a session with --jdk.')

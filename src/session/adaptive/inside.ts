@@ -96,13 +96,13 @@ function rateBetween(a: InsideNews, b: InsideNews, clock: TargetClock): number {
 /** Methods that a stack trace does not distinguish. */
 interface Revealed {
   readonly ids: readonly number[]
-  /** Whether all of them are timed, and no other method has this name. */
+  /** Whether all these methods are timed, and no other method has this name. */
   readonly areTimed: boolean
 }
 
 /**
- * Returns whether the list contains all methods with this name in each class. Constructors do not count as whole, since their probes come
- * after the call of another constructor.
+ * Returns whether the list contains all methods with this name in each class. False for constructors, since their probes run only after the
+ * call of another constructor.
  */
 function isWhole(methods: readonly MethodTarget[], classes: Revealer['classes']): boolean {
   if (methods[0]?.name.startsWith('<') === true) return false
@@ -129,7 +129,7 @@ export class Inside {
   #suspendedMs = 0
   #safepointNs: number | null = null
   readonly #stops: StopCounters | null
-  /** Read before the latest request, so an event that ends during the request is counted in the next reading, too. */
+  /** Stop times read before the latest request. An event that ends during the request is thus counted in the next reading, too. */
   #stopTimes: StopTimes | null = null
   #readAt = Number.NEGATIVE_INFINITY
   /** Root calls per second: the two latest rates. */

@@ -15,7 +15,7 @@ import type { Revealer } from '../../reveal/revealer.ts'
 import { eventsOf, type SessionOptions } from '../session-options.ts'
 import type { Installation, Workshop } from './installation.ts'
 
-/** An active entry that the user has excluded or added. */
+/** An active entry: a text that the user has excluded or added. */
 export interface ByHandEntry {
   readonly what: 'exclude' | 'add'
   /** Text as the user or the view wrote it. */
@@ -28,7 +28,7 @@ export interface ByHandEntry {
   readonly below: ReadonlySet<number>
 }
 
-/** No method with probes matches the text. */
+/** Thrown if no method with probes matches the text. */
 export class NothingToLeaveOut extends JfluidError {
   static sample = () => [
     new NothingToLeaveOut('com.acne.*', false),
@@ -44,7 +44,7 @@ export class NothingToLeaveOut extends JfluidError {
   }
 }
 
-/** The text is not an entry that was excluded or added by hand. */
+/** Thrown if the text is not an entry that the user has excluded or added. */
 export class NotByHand extends UsageError {
   static sample = () => new NotByHand('com.acme.shop.Cart')
   readonly hint = 'Write the text exactly as it was excluded or added.'
@@ -53,7 +53,7 @@ export class NotByHand extends UsageError {
   }
 }
 
-/** No matching method is excluded, or no matching method can have probes. */
+/** Thrown if no matching method is excluded, or if no matching method can have probes. */
 export class NothingToAdd extends JfluidError {
   static sample = () => new NothingToAdd('com.acme.shop.Cart', 'it is not excluded')
   readonly exitCode = EX_NOMATCH

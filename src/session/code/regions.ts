@@ -17,7 +17,7 @@ import type { MethodTarget } from '../../reveal/method-ids.ts'
 import { matchesMethod, RANK_NONE, rootRank } from '../../reveal/patterns.ts'
 import type { RegionPattern } from '../../reveal/region-pattern.ts'
 
-/** The method has no code on the lines of a region. */
+/** Thrown if the method has no code on the lines of a region. */
 export class RegionNotFound extends JfluidError {
   static sample = () =>
     new RegionNotFound({ text: 'OrderService.place:90-95', lines: { from: 90, to: 95 } }, [
@@ -34,7 +34,7 @@ export class RegionNotFound extends JfluidError {
   }
 }
 
-/** A region names lines, but the class was compiled without line numbers. */
+/** Thrown if a region names lines, but the class was compiled without line numbers. */
 export class RegionWithoutLines extends JfluidError {
   static sample = () =>
     new RegionWithoutLines({ text: 'OrderService.place:90-95' }, 'com.acme.shop.OrderService.place')

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { EX_DATAERR, EX_OSFILE, JfluidError } from '../../base/errors.ts'
 import { builtFile } from '../../base/package-root.ts'
 
-/** The Java part is missing: `npm run build` has not been run. */
+/** Thrown if the Java part is missing: `npm run build` has not been run. */
 export class AgentNotBuilt extends JfluidError {
   static sample = () => new AgentNotBuilt()
   readonly exitCode = EX_OSFILE
@@ -16,7 +16,7 @@ export class AgentNotBuilt extends JfluidError {
   }
 }
 
-/** The installation is damaged, or has been replaced in part. */
+/** Thrown if the installation is damaged, or has been replaced in part. */
 export class AgentDamaged extends JfluidError {
   static sample = () => new AgentDamaged('/opt/jfluid/dist/agent/jfluid-agent.jar')
   readonly exitCode = EX_DATAERR

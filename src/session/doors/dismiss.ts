@@ -32,7 +32,7 @@ export class ClientLives extends JfluidError {
   }
 }
 
-/** An agent of another build uses another protocol. */
+/** Thrown if the agent is of another build, which uses another protocol. */
 export class AgentOfAnotherBuild extends JfluidError {
   static sample = () => new AgentOfAnotherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE

@@ -62,7 +62,7 @@ const LAUNCH_INTERVAL_MS = 10
 /** Maximum size of the error text of an agent. */
 const MAX_ERROR_BYTES = 64 << 10
 
-/** A JVM can have one session at a time, since two sessions would instrument the same methods. */
+/** Thrown if the JVM has a session already: two sessions would instrument the same methods. */
 export class AlreadyAttached extends JfluidError {
   static sample = () => new AlreadyAttached(4711)
   readonly exitCode = EX_TEMPFAIL
@@ -88,7 +88,7 @@ export class SecurityManagerPresent extends JfluidError {
   }
 }
 
-/** The launch file that a sleeping agent reads cannot be written. */
+/** Thrown if the launch file that a sleeping agent reads cannot be written. */
 export class CannotWake extends JfluidError {
   static sample = () => new CannotWake(4711, '/tmp/.jfluid_pid4711', 'ENOSPC')
   readonly exitCode = EX_CANTCREAT
@@ -98,7 +98,7 @@ export class CannotWake extends JfluidError {
   }
 }
 
-/** The agent in the JVM is of another version with other probes. Its probes stay until the JVM ends. */
+/** Thrown if the agent in the JVM is of another version with other probes. These probes stay until the JVM ends. */
 export class OtherBuild extends JfluidError {
   static sample = () => new OtherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE

@@ -15,7 +15,7 @@ const SILENT_TIMEOUT_MS = 15_000
 /** Number of checks for received data within the timeout. Time during which this process is stopped does not count. */
 const CHECKS_PER_TIMEOUT = 15
 
-/** The agent must answer, but the socket is silent. A broken network gives no error. */
+/** Thrown if the socket is silent although the agent must answer. A broken network gives no error. */
 export class NothingComes extends JfluidError {
   static sample = () => new NothingComes(10_000)
   readonly exitCode = EX_IOERR

@@ -42,12 +42,18 @@ import {
   type RecorderStats,
 } from './recorder.ts'
 
-/** 65,000 events: 1 to 2 ms of work, several times longer if a dozen threads compete for the processor. */
+/**
+ * Maximum number of chunks per round: 65,000 events, which take 1 to 2 ms, or several times longer if a dozen threads compete for the
+ * processor.
+ */
 const MAX_CHUNKS_PER_ROUND = 16
 /** Maximum number of chunks read every few milliseconds while a picture is built. The picture must make progress too. */
 const MAX_CHUNKS_DURING_PICTURE = 64
 const ROUND_INTERVAL_MS = 2
-/** Scheme adaptive, while half of the chunks are free. The other half of the default buffer holds 100 million events per second. */
+/**
+ * Round interval with scheme adaptive, while half of the chunks are free. The other half of the default buffer holds 100 million events per
+ * second.
+ */
 const LONG_ROUND_INTERVAL_MS = 10
 const SCARCE_INTERVAL_MS = 50
 /** Minimum duration of a round or answer that is listed in the debug log. */
@@ -330,7 +336,7 @@ class RecordingThread {
     const slow = this.#slowState(wanted, options)
     const trees = [snapshot.merged, ...snapshot.threads.map((it) => it.tree), ...(slow ? treesOf(slow) : [])]
     for (const tree of trees) this.#takeAlong(tree)
-    // After the trees: events are read while the trees are built.
+    // Called after the trees are built, since more events are read while they are built.
     const names = this.#builder.takeClassNames()
     const firstCalls = this.#builder.takeFirstCalls()
     const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))

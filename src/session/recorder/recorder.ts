@@ -179,7 +179,7 @@ export type RecorderMessage =
   | { readonly kind: 'reply'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'refused'; readonly id: number; readonly error: ErrorFacts }
 
-/** An error in the recording thread. The data built before it remain available. */
+/** Thrown after an error in the recording thread. The data built before the error remain available. */
 export class RecorderFailed extends JfluidError {
   readonly exitCode: number
   readonly hint: string

@@ -19,7 +19,7 @@ export interface RootCandidate {
   readonly samples: number
   /** Number of observed begins: a lower bound of the number of calls. */
   readonly seen: number
-  /** Names of its threads, the one with the most samples first. */
+  /** Names of the method's threads, the thread with the most samples first. */
   readonly threads: readonly string[]
   /** Number of frames above the method on the thread's stack, in the context with the most samples. */
   readonly depth: number
@@ -28,7 +28,7 @@ export interface RootCandidate {
 }
 
 export interface Candidates {
-  /** The narrowest root for requests, followed by the others, best first. */
+  /** The narrowest root for requests, followed by the other candidates, best first. */
   readonly roots: readonly RootCandidate[]
   /** Methods with a large share that were on the stack in every sample of their threads. Largest share first. */
   readonly stays: readonly RootCandidate[]
@@ -57,7 +57,7 @@ interface Found {
 /**
  * Ranks the methods.
  *
- * @param looks  dumps of all threads, taken during the sampling; the last one at its end
+ * @param looks  dumps of all threads, taken during the sampling; the last dump at the end of the sampling
  */
 export function rootCandidates(
   snapshot: Snapshot,

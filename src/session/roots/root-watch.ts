@@ -68,7 +68,7 @@ export class RootWatch {
     return roots.filter((it) => !called.has(it.text)).map((it) => it.text)
   }
 
-  /** Checks the roots that have not been called. Nearly free once all have been called. */
+  /** Checks the roots that have not been called. Costs almost nothing once all roots have been called. */
   async look(): Promise<void> {
     const now = this.port.nowMs()
     const waiting: RootProgress[] = []

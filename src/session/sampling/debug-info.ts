@@ -21,7 +21,7 @@ export const DEBUG_INFO_OPTIONS = ['-XX:+UnlockDiagnosticVMOptions', '-XX:+Debug
 export const DEBUG_INFO_STAYS =
   'since --debug-info, the JVM keeps debug info of all code that it compiles, until it ends'
 
-/** The JVM refuses the directive, for example because it has no C2 compiler or is not HotSpot. The message quotes the JVM. */
+/** Thrown if the JVM refuses the directive, for example because it has no C2 compiler or is not HotSpot. The message quotes the JVM. */
 export class DebugInfoRefused extends JfluidError {
   static sample = () => new DebugInfoRefused(4711, 'could not add the compiler directive')
   readonly exitCode = EX_UNAVAILABLE

@@ -35,7 +35,7 @@ import {
 import type { SampledTree } from './sampled-tree.ts'
 import { type Sampler, withoutAddress } from './sampler.ts'
 
-/** The recorder's default of 64 is too small for the stacks of a server. Each sampled thread needs 20 KiB for 512 frames. */
+/** Maximum number of frames per stack. The default of 64 is too small for a server. Each sampled thread needs 20 KiB for 512 frames. */
 export const STACK_DEPTH = 512
 /** Duration of a recording. A recording of a killed client ends after this time. */
 const DURATION_SECONDS = 300
@@ -49,7 +49,7 @@ export const BOUNDS = {
   keptSeconds: KEPT_DURATION_SECONDS,
   keptMib: KEPT_MIB,
 } as const
-/** The recorder finishes its file when a recording ends. This is the time limit for it. */
+/** Time limit for the recorder to finish its file after a recording has ended. */
 const FINISH_TIMEOUT_MS = 5_000
 /** Interval between checks whether the file is finished. */
 const FINISH_INTERVAL_MS = 20
@@ -59,7 +59,7 @@ const MAX_RARITY = 1.5
 const RETRY_DELAY_MS = 5_000
 const OWNER_ONLY = 0o700
 
-/** The recording was stopped by a JFR.stop of another client, or expired while jfluid itself was stopped. */
+/** Thrown if another client stopped the recording (JFR.stop), or if it expired while jfluid itself was stopped. */
 export class RecordingStopped extends JfluidError {
   static sample = () => new RecordingStopped()
   readonly exitCode = EX_TEMPFAIL

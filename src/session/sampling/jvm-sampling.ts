@@ -31,12 +31,12 @@ import { SampledTree } from './sampled-tree.ts'
 import type { Sampler } from './sampler.ts'
 import { ThreadDumps } from './thread-dumps.ts'
 
-/** The recorder flushes once a second, so this interval is short enough. */
+/** Interval between polls. It is short enough, since the recorder flushes once a second. */
 const POLL_INTERVAL_MS = 200
 const CPU_TIME_SINCE = 25
 const UNKNOWN = '?'
 
-/** Sampling by CPU time needs JDK 25 or newer on Linux. */
+/** Thrown if the JVM cannot sample by CPU time, which needs JDK 25 or newer on Linux. */
 export class NoCpuTimeSamples extends JfluidError {
   static sample = () => new NoCpuTimeSamples(4711, '21.0.4')
   readonly exitCode = EX_UNAVAILABLE

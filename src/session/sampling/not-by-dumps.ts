@@ -3,7 +3,10 @@
 import { UsageError } from '../../base/errors.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 
-/** Thread dumps are taken at safepoints, which always have debug info. Probes do not need debug info either. */
+/**
+ * Thrown if debug info is requested but has no effect: thread dumps are taken at safepoints, which always have debug info, and probes do
+ * not need it.
+ */
 export class DebugInfoUnused extends UsageError {
   static sample = () => new DebugInfoUnused('probes take samples by bytecodes')
   readonly hint = 'Add --sampler jfr, or leave --debug-info out.'
@@ -13,7 +16,7 @@ export class DebugInfoUnused extends UsageError {
   }
 }
 
-/** A thread dump has method names, but no descriptors. */
+/** Thrown if a root has parameters: a thread dump has method names, but no descriptors. */
 export class StacksHaveNoParameters extends UsageError {
   static sample = () => new StacksHaveNoParameters('OrderService.place(int)', 'stacks are taken')
   readonly hint = 'Leave the parameters of the root out, or add --sampler jfr.'

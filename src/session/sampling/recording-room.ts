@@ -13,7 +13,7 @@ export const ROOM_TO_BEGIN = 64 * MIB
 /** Free space required to continue. It is checked with each poll, several times a second. */
 export const ROOM_TO_GO_ON = 32 * MIB
 
-/** A recording would endanger the target. */
+/** Thrown if a recording would endanger the target. */
 export class NoRoomForRecording extends JfluidError {
   static sample = () => new NoRoomForRecording('/tmp', 20 * MIB)
   readonly exitCode = EX_CANTCREAT
