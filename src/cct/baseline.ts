@@ -27,7 +27,8 @@ export function sidesOf({ calls, self, total, rootCalls }: Difference): TwoSides
 }
 
 /**
- * Returns the earlier snapshot and the difference to the later one as two sides. The later snapshot of a session includes the earlier one.
+ * Returns two sides: the earlier snapshot, and the difference to the later snapshot. The later snapshot of a session includes the earlier
+ * snapshot.
  */
 export function sinceOf({ calls, self, total, rootCalls }: Difference): TwoSides {
   const grown = ({ before, after }: Difference['calls']) => after.map((value, i) => value - before[i]!)

@@ -37,7 +37,7 @@ import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf 
 // Local constants for speed, as in present-thread.ts.
 const { INTS, FLOATS, METHOD, PARENT, RECENT, CALLS, TICKS } = NODE
 
-/** Number of sampled contexts that triggers a purge of those with few samples: 64 MiB with the table. */
+/** Number of sampled contexts that triggers a purge of contexts with few samples: 64 MiB with the table. */
 const MAX_SAMPLED = 2 ** 20
 /** Approximate bytes of a builder without its trees, and of a map entry. */
 const OBJECT_BYTES = 10_240
@@ -86,7 +86,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   readonly allocatedTold = new Map<number, number>()
   /** Null unless --liveness is on. */
   survivors: Survivors | null = null
-  /** Number of root calls on virtual threads: the JVM reports no allocated bytes for these. */
+  /** Number of root calls on virtual threads. The JVM reports no allocated bytes for virtual threads. */
   virtualRoots = 0
   /** With executed bytecodes as events: calls that were unfinished at the end. Their own executed bytecodes are lost. */
   openCalls = 0

@@ -20,7 +20,7 @@ export interface CollapseOptions {
   readonly target: number
   /** Current nodes of threads. */
   readonly places: Iterable<number>
-  /** Ids below this one are not methods, but waits or allocated classes: they keep their own rows. */
+  /** Ids below this one are not methods, but waits or allocated classes, which keep their own rows. */
   readonly firstMethod: number
   readonly alive: () => void
 }
@@ -68,7 +68,7 @@ export function collapse(
     }
     const above = moved[parent]
     const row = stays[parent] === 1 ? into.child(above, COLLAPSED, true) : above
-    // The node below a merged caller is already a row: one of collapsed contexts, or of waiting inside such a row.
+    // The node below a merged caller is already a row: a row of collapsed contexts, or a row of waiting inside such a row.
     if (into.methodOf(row) !== COLLAPSED) {
       moved[node] = row
       callsInWaits.set(node, calls)
@@ -145,8 +145,8 @@ function isRoot(ints: Int32Array, node: number, parent: number): boolean {
 }
 
 /**
- * Returns whether a node is a row of collapsed contexts, or a part of one. A row is merged together with its caller, and its contents with
- * the row.
+ * Returns whether a node is a row of collapsed contexts, or a part of a row. A row is merged together with its caller, and its contents
+ * with the row.
  */
 function isOfRow(ints: Int32Array, node: number, parent: number): boolean {
   return ints[node * INTS + METHOD] === COLLAPSED || ints[parent * INTS + METHOD] === COLLAPSED

@@ -1,10 +1,11 @@
 // Moves submitted work below the context that submitted it.
 //
-// The builder puts such work below a pseudo node in the tree of the thread that ran it. Here the path of the submitting context replaces
-// the pseudo node in that same tree. A thread's tree thus shows what the thread ran, and merging the trees joins the path with that of the
-// submitting thread. Path nodes that the thread did not run itself have no calls and no self time; their total is that of their children.
+// The builder puts submitted work below a pseudo node in the tree of the thread that ran it. Here the path of the submitting context
+// replaces the pseudo node in that same tree. A thread's tree thus shows what the thread ran, and merging the trees joins the path with
+// that of the submitting thread. Path nodes that the thread did not run itself have no calls and no self time; their total is that of their
+// children.
 //
-// The submitter's clock ran while another thread did the work, and nothing is subtracted from either. Totals are therefore sums over
+// The submitter's clock ran while another thread did the work, and no time is subtracted from either thread. Totals are therefore sums over
 // threads; a parent still equals its self time plus its children.
 
 import { type Forest, Growing } from './forest.ts'

@@ -113,7 +113,7 @@ export class InsideSamples {
     }
   }
 
-  /** Yields the samples per stack, of one thread or of all. With all threads, a stack is yielded once per thread. */
+  /** Yields the samples per stack, of one thread or of all threads. With all threads, a stack is yielded once per thread. */
   *seen(thread?: number): Generator<readonly [stack: number, seen: Seen]> {
     if (thread !== undefined) {
       yield* this.#byThread.get(thread)?.byStack ?? []

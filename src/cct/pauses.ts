@@ -14,14 +14,14 @@ const { FLOATS, TICKS } = NODE
 const GAPS = 65_536
 const FIRST_GAPS = 16
 const GAP_BYTES = 24
-/** Number of pauses kept for late events of threads: at least those of the last minutes. */
+/** Number of pauses kept for late events of threads: at least the pauses of the last minutes. */
 const PAUSES = 256
 
 /** A stop-the-world redefinition, and the gaps that it was subtracted from. */
 interface Pause {
   readonly start: number
   readonly end: number
-  /** Keyed by thread number: at most one gap per thread, the one with the largest overlap. */
+  /** Keyed by thread number: at most one gap per thread, the gap with the largest overlap. */
   readonly taken: Map<number, { node: number; ticks: number; at: number; beforeWarm: boolean }>
 }
 

@@ -32,7 +32,7 @@ export const UNKNOWN_STATE = 'unknownNs'
 /** Upper bound of method ids (events/event-layout.ts). */
 const MAX_METHODS = 2 ** 22
 
-/** Minimum share of a timed callee's samples with the same sampled callers, for the callee to be placed below these. */
+/** Minimum share of a timed callee's samples that have the same sampled callers, so that the callee is placed below these callers. */
 const ONE_WAY = 0.95
 
 /** Maximum number of frames in a stack of HotSpot (MaxJavaStackTraceDepth). The outermost frames of deeper stacks are missing. */
@@ -49,7 +49,9 @@ export interface PictureParts {
   readonly timed: (className: string, method: string) => readonly number[] | undefined
   /** Whether all methods with this name are timed, so that probes must see every call. Default: none. */
   readonly isSeen?: (className: string, method: string) => boolean
-  /** Samples are taken at safepoints after loops. Their distribution is biased, so rows are not checked against it. */
+  /**
+   * Whether samples are taken at safepoints after loops. The distribution of these samples is biased, so rows are not checked against it.
+   */
   readonly isBent?: boolean
   /** Returns the row id of a sampled frame. */
   readonly methodOf: (className: string, method: string) => number
@@ -64,7 +66,7 @@ type Added = Pick<Seen, 'weights' | 'samples'> & { readonly observations: readon
 
 const NO_WEIGHTS = new Float64Array(STATES.length)
 
-/** Nodes of the combined tree: first those of the timed tree, with the same indices, then the sampled ones. */
+/** Nodes of the combined tree: first the nodes of the timed tree, with the same indices, then the sampled nodes. */
 class Nodes {
   readonly method: number[]
   readonly parent: number[]
@@ -227,7 +229,8 @@ interface TimedChild {
 }
 
 /**
- * Returns a function that finds the child (or top) of a timed node for one of several methods. Of several matches it returns the longest.
+ * Returns a function that finds the child (or top) of a timed node for one of several methods. If several children match, it returns the
+ * longest.
  */
 function timedChildren(tree: Tree): (parent: number, methods: readonly number[] | undefined) => TimedChild {
   const byPlace = new Map<number, number>()
@@ -278,7 +281,7 @@ function withFew(
   return { nodes, into: merged }
 }
 
-/** Orders the nodes so that each one follows its parent. */
+/** Orders the nodes so that each node follows its parent. */
 function parentsFirst(parent: readonly number[]): Int32Array {
   const order = new Int32Array(parent.length)
   const depth = new Int32Array(parent.length).fill(-1)

@@ -69,7 +69,7 @@ export abstract class PresentThread {
   protected activity: ThreadActivity | null = null
   /** Threads report samples of their position, not entries and exits. */
   protected isSampled = false
-  /** With more nodes than this, `makeRoom` is called after the current run of events. A run is at most one chunk. */
+  /** If there are more nodes than this, `makeRoom` is called after the current run of events. A run is at most one chunk. */
   protected mostNodes = Number.POSITIVE_INFINITY
   /** Index of the first word that the root clock has not counted yet. */
   #clockedTo = 0

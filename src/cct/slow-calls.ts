@@ -285,7 +285,7 @@ export class SlowCalls {
     else this.tree.addTree(this.#builderOf(call), call.thread, -1)
   }
 
-  /** Adds the call to the slowest ones, if it is slow enough. */
+  /** Adds the call to the slowest calls if it is slow enough. */
   #compete(call: KeptCall): void {
     if (call.log.isTooLarge || this.#isStale) return
     const slowest = this.#slowest

@@ -70,7 +70,7 @@ export function slowStateOf(
     snapshotOf(builder, { ...options, perThread: false }, alive, between).merged
   const wantsLatest =
     want === 'latest' || want === 'tree and latest' || (typeof want !== 'string' && want.andLatest === true)
-  // Read all figures first: while trees are made, more calls may end, and late pauses may shorten others.
+  // All figures are read first: while trees are made, more calls may end, and late pauses may shorten earlier calls.
   const { threshold, thresholdTicks, count, dropped, slowest, latest } = slow
   const calls = slowest.map(factsOf)
   const last = latest && factsOf(latest)

@@ -1,4 +1,4 @@
-// Converts a builder's records to immutable trees (tree.ts): one tree per thread, and one of all threads merged.
+// Converts a builder's records to immutable trees (tree.ts): one tree per thread, and one merged tree of all threads.
 //
 // Children are in the order in which their methods first occurred in any tree, so that rows of a view keep their order while the tree
 // grows. No function here is recursive, since a context can be 100,000 calls deep.

@@ -1,4 +1,4 @@
-// Errors in class files. Class files belong to other programs, so a broken one is not a defect of jfluid: callers
+// Errors in class files. Class files belong to other programs, so a broken class file is not a defect of jfluid: callers
 // catch this error and report the class with the reason.
 
 /** A truncated, contradictory or hostile class file. The message says what and where. */

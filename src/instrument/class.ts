@@ -35,7 +35,7 @@ import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry } from './wa
  * `method`: entry and exits are events while the thread is inside a root.
  * `root`: like `method`; in addition, the thread is inside a root from its entry on.
  * `reflection`: for JDK code that calls methods which no call site names. Passes the receiver, or the first
- * argument of a static method, to the runtime. Can be combined with one of the others.
+ * argument of a static method, to the runtime. Can be combined with another probe.
  * `hand-over`: for JDK methods that submit or run tasks. Can be combined.
  * `wait`: for JDK methods that only wait. Can be combined.
  * `handle-member`: for JDK methods that resolve the callee of a method handle (handle-members.ts). Can be combined.
@@ -45,7 +45,7 @@ type Timing = 'method' | 'root'
 
 export interface MethodTask {
   readonly methodIndex: number
-  /** Method id, below 2^22. Only `method` and `root` have one. */
+  /** Method id, below 2^22. Only tasks with probe `method` or `root` have an id. */
   readonly id: number
   readonly probe: Probe
   /** Data that a `hand-over` probe passes to the runtime. */

@@ -35,7 +35,7 @@ export interface HandOver {
 }
 
 /**
- * Classes with such methods. They always get the pool entries for these probes, so that a class has the
+ * Classes with methods that submit or run tasks. These classes always get the pool entries for these probes, so that a class has the
  * same block in every session.
  */
 export const HAND_OVER_CLASSES: ReadonlySet<string> = new Set([

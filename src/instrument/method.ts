@@ -237,7 +237,7 @@ class Rewriting {
     )
   }
 
-  /** Returns the code before calls if it fits within the limits; undefined if there is no such code. */
+  /** Returns the code before calls if it fits within the limits; undefined if no code is needed before calls. */
   #sites(): { readonly told: Inserted; readonly untold?: Inserted } | undefined {
     const { classFile, refs } = this
     const { sites, samples } = this.asked

@@ -359,7 +359,9 @@ interface Text {
   readonly bytes: Uint8Array
 }
 
-/** Texts grouped by length. The length is compared first: a pool has thousands of texts, and few have the length of one of ours. */
+/**
+ * Texts grouped by length. The length is compared first: a pool has thousands of texts, and few have the same length as one of our texts.
+ */
 type TextsByLength = ReadonlyMap<number, readonly Text[]>
 
 function byLength(texts: Iterable<string>): TextsByLength {

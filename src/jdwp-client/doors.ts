@@ -76,7 +76,7 @@ export class JdwpPort implements AsyncDisposable {
   /**
    * Starts listening. A connection without a handshake is closed.
    *
-   * @param port  0 for any free port; `port` of the result is the actual one
+   * @param port  0 for any free port; `port` of the result is the actual port
    * @param host  address of this machine. JDWP has no authentication; with the loopback address other machines cannot connect.
    * @param handshakeMs  timeout of each handshake
    * @throws CannotListen

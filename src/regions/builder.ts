@@ -1,6 +1,6 @@
 // Converts events to durations of regions. Each execution is one EXIT with its duration as ticks (backend-java's JFluid1, "gross time of
 // regions"). The end of an execution is known to within a few milliseconds, from the time at which its event was read. Durations of one
-// thread are in order, those of several threads nearly so.
+// thread are in order; durations of several threads are nearly in order.
 
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'

@@ -12,7 +12,7 @@ import { type Mirror, Mirrors, type RevealPort } from './mirror.ts'
 import { type ClassPattern, matchesClass } from './patterns.ts'
 
 export interface ClassOptions {
-  /** If not empty, only classes that match one of these are included. */
+  /** If not empty, only classes that match one of these patterns are included. */
   readonly include: readonly ClassPattern[]
   readonly exclude: readonly ClassPattern[]
   /** Whether JDK classes are included. */
@@ -52,7 +52,7 @@ export class Classes {
   readonly filters: Filters
   readonly #jdkPackages = new Set<string>()
 
-  /** @param jdkIsReadInPart  called when a JDK class is excluded while others are read */
+  /** @param jdkIsReadInPart  called when a JDK class is excluded while other JDK classes are read */
   constructor(
     private readonly options: ClassOptions,
     port: RevealPort,
@@ -110,7 +110,7 @@ export class Classes {
   }
 
   /**
-   * Sets the targets included by hand.
+   * Sets the targets that the user has included.
    *
    * @returns classes that are now included, or included to a larger extent
    */
@@ -231,7 +231,7 @@ export class Classes {
     return false
   }
 
-  /** Returns whether a class is a subtype of another one. False if either is unknown. */
+  /** Returns whether a class is a subtype of another class. False if either class is unknown. */
   inherits(classId: number, fromId: number): boolean {
     const node = this.hierarchy.get(classId)
     return node !== undefined && this.hierarchy.ancestors(node).some((it) => it.id === fromId)

@@ -39,12 +39,12 @@ export class Filters {
     return this.#added
   }
 
-  /** Sets the targets included by hand. */
+  /** Sets the targets that the user has included. */
   add(added: readonly Chosen[]): void {
     this.#added = added
   }
 
-  /** Returns whether the class is included by hand only. */
+  /** Returns whether only an inclusion by the user includes the class. */
   isAdded(node: ClassNode): boolean {
     return this.#added.length > 0 && this.#isTouched(node) && !this.#asked(node)
   }

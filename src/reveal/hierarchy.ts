@@ -35,7 +35,7 @@ export class ClassNode {
   defined = false
   /** Whether its methods may be instrumented. Set by the owner of the filters. */
   included = false
-  /** Whether it is included only by hand during the session, possibly only some of its methods. */
+  /** Whether the class is included only by the user during the session, possibly only some of its methods. */
   added = false
   /** Whether its calls are analysed: it is included, or excluded application code. */
   followed = false
@@ -139,7 +139,7 @@ export class Hierarchy {
         if (!sure) missing.push(wanted)
         return found.map((it) => it.id)
       }
-      // The superclass of an interface is Object by name only; rows have none either.
+      // The superclass of an interface is Object by name only; the agent's rows have no superclass for interfaces either.
       node.supers = file.superName === null || isInterface(node) ? [] : find(file.superName)
       node.missingSuper = missing[0] ?? null
       node.interfaces = file.interfaces.flatMap(find)

@@ -198,7 +198,7 @@ export class Lazy {
     }
   }
 
-  /** Returns the ids of selected methods whose callees are revealed: these need no first-invocation request. */
+  /** Returns the ids of selected methods whose callees are revealed. These methods need no first-invocation request. */
   readyAmong(taken: readonly MethodTarget[]): number[] {
     this.reach.unblock()
     const refs = this.reach.refsOf(taken)

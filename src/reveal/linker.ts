@@ -108,7 +108,7 @@ export class Linker {
     this.#closed.clear()
   }
 
-  /** Returns whether neither the class nor any supertype is followed: a search upwards finds nothing. */
+  /** Returns whether the class and all its supertypes are not followed, so that a search upwards finds nothing. */
   closed(node: ClassNode): boolean {
     if (node.followed) return false
     if (isJdk(node) && !this.opensJdk) return true
@@ -297,7 +297,7 @@ export class Linker {
         const handles = this.lambdaHandles(node)
         if (handles === null) sink.complete = false
         else if (handles.length === 0 && !this.closed(node)) {
-          sink.opaque.add(node) // its metafactory was called manually: its target is unknown
+          sink.opaque.add(node) // the program called the metafactory itself: the target of the lambda is unknown
           sink.gate = GATE_ANY
         } else for (const { site, loader } of handles) sink.lead(site, loader)
       } else if (!this.closed(node)) {

@@ -23,7 +23,7 @@ export interface Mirror extends Pick<ClassFile, 'access' | 'superName' | 'interf
 }
 
 export interface RevealPort {
-  /** Returns class files in the order of `ids`, null for those that the target cannot show. One round trip. */
+  /** Returns class files in the order of `ids`, null for classes that the target cannot show. One round trip. */
   classBytes(ids: readonly number[]): Promise<readonly (Uint8Array | null)[]>
 }
 

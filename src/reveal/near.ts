@@ -64,7 +64,7 @@ export function nearest(wanted: string, candidates: Iterable<string>): string[] 
     .map(([name]) => name)
 }
 
-/** Distance of an abbreviated name: after names that contain the wanted one. */
+/** Distance of an abbreviated name: sorts it after names that contain `wanted`. */
 const ABBREVIATED = 0.75
 
 function isAbbreviation(wanted: string, name: string): boolean {

@@ -7,7 +7,7 @@
 
 import { BadPattern } from './errors.ts'
 
-/** How well a class name fits a root's class. Matches of a higher rank exclude lower ones. */
+/** How well a class name fits a root's class. Matches of a higher rank exclude matches of a lower rank. */
 export const RANK_NONE = 0
 export const RANK_NESTED = 1 // `Inner` for pkg.Outer.Inner
 export const RANK_SIMPLE = 2 // `Outer.Inner` for pkg.Outer.Inner
@@ -185,7 +185,7 @@ function wildcard(pattern: string): RegExp {
   return new RegExp(`^${anywhere}${globOf(pattern, '[^.]*')}$`, 'su')
 }
 
-/** `.` also matches `$`, since users write nested classes either way. */
+/** `.` also matches `$`, since users write nested classes with `.` or `$`. */
 function globOf(pattern: string, star: string): string {
   return pattern
     .split(/(\*\*?)/)

@@ -128,7 +128,7 @@ export class Revealer {
 
   /**
    * Scheme b: called before the roots run. Selects the methods reachable from the roots and from all methods below them that are known
-   * to run, as if these had been entered. This saves a step per method, and selects only methods that those steps would select.
+   * to run, as if these methods had been entered. This saves a step per method, and selects only methods that the saved steps would select.
    *
    * Runs in steps: on a server all steps need seconds, and classes in the load hook are handled between the steps.
    *
@@ -340,7 +340,7 @@ export class Revealer {
   }
 
   /**
-   * Returns callees of these methods that could be roots instead, in code order.
+   * Returns callees of these methods that could be roots in their place, in code order.
    *
    * @param enough  maximum number of callees. Other requests wait until the callees are found
    */
@@ -371,7 +371,7 @@ export class Revealer {
   }
 
   /**
-   * Runs one event, with classes that have appeared since the last one, and packs the selected methods.
+   * Runs one event, with classes that have appeared since the last event, and packs the selected methods.
    *
    * @param cause  names the event in the debug log
    */

@@ -34,7 +34,7 @@ export interface RootReport {
   readonly option: RootOption
   /** Number of the root's methods, including overloads and classes of one name in several packages. */
   readonly methods: number
-  /** Classes of those methods, dotted. */
+  /** Classes of the root's methods, dotted. */
   readonly classes: readonly string[]
   /** Whether the root matches no loaded method yet, and waits. */
   readonly armed: boolean
@@ -261,7 +261,7 @@ export class Roots {
       .slice(0, 200)
   }
 
-  /** Returns at most five concrete methods below abstract ones. */
+  /** Returns at most five concrete methods that implement these abstract methods. */
   #implementationsOf(refs: readonly MethodRef[]): string[] {
     const selectors = new Set(refs.map((it) => it.method.name + it.method.descriptor))
     const found = new Set<string>()
@@ -313,7 +313,7 @@ export class Roots {
   }
 }
 
-/** Returns whether a class that the root names unambiguously has been loaded without such a method. */
+/** Returns whether a class that the root names unambiguously has been loaded without a usable method. */
 function isSure({ refused, searched, useless }: State): boolean {
   return refused.size + useless.size > 0 || [...searched.values()].some((it) => it.sure)
 }

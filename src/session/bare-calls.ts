@@ -22,7 +22,7 @@ const SAMPLE_INTERVAL_MS = 150
 const MAX_MEDIAN_CHANGE = 0.05
 const MAX_COMPILATIONS = 2
 /**
- * Limits for one more redefinition. Its pause is estimated by the longest pause so far, and its duration by the total of all redefinitions
+ * Limits for a further redefinition. Its pause is estimated by the longest pause so far, and its duration by the total of all redefinitions
  * so far.
  */
 const MAX_PAUSE_MS = 125

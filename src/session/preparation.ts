@@ -164,7 +164,7 @@ export class Preparation {
    * @param answers  false if the target does not answer: the agent then detaches once it sees that the client is gone
    */
   async abandon(answers = true): Promise<void> {
-    // The first error is the one to report. A silent target must not delay that report.
+    // The first error is reported. A silent target must not delay the report.
     if (answers) await answerInTime(this.#agent.detach(), this.door.pid ?? 0).catch(() => {})
     this.#agent.close()
     this.door.leave()

@@ -14,7 +14,7 @@ const SILENT_TIMEOUT_MS = 900
 const REHEARSAL_TICK = 4
 /** Number of statuses between two searches for classes of roots that are not loaded yet. */
 const ROOT_SEARCH_TICKS = 2
-/** Number of statuses between two such searches once each root has a class. */
+/** Number of statuses between two searches for classes of roots once each root has a class. */
 const LATER_ROOT_SEARCH_TICKS = 20
 
 export class Pulse {
@@ -68,7 +68,7 @@ export class Pulse {
     if (this.#stopped) return
     const { options, recorder, rootWatch, turns, warnings } = this.engine
     if (this.#askedAt !== null) {
-      // At most one request is pending: a stopped target would otherwise have hundreds to answer when it continues.
+      // At most one request is pending. Otherwise a stopped target would have hundreds of requests to answer when it continues.
       const silence = this.#silence()
       if (silence !== null) this.#wasStopped = true
       this.note = performance.now() - this.#askedAt < SILENT_TIMEOUT_MS ? null : silence

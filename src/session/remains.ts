@@ -76,7 +76,7 @@ export function remainsOf(pid: number | null): Remains | null {
   const launch = `/tmp/.jfluid_pid${target.nsPid}`
   const owner = ifVisible(() => lstatSync(`${target.root}${launch}`).uid)
   const believed = believedBy(target)
-  // Any user can create such a file, but agents ignore files of unexpected owners. Another client may be using the file.
+  // Any user can create a file with this name, but agents ignore files of unexpected owners. Another client may be using the file.
   if (
     owner !== undefined &&
     believed.includes(owner) &&

@@ -14,7 +14,7 @@ export class Turns {
     this.closed = true
   }
 
-  /** Runs tasks one after the other. Errors also go to `failed`. */
+  /** Runs tasks one after the other. Errors are also passed to `failed`. */
   enqueue(task: () => Promise<void>): Promise<void> {
     const run = this.#begin(task)
     this.#queue = run.catch(this.failed)

@@ -33,7 +33,7 @@ export type TypeCheck =
 /** A hierarchy without classes: every fact about another class is an assumption. */
 export const KNOWS_NOTHING: Hierarchy = { isAssignable: () => undefined }
 
-/** Checks methods of one class. Caches what it reads from the constant pool. */
+/** Checks methods of one class. Caches the parts of the constant pool that it has read. */
 export class TypeChecker {
   readonly #types: TypeTable
   readonly #members: Members

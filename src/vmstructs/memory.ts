@@ -57,7 +57,7 @@ export class Pieces {
     return this.#view.getInt32(this.#at(i, offset, 4), true)
   }
 
-  /** Returns an address or a 64-bit size; 0 if the value is too large for either. */
+  /** Returns an address or a 64-bit size; 0 if the value is too large for an address or a size. */
   word(i: number, offset = 0): number {
     const at = this.#at(i, offset, 8)
     const value = this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32

@@ -38,7 +38,7 @@ export class ClassType extends CommandSet {
     return isNull(id) ? null : id
   })
 
-  /** Sets static fields, except final ones. */
+  /** Sets static fields. Final fields cannot be set. */
   readonly setValues = this.command(
     'ClassType.SetValues',
     (w, type: ClassId, values: readonly FieldValue[]) => writeFieldValues(ofType(w, type), values),

@@ -31,7 +31,7 @@ export interface Method extends Omit<Field, 'id'> {
 }
 
 export interface Generic {
-  /** Content of the class file's Signature attribute; empty without one. */
+  /** Content of the class file's Signature attribute; empty if the class file has no such attribute. */
   readonly genericSignature: string
 }
 

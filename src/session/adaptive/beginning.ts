@@ -18,7 +18,7 @@ import { type JvmSize, withRootsMs } from './pause.ts'
 const HANDLE_CLASSES = 1
 
 /**
- * Returns a text for the user about the expected pauses: for the roots, for the batch if there is one, and at the end.
+ * Returns a text for the user about the expected pauses: for the roots, for the batch if there is a batch, and at the end.
  * @param times  maximum number of pauses
  */
 function pauseText(ms: number | null, times: 'up to three times' | 'up to four times'): string {

@@ -54,7 +54,7 @@ const AIM = 0.5
 /**
  * Chooses the methods to be timed. A method without calls during the counting is timed, since it is usually rare and its probes then cost
  * nothing. If the probes cost much later, `tooDense` switches the method off.
- * @returns ids to be timed; the others are switched off
+ * @returns ids to be timed; all other methods are switched off
  */
 export function worthTiming(
   counted: readonly Counted[],

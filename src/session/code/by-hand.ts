@@ -183,7 +183,7 @@ export class ByHand {
   }
 
   /**
-   * Gives probes to reachable methods that are excluded by filters or by hand.
+   * Gives probes to reachable methods that filters or the user have excluded.
    * @param text   as for `exclude`
    * @param nowMs  time since recording began
    * @throws BadPattern, NothingToAdd, CannotAdd
@@ -229,7 +229,7 @@ export class ByHand {
     return !options.jdk && (jdk > 0 || isJdkName(text) || text.startsWith('*'))
   }
 
-  /** Returns whether methods of loaded classes are excluded by hand: their probes were removed, or were never installed. */
+  /** Returns whether the user has excluded methods of loaded classes: their probes were removed, or were never installed. */
   async #hasLeftOut(chosen: Chosen): Promise<boolean> {
     const { revealer } = this.hands.workshop
     if ([...revealer.methods].some((it) => this.ids.has(it.id) && isChosen(chosen, it))) return true
@@ -358,7 +358,7 @@ const NONE: ReadonlySet<number> = new Set()
 
 /**
  * Returns the methods that were called only by the excluded methods or by their callees.
- * Costs one pass over the tree, and one over the edges between its methods.
+ * Costs one pass over the tree, and one pass over the edges between the methods of the tree.
  * @param methodOf  returns the method of a node's id
  * @param out       excluded methods
  * @param mayGo     returns false for a root: roots and their callees stay

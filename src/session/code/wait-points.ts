@@ -21,7 +21,7 @@ function points(
   return methods.map(([name, descriptor]) => ({ className, name, descriptor, probe: 'wait', wait }))
 }
 
-/** The methods in JDK 17 to 25. If one of them calls another, only the outer method counts. */
+/** The methods in JDK 17 to 25. If one of these methods calls another, only the outer method counts. */
 const POINTS: readonly Point[] = [
   ...points(OBJECT, { kind: 'waiting', on: true }, ['wait', '()V'], ['wait', '(J)V'], ['wait', '(JI)V']),
   ...points(

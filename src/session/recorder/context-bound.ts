@@ -7,7 +7,7 @@ import type { SessionRequest } from '../session-options.ts'
 const BYTES_PER_CONTEXT = 256
 /** Contexts may use 1/8 of the memory. */
 const MEMORY_DIVISOR = 8
-/** Default limit. A live view of a larger tree is too slow: one picture takes seconds. */
+/** Default limit. A live view of a larger tree is too slow: one picture of it takes seconds. */
 const DEFAULT_MAX_CONTEXTS = 2 ** 20
 const MIN_CONTEXTS = 2 ** 16
 

@@ -22,7 +22,7 @@ const STACK_CHECK_DELAY_MS = 1100
 export interface RootPort {
   progress(): readonly RootProgress[]
   method(id: number): MethodTarget
-  /** Returns the ids of those methods that have been called. */
+  /** Returns the ids of the methods in `ids` that have been called. */
   called(ids: readonly number[]): Promise<readonly number[]>
   stacks(): Promise<readonly StackRow[]>
   /** Returns up to `enough` callees of the methods. */

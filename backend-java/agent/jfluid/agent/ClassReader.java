@@ -20,11 +20,11 @@ final class ClassReader {
     private static final byte[] NO_CLASS = {0};
     private static final boolean LINKS_FIRST = Runtime.version().feature() >= 25;
     private static final long CHECK_INTERVAL_NANOS = 50_000L;
-    /** Timeout of the reading thread for one class while that thread is blocked. */
+    /** Timeout for reading one class while the reading thread is blocked. */
     private static final long BLOCKED_TIMEOUT_NANOS = 200_000_000L;
     /** Maximum time counted between two checks: the process may have been stopped. */
     private static final long MAX_COUNTED_GAP_NANOS = 50_000_000L;
-    /** Timeout of the reading thread for one class while that thread is runnable. */
+    /** Timeout for reading one class while the reading thread is runnable. */
     private static final long RUNNABLE_TIMEOUT_NANOS = 2_000_000_000L;
 
     private final Instrumentation instrumentation;

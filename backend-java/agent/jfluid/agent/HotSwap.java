@@ -64,7 +64,7 @@ final class HotSwap {
         private boolean touchedBefore;
         /** Bodies of the running redefinition. Only its thread splices them in, so that they cannot fail a redefinition by another agent. */
         private TreeMap<Integer, byte[]> pending = NOTHING;
-        /** Whether another agent has redefined the class while our redefinition ran. The other redefinition may have been the later one. */
+        /** Whether another agent has redefined the class while our redefinition ran. That other redefinition may have ended after ours. */
         private boolean overtaken;
         /** System.nanoTime() at which the class last left the load hook with bodies; 0 if it was redefined. */
         volatile long hookedAt;

@@ -116,13 +116,13 @@ final class Linking {
         return linker == null || !linker.isAlive();
     }
 
-    /** @return classes that are linked or cannot be linked; the others are left to abandoned threads */
+    /** @return classes that are linked or cannot be linked; abandoned threads keep the remaining classes */
     List<Class<?>> finish() {
         boolean isLate = false;
         while (linker != null) {
             Linker it = linker;
             int before = it.done();
-            // A thread that holds one loader forever may hold others, too: the total wait is bounded.
+            // A thread that holds one loader forever may hold other loaders, too: the total wait is bounded.
             boolean hasEnded = isLate ? BoundedJoin.awaitShortly(it) : BoundedJoin.await(it);
             if (!hasEnded && it.done() > before) {
                 continue;

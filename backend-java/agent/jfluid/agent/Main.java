@@ -39,7 +39,7 @@ public final class Main {
         java.util.function.Function<String, String> before =
                 runtimeInThisJvm() == null ? null : Installer.agentOf(option(options, "build"));
         if (before != null) {
-            // Another client has loaded the agent, or this client could not write the launch file. A JVM needs one agent only.
+            // Another client has loaded the agent, or this client could not write the launch file. A JVM needs only one agent.
             String error = before.apply(options);
             if (error != null) {
                 throw new IOException(error);

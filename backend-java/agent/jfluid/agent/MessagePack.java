@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * The part of MessagePack that the link uses: nil, booleans, integers, doubles, strings, binaries and
- * arrays. Written by hand because the agent brings no library into the target. The client's side is
+ * arrays. Not taken from a library, because the agent brings no library into the target. The client's side is
  * msgpackr, which sends integers from 2^32 on as float64: {@link #asLong} accepts both forms.
  */
 final class MessagePack {

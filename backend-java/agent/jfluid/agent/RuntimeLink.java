@@ -17,7 +17,7 @@ final class RuntimeLink {
     private static final long RETRY_DELAY_NANOS = 1_000_000_000L;
     /** Problem of a temporary shortage of memory or stack. */
     private static final String NOT_NOW = "the JVM lacked memory or stack to query its class loader";
-    /** Loaders of any session that have not answered in time; one thread waits for each. Null before the first. */
+    /** Loaders of any session that have not answered in time. For each of these loaders one thread waits. Null until a loader is late. */
     private static PerLoader<Answer> late;
 
     private volatile String[] classes = PROBES;
@@ -99,7 +99,7 @@ final class RuntimeLink {
         return known.problem;
     }
 
-    /** Returns whether the current thread asks a loader. Classes loaded by such a thread are not the application's. */
+    /** Returns whether the current thread asks a loader. Classes loaded by this thread do not belong to the application. */
     static boolean isAsking() {
         return Thread.currentThread() instanceof Question;
     }

@@ -392,7 +392,7 @@ final class Session extends GuestThread {
 
     private void closeQuietly() {
         try (Link l = link; Calibration c = calibration; Classes m = classes) {
-            // Closes all three even if one of them fails.
+            // Closes all three objects even if one close fails.
         } catch (IOException closed) {
             // Nothing more can be done.
         }

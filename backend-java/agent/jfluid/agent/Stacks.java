@@ -20,7 +20,7 @@ final class Stacks {
         return of(null);
     }
 
-    /** @param these threads to dump; null for all. A JDK without the private native method dumps all. */
+    /** @param these threads to dump; null for all. On a JDK without the private native method all threads are dumped. */
     static Stacks of(Thread[] these) {
         Object[] found = JFluid1Threads.stacks(these);
         if (found != null) {

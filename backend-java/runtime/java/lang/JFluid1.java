@@ -1336,7 +1336,7 @@ public final class JFluid1 {
     public static final class Wake extends java.util.Properties {
         private static final long serialVersionUID = 1L;
 
-        /** Replaces the agent properties by a Wake, unless they are one already. */
+        /** Replaces the agent properties by a Wake, unless the properties are a Wake already. */
         public static boolean install() {
             try {
                 java.util.Properties old = jdk.internal.vm.VMSupport.getAgentProperties();

@@ -15,7 +15,7 @@ public final class JFluid1Regions {
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Number of executions after which a thread keeps its chunk, unless too many threads keep one. */
+    /** Number of executions after which a thread keeps its chunk, unless too many threads keep a chunk. */
     private static final int KEEPS_AFTER = 32;
     /** Number of the current session if it times regions; otherwise 0. */
     static int regionSession;
@@ -72,7 +72,7 @@ public final class JFluid1Regions {
 
     /**
      * Keeps or releases the writer's chunk. A thread with frequent executions keeps its chunk, which saves two atomic operations per execution.
-     * At most half of the chunks are kept; the agent can reclaim the others.
+     * At most half of the chunks are kept; the agent can reclaim all other chunks.
      */
     private static void keepOrRest(ThreadInfo w, boolean kept, boolean told) {
         if (kept) {

@@ -505,7 +505,7 @@ public final class JFluid1Ring {
         put(w, word | since & TICK_MASK);
     }
 
-    /** Takes chunks from threads that are outside root calls, for threads that need one. May be called by any thread. */
+    /** Takes chunks from threads that are outside root calls, for threads that need a chunk. May be called by any thread. */
     public static int reclaim() {
         int taken = 0;
         for (int c = 0; c < chunkCount; c++) {

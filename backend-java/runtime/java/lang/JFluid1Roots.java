@@ -16,7 +16,7 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
 public final class JFluid1Roots {
     private JFluid1Roots() {}
 
-    /** One in this many root calls is timed, chosen at random; the others are only counted. 1 except with scheme adaptive. */
+    /** One in this many root calls is timed, chosen at random; all other root calls are only counted. 1 except with scheme adaptive. */
     private static int oneOf = 1;
     /** Root calls of threads that have ended. */
     private static long ended;
@@ -114,7 +114,7 @@ public final class JFluid1Roots {
             ti.rootCalls++;
             JFluid1Modes.latch(ti);
             ti.waits = 0;
-            ti.token = 0; // the first events were lost: later ones are recorded without the origin
+            ti.token = 0; // the first events were lost: later events are recorded without the origin
             Reporter to = reporter;
             if (to != null) {
                 ThreadInfo[] session = table;

@@ -31,7 +31,7 @@ public final class JFluid1Stack {
         descend(FRAMES);
     }
 
-    /** Like {@link #needsRoom}, for a method entry in a virtual thread: always a slow path, but rarely a deep one. */
+    /** Like {@link #needsRoom}, for a method entry in a virtual thread, which always takes a slow path, but rarely a deep one. */
     static void needsRoomOnCarrier() {
         ThreadInfo w = knownCarrier();
         descend(w == null || w.next + MAX_WORDS * EVENT_BYTES > w.limit ? FRAMES : FEW_FRAMES);

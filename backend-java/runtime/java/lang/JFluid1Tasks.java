@@ -344,7 +344,10 @@ public final class JFluid1Tasks {
             return 0;
         }
 
-        /** Adds a submission by a thread outside root calls of a task that is in the table. Submissions are taken in this order. */
+        /**
+         * Adds a submission of a task that is in the table, by a thread outside root calls. Submissions are removed in the order in which
+         * they were added.
+         */
         void putForeign(Object task) {
             try {
                 boolean isKnown = buckets[System.identityHashCode(task) & (BUCKETS - 1)] != null;

@@ -53,7 +53,10 @@ public final class JFluid1Threads {
         int nesting;
         /** Number of outermost root calls so far. */
         long rootCalls;
-        /** Root activations of a root call that is only counted, see {@link JFluid1Roots#oneOf}; then: root calls until the next timed one. */
+        /**
+         * Number of root activations in a root call that is only counted, see {@link JFluid1Roots#oneOf}. The second field is the
+         * number of root calls until the next timed root call.
+         */
         int untimed;
         int untilTimed;
         int rootChance;
@@ -84,7 +87,7 @@ public final class JFluid1Threads {
         long base;
         /** Bytecodes executed, or bytes allocated, inside root calls; depends on the mode. */
         long executed;
-        /** Allocations until the next recorded one, and the state of the random generator. */
+        /** Number of allocations until the next recorded allocation, and the state of the random generator. */
         long untilSample;
         int chance;
         /** The JVM's allocated-bytes counter of the thread when it entered the root call; -1 if unknown. */

@@ -93,7 +93,9 @@ final class HotSwapTest {
             }
         }
 
-        /** Checks that all classes return the number except these, which were refused with this reason and have their own code. */
+        /**
+         * Checks that all classes return the number, except the classes that were refused with this reason, which must have their own code.
+         */
         void check(int number, Map<Integer, String> refused, String why, int... which) {
             Map<Integer, String> expected = new HashMap<>();
             for (int i : which) {

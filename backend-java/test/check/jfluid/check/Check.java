@@ -58,7 +58,7 @@ public final class Check {
         return at < Array.getLength(array) ? Array.get(array, at) : "nothing";
     }
 
-    /** @return the exception; null if none or another one was thrown, which fails the test */
+    /** @return the exception; null if no exception or another exception was thrown, which fails the test */
     public static <T extends Throwable> T raises(Class<T> type, Body body) {
         return raises(type, body, "");
     }
