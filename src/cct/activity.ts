@@ -15,7 +15,7 @@ export interface Activity {
 /** Activity of one thread, or of all virtual threads together. A silent thread costs nothing. */
 export class ThreadActivity {
   readonly #told = new Uint32Array(SECONDS)
-  /** Latest second with activity; the last of the kept seconds. */
+  /** Latest second with activity: the last second in the kept data. */
   #second = -1
 
   /** @param second  at least the second of the previous call */

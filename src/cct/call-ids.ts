@@ -11,7 +11,7 @@ export interface CallTable {
 }
 
 export class CallIds {
-  /** Indexed by id. Replaced on growth. */
+  /** Method of each pair, indexed by the id of the pair. Replaced on growth. */
   methods: Int32Array<ArrayBuffer>
   sites: Int32Array<ArrayBuffer>
   count: number

@@ -170,7 +170,7 @@ class Rebuilt {
   pseudo = 0
   readonly #ints: Int32Array
   readonly #floats: Float64Array
-  /** Keyed by parent and method: nodes that several old nodes may be merged into. */
+  /** Nodes that several old nodes may be merged into, keyed by parent and method. */
   readonly #shared = new Map<number, number>()
   /** Per node: 1 if its children are shared, too. */
   readonly #isShared: Uint8Array

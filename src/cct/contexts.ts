@@ -6,7 +6,7 @@ import type { Tree } from './tree.ts'
 /** Returns the key of a method: equal keys mean the same method. Called once per method id. */
 export type KeyOf = (method: number) => string | number
 
-/** Returns a function from a method id of the tree to the number of its key. */
+/** Returns a function that maps a method id of the tree to the number of the method's key. */
 export function numbered(keyOf: KeyOf, numbers: Map<string | number, number>): (method: number) => number {
   const known: (number | undefined)[] = []
   return (method) => {

@@ -21,7 +21,7 @@ const PAUSES = 256
 interface Pause {
   readonly start: number
   readonly end: number
-  /** Keyed by thread number: at most one gap per thread, the gap with the largest overlap. */
+  /** Subtractions of the pause, keyed by thread number: at most one gap per thread, the gap with the largest overlap. */
   readonly taken: Map<number, { node: number; ticks: number; at: number; beforeWarm: boolean }>
 }
 
@@ -38,19 +38,19 @@ interface Awaited {
   readonly thread: number
   /** Start of the call. */
   readonly from: number
-  /** Latest first. */
+  /** Subtractions that are pending, latest first. */
   readonly takenOut: TakenOut[]
 }
 
 export class Pauses {
-  /** Notified of each subtraction if root calls are timed. */
+  /** Root calls, which are notified of each subtraction; null unless root calls are timed. */
   rootCalls: RootCalls | null = null
   // Initially empty, since most builders of single calls have few gaps.
   #gapThreads = new Int32Array(0)
   #gapNodes = new Int32Array(0)
   #gapStarts = new Float64Array(0)
   #gapEnds = new Float64Array(0)
-  /** Number of gaps so far; the latest GAPS of them are kept. */
+  /** Number of gaps so far. Only the latest GAPS gaps are kept. */
   #gaps = 0
   #forgottenGaps = 0
   readonly #pauses: Pause[] = []
@@ -105,7 +105,7 @@ export class Pauses {
   }
 
   /**
-   * Like `takeOut`, for gaps that may arrive later: each gap is corrected before it can be discarded, however many gaps follow. The gaps
+   * Like `takeOut`, for gaps that may arrive later: each gap is corrected before it can be discarded, for any number of gaps. The gaps
    * must follow, and then a call of `takeOutAwaited`.
    */
   awaitGaps(thread: number, from: number, takenOut: readonly TakenOut[]): void {

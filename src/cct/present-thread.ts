@@ -149,7 +149,7 @@ export abstract class PresentThread {
   /** Called when the tree has more than `mostNodes` nodes. */
   protected abstract makeRoom(): void
 
-  /** Like `calls`, with call sites. A separate loop, so that `calls` has no overhead for them. */
+  /** Like `calls`, with call sites. A separate loop, so that `calls` has no overhead for call sites. */
   #callsFromSites(ids: CallIds, words: Uint32Array, from: number, to: number, base: number): number {
     let { ints, floats } = this.nodes
     let { methods, sites } = ids

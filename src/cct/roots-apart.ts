@@ -1,5 +1,5 @@
 // Handles events of roots if threads keep their own trees (events/tree-blocks.ts). The events only report the duration of root calls, and
-// which threads are inside a root. A separate builder handles them, since the trees contain the root calls as well. Virtual threads keep no
+// which threads are inside a root. A separate builder handles them, since the trees also contain the root calls. Virtual threads keep no
 // tree: all their calls are in their events.
 
 import type { EventSink } from '../events/decode.ts'

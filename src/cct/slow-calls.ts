@@ -105,7 +105,7 @@ export class SlowCalls {
   readonly #logs: (CallLog | undefined)[] = []
   /** Idle logs of finished calls. Their number equals the maximum number of simultaneous calls. */
   readonly #freeLogs: CallLog[] = []
-  /** Slowest first. */
+  /** The slowest calls, slowest first. */
   #slowest: KeptCall[] = []
   /** A pause has changed the duration of calls: the slowest must be determined again. */
   #isStale = false
@@ -145,7 +145,7 @@ export class SlowCalls {
     return this.threshold === 'p99' ? this.facts.p99() : this.threshold
   }
 
-  /** Slowest calls among all finished calls since the start, slow or not. Slowest first. */
+  /** The slowest of all calls that have ended since the start, slow or not. Slowest first. */
   get slowest(): readonly SlowCall[] {
     if (this.#isStale) this.#chooseSlowest()
     return this.#slowest

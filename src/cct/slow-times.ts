@@ -25,7 +25,7 @@ export interface SlowCallTimes {
   readonly time: number
   /** End of the call, in ms since the start of the recording. */
   readonly atMs: number
-  /** Absent if not requested. */
+  /** Tree of the call; absent if not requested. */
   readonly tree?: Tree
 }
 
@@ -39,7 +39,7 @@ export interface SlowTimes {
   readonly count: number
   /** Number of slow calls in no tree, because their trees exceeded the memory limit. */
   readonly dropped: number
-  /** Slowest calls of all, slowest first. */
+  /** The slowest of all calls, slowest first. */
   readonly slowest: readonly SlowCallTimes[]
   /** Slow call that ended last; null if there is none. */
   readonly latest: SlowCallTimes | null

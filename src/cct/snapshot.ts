@@ -225,7 +225,7 @@ function layOut(
 ): Tree {
   const { sink = TIMES, firstMethod = 1, every = 1 } = options
   const { isTime, self, total } = sink.metric
-  // A "tick" may be an executed bytecode; then there is no probe cost to subtract.
+  // A "tick" may be an executed bytecode. In that case no probe cost is subtracted.
   const tree = compensatedTree(
     forest,
     rank,

@@ -62,7 +62,7 @@ export class RawTrack {
 
 export interface RawCall {
   readonly root: RawTrack
-  /** Indexed by task number; null before the task has begun. */
+  /** Tracks, indexed by task number; null before the task has begun. */
   readonly tasks: (RawTrack | null)[]
   /** Number of pending tasks: not yet begun, and not dropped. */
   pending: number

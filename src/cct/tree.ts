@@ -13,7 +13,7 @@ export interface Tree {
   readonly count: number
   /** Method id (dense from 1), see `MethodName` for its name. With call sites: id of a method and call site. */
   readonly method: Int32Array
-  /** With call sites: maps each id to the id of the method as a whole. */
+  /** With call sites: maps each id to the id of the method without call site. */
   readonly methodOf?: Int32Array
   /** Index of the parent node, -1 for a top node. */
   readonly parent: Int32Array
@@ -96,6 +96,6 @@ export interface Snapshot {
   readonly rootCalls?: RootCallTimes
   /** Values per second; absent if not requested. */
   readonly course?: CourseTimes
-  /** Absent if not recorded or not requested. */
+  /** Slow calls; absent if not recorded or not requested. */
   readonly slow?: SlowTimes
 }

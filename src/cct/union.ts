@@ -17,7 +17,7 @@ export class UnionIds {
   readonly #ids = new Map<string, number>()
   readonly #names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
 
-  /** Indexed by id; [0] is unused. */
+  /** Names, indexed by id; [0] is unused. */
   get names(): readonly MethodName[] {
     return this.#names
   }

@@ -26,7 +26,7 @@ export interface Shares {
   readonly clock: number
   /** Share of the samples' weight. */
   readonly samples: number
-  /** Number of sampled root calls, as if all had the same weight. */
+  /** Effective number of sampled root calls: as if all these calls had the same weight. */
   readonly calls: number
 }
 

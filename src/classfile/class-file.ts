@@ -22,9 +22,9 @@ export const MAJOR_11 = 55
 export interface AttributeRef {
   readonly name: string
   readonly nameIndex: number
-  /** First byte of its content, after name and length. */
+  /** Offset of the first byte of the attribute's content, after name and length. */
   readonly offset: number
-  /** Bytes of its content. */
+  /** Number of bytes of the attribute's content. */
   readonly length: number
 }
 

@@ -135,7 +135,7 @@ export const POPS: Uint8Array = Uint8Array.from(
   Number,
 )
 
-/** Number of stack slots that an instruction pushes, by opcode; 0 in the same cases as POPS. */
+/** Number of stack slots that an instruction pushes, by opcode. Like POPS, 0 if it depends on operands or the stack is rearranged. */
 // biome-ignore format: a table
 export const PUSHES: Uint8Array = Uint8Array.from(
   '01111111122111221111212121111122221111222211111212' +

@@ -37,7 +37,7 @@ export function recentClassFile(bytes: Uint8Array): ClassFile {
   return fresh
 }
 
-/** Like `recentClassFile`, for bytes sent by a JVM: null if they are no class file. */
+/** Like `recentClassFile`, for bytes sent by a JVM: null if the bytes are not a class file. */
 export function readableClassFile(bytes: Uint8Array): ClassFile | null {
   try {
     return recentClassFile(bytes)

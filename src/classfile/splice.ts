@@ -1,5 +1,5 @@
 // A changed class: the old bytes with appended constant pool entries and replaced contents of some Code
-// attributes. The Java agent does the same (its `Splicer`). This is the reference for its tests, and is
+// attributes. The Java agent's `Splicer` has the same function. This file is the reference for its tests, and is
 // used by tests without a JVM.
 //
 //   old:  … | count | pool           | … | Code | length | content | …

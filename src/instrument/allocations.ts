@@ -32,7 +32,7 @@ export const MAX_ALLOCATION_BYTES = 7
 /** Stack slots that the code needs, above the site's result. */
 export const ALLOCATION_SLOTS = 2
 
-/** First class file version with class constants (Java 5). In older code instances are not recorded, arrays are. */
+/** First class file version with class constants (Java 5). In older code only arrays are recorded, not instances. */
 const MAJOR_CLASS_CONSTANTS = 49
 
 const NONE: ReadonlySet<number> = new Set()

@@ -56,9 +56,9 @@ export function mayThrow({ opcode, bci, bytecode, pool }: Instruction): boolean 
 }
 
 export interface Blocks {
-  /** Per bci: number of instructions of the block that begins there, otherwise 0. */
+  /** Per bci: number of instructions of the block that begins at the bci, otherwise 0. */
   readonly sizes: Int32Array
-  /** Per bci: 1 if a loop may begin there. */
+  /** Per bci: 1 if a loop may begin at the bci. */
   readonly loops: Uint8Array
   /** Whether control may return to the first instruction. */
   readonly entersAgain: boolean

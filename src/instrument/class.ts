@@ -170,7 +170,7 @@ interface Work extends Pick<MethodTask, 'methodIndex' | 'id'> {
 
 const isTiming = (probe: Probe): probe is Timing => probe === 'method' || probe === 'root'
 
-/** Collects the probes per method. A second timing of the same method is ignored. */
+/** Collects the probes per method. If two tasks time the same method, the second task is ignored. */
 function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[] {
   const works = new Map<number, Work>()
   // Timing first, since its id identifies the body.

@@ -24,7 +24,7 @@ export const THIS_INITIALIZED = 2
 /** Slots from the bottom: `T` holds the uninitialised `this`, `.` any other value. */
 interface State {
   readonly stack: string
-  /** Without trailing `.`. */
+  /** Locals without trailing `.`. */
   readonly locals: string
 }
 

@@ -123,7 +123,7 @@ class Rewriting {
   readonly #code: Code
   readonly #hasFrames: boolean
   readonly #frames: readonly Frame[]
-  /** The sampling code, which includes all of its probes. */
+  /** The sampling code, which includes all probes of that code. */
   readonly #more: (Addition & { readonly probes: MethodProbes }) | undefined
   readonly #probes: MethodProbes
   /** Code before `athrow` in the added handlers. */
@@ -251,7 +251,7 @@ class Rewriting {
     const local = this.#more?.local ?? -1
     if (site === 0 || local < 0) return undefined
     const load = accessCode(ALOAD, local)
-    // Otherwise the call site of an earlier call at this depth would be used for the callees.
+    // Without this, the call site of an earlier call at this depth would be used for the callees.
     const none = siteProbes(new Map([[0, 0]]), load, site)
     return { told: siteProbes(numbers, load, site), untold: none }
   }

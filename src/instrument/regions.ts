@@ -87,7 +87,7 @@ export function timingOf(
     begin = [...begin, LCONST_0, ...(crossings.beginsInside ? enter : []), ...store]
     localsSet.push(begin.length)
     for (const bci of crossings.entered) insert(bci, [...load, ...enter, ...store])
-    // After the entry probe, because a region of a single return is entered and left at the same instruction.
+    // Inserted after the entry probe, because a region of a single return is entered and left at the same instruction.
     for (const bci of crossings.left) insert(bci, [...load, ...idProbe(id, refs.regionLeave), ...store])
   })
   const localTypes = regions.map(() => LONG)

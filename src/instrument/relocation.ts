@@ -53,7 +53,7 @@ export type Inserted = readonly (readonly number[] | undefined)[]
 /** Insertions that depend on the method's code. */
 export interface Addition {
   readonly inserted: Inserted | undefined
-  /** The new adjacent variables (new-local.ts); -1 if there is none. */
+  /** Index of the first of the new adjacent variables (new-local.ts); -1 if there is no new variable. */
   readonly local: number
   readonly localTypes: readonly VerificationType[]
   /** Positions in the entry probe where each of more than three variables is assigned. */
@@ -61,9 +61,9 @@ export interface Addition {
 }
 
 export class Relocation {
-  /** New position per old bci; -1 if no instruction starts there. One more entry for the end. */
+  /** New position per old bci; -1 if no instruction starts at the bci. The last entry is for the end of the code. */
   readonly #moved: Int32Array
-  /** Per old bci: whether the branch there becomes a 32-bit branch. */
+  /** Per old bci: whether the branch at the bci becomes a 32-bit branch. */
   #wide: Uint8Array | undefined
 
   /**

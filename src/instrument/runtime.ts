@@ -220,7 +220,7 @@ export interface RuntimeBlock extends EventRefs {
   readonly poolEntries: number
 }
 
-/** Properties of a class that determine its pool entries: the same for the same class file and recipe. */
+/** Properties of a class that determine its pool entries. They are always the same for one class file and recipe. */
 export interface Wanted {
   readonly clock: EventClock | 'regions'
   /** Names of returned classes. */

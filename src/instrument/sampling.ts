@@ -114,7 +114,7 @@ function insertedAt(
 }
 
 export interface CheckedBlocks {
-  /** Per bci: number of instructions of the block, or part of a block, that begins there; otherwise 0. */
+  /** Per bci: number of instructions of the block, or part of a block, that begins at the bci; otherwise 0. */
   readonly sizes: Int32Array
   /** Per bci: whether the counter is checked. */
   readonly checks: Uint8Array

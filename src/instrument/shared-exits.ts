@@ -27,7 +27,7 @@ import { MAX_PROBE_BYTES } from './probe.ts'
 export interface SharedExits {
   /** Return opcodes with a shared exit, in the order in which these follow the old code. */
   readonly opcodes: readonly number[]
-  /** Per old bci: whether the return there jumps. */
+  /** Per old bci: whether the return at the bci jumps to a shared exit. */
   readonly jumps: Uint8Array
 }
 
@@ -70,8 +70,8 @@ export function sharedExits(
 }
 
 /**
- * Returns the classes that frames of shared exits may need, independent of the ids: the same classes for the same class file.
- * Most classes need none, since few methods come near a limit.
+ * Returns the classes that frames of shared exits may need, independent of the ids, so that the result for a class file is always the same.
+ * Most classes need no such class, since few methods come near a limit.
  *
  * @param tells contents of events: methods that count bytecodes or record allocations become longer
  */

@@ -1,6 +1,6 @@
 // Every command of the specification: its set, its number, and the first JDK that has it.
 //
-// Source: jdwp.spec of the JDK 25. JDK 17 has all but those in `SINCE`. Set 8, Field, exists and is empty.
+// Source: jdwp.spec of the JDK 25. JDK 17 has all commands except the commands in `SINCE`. Set 8, Field, exists and is empty.
 
 export const COMMANDS = {
   VirtualMachine: {

@@ -203,7 +203,7 @@ export interface Shaken {
  * @throws Error with the data received in place of the handshake; the stream is then destroyed
  */
 export function shakeHands(stream: Duplex, timeoutMs: number): Promise<Shaken> {
-  // Later users of the stream notice its end by `close`. An error without a listener would end the process.
+  // Later users of the stream are notified of its end by `close`. An error without a listener would end the process.
   stream.on('error', () => {})
   return new Promise((resolve, reject) => {
     let got: Buffer = Buffer.alloc(0)

@@ -50,7 +50,7 @@ export class EventQueue {
   /**
    * Delivers or holds a set.
    *
-   * @param bytes  size of its packet
+   * @param bytes  size of the set's packet
    * @throws EventsNotTaken, and errors of the listener
    */
   push(set: EventSet, bytes: number): void {

@@ -82,7 +82,7 @@ export class Constants {
     }
   }
 
-  /** Replaces the types after the JVM has written new metadata: more events, the same constants. */
+  /** Replaces the types after the JVM has written new metadata. The metadata may describe more events, but the constants are the same. */
   retype(types: Types): void {
     this.types = types
     this.#values = new Values(types)

@@ -150,7 +150,7 @@ export function checkBelowRoot(flags: SessionFlags): void {
   refuse(optionsOf('session'), flags, byModeSchemeAndValue, byExclusion)
 }
 
-/** Checks the options given with --region. The error lists all refused options at once. @throws OptionRefused */
+/** Checks the options given with --region. The error lists all refused options. @throws OptionRefused */
 export function checkRegion(flags: SessionFlags): void {
   const given: Given = flags
   const rows = optionsOf('session').filter((it) => isGiven(it, given))

@@ -83,7 +83,7 @@ class Region {
 export class RegionBuilder implements EventSink {
   /** Ticks that target threads were stalled by jfluid. */
   waitTicks = 0
-  /** Indexed by region id. */
+  /** Regions, indexed by region id. */
   readonly #regions: (Region | undefined)[] = []
   readonly #nowMs: () => number
   #begunAt: number

@@ -66,7 +66,7 @@ export class Classes {
   /** @returns new nodes, and nodes whose supertypes have changed */
   add(infos: readonly ClassInfo[]): ClassNode[] {
     const touched = this.hierarchy.add(infos)
-    // A hidden class follows its nest host, which may be later in the same list.
+    // A hidden class follows its nest host, which may be later in the list.
     for (const info of infos) {
       const node = this.hierarchy.node(info.id)
       this.#decide(node)

@@ -185,7 +185,7 @@ export class Lazy {
     while (left > 0) {
       let slice: MethodRef[] = []
       if (level.length === 0) {
-        // Latest first: their callers are running now.
+        // The latest methods first: their callers are running now.
         if (bold.backlog) slice = backlog.splice(-SLICE)
         if (slice.length === 0) return
         level = slice

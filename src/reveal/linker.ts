@@ -41,7 +41,7 @@ export interface Linked {
   readonly gate: number
   /** Further sites: handles of lambdas, a method of a superclass that is not loaded yet. */
   readonly onward: readonly LoadedSite[]
-  /** Types whose later subtypes can be reached as well (dispatch on the receiver). */
+  /** Types whose later subtypes the site can also reach (dispatch on the receiver). */
   readonly dispatchers: readonly ClassNode[]
   /** Hidden classes that may run and cannot be instrumented. */
   readonly opaque: readonly ClassNode[]
@@ -211,7 +211,7 @@ export class Linker {
     const mirror = this.mirrors.get(node.id)
     if (mirror === undefined) {
       this.wanted.add(node.id)
-      // The search will probably continue upwards: requests the followed superclasses in the same batch.
+      // The search will probably continue in the superclasses: requests the followed superclasses in the same batch.
       for (const above of this.hierarchy.superclasses(node)) {
         if (above.followed && this.mirrors.get(above.id) === undefined) this.wanted.add(above.id)
       }

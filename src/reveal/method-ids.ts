@@ -73,7 +73,7 @@ export class MethodIds {
     return this.size - this.#without.size
   }
 
-  /** Assigns an id to another kind of row of a tree. */
+  /** Assigns an id to a row of a tree that is not a method. */
   reserve(): number {
     return this.#targets.push(undefined) - 1 + this.first
   }

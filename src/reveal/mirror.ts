@@ -125,7 +125,7 @@ export class Mirrors {
     }
   }
 
-  /** A mirror may come from the load hook, whose method order differs from that of a loaded class in HotSpot. */
+  /** A mirror may be made in the load hook. The order of its methods then differs from the order in a loaded class of HotSpot. */
   #methodOf(id: number, file: ClassFile, methodIndex: number): MethodInfo {
     const method = file.methods[methodIndex]
     const meant = this.#mirrors.get(id)?.methods[methodIndex]
@@ -161,7 +161,7 @@ export class Mirrors {
     this.#mirrors.delete(id)
   }
 
-  /** Drops the class file of a redefined class; its methods are the same. */
+  /** Drops the class file of a redefined class. The class still has the same methods. */
   forgetFile(id: number): void {
     this.#bytes -= this.#files.get(id)?.bytes.length ?? 0
     this.#files.delete(id)

@@ -97,7 +97,7 @@ export class Reach {
     return targets.map((it) => this.classes.refOf(it)).filter((it) => it !== null)
   }
 
-  /** Opens the gate as far as these methods will when they are entered. */
+  /** Opens the gate as far as these methods will open it when they are entered. */
   async openGateFor(targets: readonly MethodTarget[]): Promise<void> {
     const refs = this.refsOf(targets)
     await this.linker.mirrors.fetchFiles(refs.map((it) => it.node.id))

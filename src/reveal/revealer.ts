@@ -56,7 +56,7 @@ export interface RevealCounters {
   /** Time spent in revelation, including waits for class bytes. */
   readonly analysisMs: number
   readonly parsedClasses: number
-  /** Classes and reflective targets that could not be read: calls may be missing there. */
+  /** Number of classes and reflective targets that could not be read: their calls may be missing. */
   readonly gaps: number
 }
 
@@ -121,7 +121,7 @@ export class Revealer {
       this.#started = true
       await this.roots.match(this.classes.hierarchy.nodes(), true)
       if (this.#options.scheme === 'adaptive') return
-      // Without --jdk, excluded code calls back the code of a thread, like a task.
+      // Without --jdk, excluded code calls the run() method of a thread as a callback, like that of a task.
       await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
     })
   }
@@ -280,7 +280,7 @@ export class Revealer {
     })
   }
 
-  /** Handles classes changed by another agent: they are analysed again as far as they were before. */
+  /** Handles classes changed by another agent: analyses the new code of methods that had been analysed before. */
   async classesChanged(classIds: readonly number[]): Promise<Revelation> {
     const cause = () => `another agent has redefined ${classIds.length} classes`
     return await this.#answer(cause, async () => {

@@ -32,7 +32,7 @@ export class Taker {
   fresh: MethodTarget[] = []
   /** Methods skipped since the session last read this list. */
   skipped: Skipped[] = []
-  /** How far unread code may call back. */
+  /** How much application code unread code may call back. */
   gate = GATE_CLOSED
   /** Whether a reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
   reflection = false

@@ -53,7 +53,7 @@ export class SessionEnd {
   /** Whether recording has stopped. */
   isOver = false
   #report: DetachReport | null = null
-  /** Observations of the target after the detach; null if there was no check, or none was possible. */
+  /** Observations of the target after the detach; null if there was no check, or if no check was possible. */
   facts: DetachFacts | null = null
   /** Root calls without probes below them, measured at the end; null if they were not measured. */
   bareCalls: BareCalls | null = null

@@ -129,7 +129,7 @@ export async function seesProbes(
   opened: Promise<CodeAccess | null>,
   classes: readonly ClassBefore[],
 ): Promise<boolean | null> {
-  const facts = await compareCode(opened, classes.slice(0, CLASSES_PER_STEP)).catch(() => null) // the same error occurs again at the end, and is reported there
+  const facts = await compareCode(opened, classes.slice(0, CLASSES_PER_STEP)).catch(() => null) // the comparison at the end reports the error
   if (facts === null || facts.checkedClasses === 0) return null
   return facts.originalClasses < facts.checkedClasses
 }
@@ -211,7 +211,7 @@ export class Proof {
       for (const it of known(this.engine.instrumenter.classesBefore()).slice(0, CLASSES_PER_STEP))
         this.#own.set(it.id, probedMethods(it))
     } catch {
-      // The same error occurs again in the comparison, and is reported there.
+      // The error occurs again in the comparison, where it is reported.
     }
   }
 

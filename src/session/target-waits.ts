@@ -98,7 +98,7 @@ export async function whileRunning<T>(
   try {
     return await Promise.race([working, stopped])
   } catch (problem) {
-    working.catch(() => {}) // it ends with the link, and the reason is reported there
+    working.catch(() => {}) // the promise ends with the link, and the end of the link is reported
     throw problem
   } finally {
     clearInterval(timer)

@@ -64,7 +64,7 @@ export class TypeChecker {
     return this.#check(method, allowed, true)
   }
 
-  /** Returns false if there is no code, or no readable frames. */
+  /** Returns false if the method has no code, or no readable frames. */
   hasFrames(method: MethodInfo): boolean {
     if (method.code === undefined) return false
     try {

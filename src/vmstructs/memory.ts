@@ -91,7 +91,7 @@ export class Memory {
       throw new VmNotUnderstood(`${addresses.length} pieces of ${length} bytes`)
     const all = new Uint8Array(addresses.length * length)
     const atOnce = Math.max(1, Math.min(PLACES, Math.floor(ANSWER_BYTES / Math.max(1, length))))
-    // Sorted, so that the target reads adjacent places together.
+    // The addresses are sorted, so that the target reads adjacent places together.
     const order = Uint32Array.from(addresses.keys()).sort((a, b) => addresses[a] - addresses[b])
     for (let at = 0; at < order.length; at += atOnce) {
       const some = order.subarray(at, at + atOnce)

@@ -35,7 +35,7 @@ export interface VariableTable<V extends Variable = Variable> {
 }
 
 export class Method extends CommandSet {
-  /** Returns the line table, or an error if there is none, as for a native method. */
+  /** Returns the line table, or an error if the method has none, for example because it is native. */
   readonly lineTable = this.command('Method.LineTable', ofMethod, readLineTable)
 
   /** Returns the variable table, or an error without debug info of `javac -g`. */

@@ -113,7 +113,7 @@ export class VirtualMachine extends CommandSet {
     nothing,
   )
 
-  /** Makes the JVM hold events. It may stop its threads when there are many. */
+  /** Makes the JVM hold events. The JVM may stop its threads when it holds many events. */
   readonly holdEvents = this.command('VirtualMachine.HoldEvents', nothing, nothing)
 
   readonly releaseEvents = this.command('VirtualMachine.ReleaseEvents', nothing, nothing)

@@ -36,7 +36,7 @@ export interface ArmLimits {
 
 export class Arming {
   readonly #size: () => Promise<JvmSize>
-  /** The redefinitions so far. */
+  /** All redefinitions since the start of the session. */
   readonly pauses: PauseFact[] = []
   /** Modes, indexed by method id. */
   #modes = new Uint8Array()

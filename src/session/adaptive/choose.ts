@@ -19,7 +19,7 @@ export interface Seen {
   readonly share: number
   /** Standard deviation of `share`. */
   readonly sd: number
-  /** Self time, as a share of the same time. */
+  /** Self time, as a share of the time of all roots. */
   readonly self: number
   /** Share of the time in which this method was the innermost method outside libraries. 0 for a library method. */
   readonly innermost: number

@@ -104,7 +104,7 @@ export class ByHand {
   entries: Entry[] = []
   /** Methods whose probes have been removed. Each change creates a new set. */
   ids: ReadonlySet<number> = new Set()
-  /** Whether loaded JDK classes are reported. A session may not need this by itself. */
+  /** Whether loaded JDK classes are reported. The session itself may not need these reports. */
   watchesJdk: boolean
   /** All changes, oldest first. */
   changes: HandChange[] = []

@@ -161,7 +161,7 @@ export class Instrumenter {
     let isReady: Promise<void> | undefined
     if (this.options.readyFirst === true && ready.length > 0) {
       for (const { id } of tasks) this.highestId = Math.max(this.highestId, id)
-      // The agent may have other work before that. The classes are rewritten at the same time.
+      // The agent may have other work before this request. The classes are rewritten during that time.
       isReady = this.agent.ready(ready, this.highestId)
       isReady.catch(() => {}) // the result is awaited below
       readyIds = []

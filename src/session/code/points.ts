@@ -1,4 +1,4 @@
-// JDK methods with special probes, as far as the target has them.
+// JDK methods with special probes, if the target has these methods.
 
 import { ACC_NATIVE } from '../../classfile/access.ts'
 import { readableClassFile } from '../../classfile/recent.ts'
@@ -11,7 +11,7 @@ export type Point = Omit<Task, 'id' | 'classId'>
 export type ClassBytes = (ids: readonly number[]) => Promise<(Uint8Array | null)[]>
 
 /**
- * Returns the tasks for methods that this target has. A method that its JDK lacks, or that is native there, is skipped.
+ * Returns the tasks for methods that this target has. A method that its JDK lacks, or that is native in this JDK, is skipped.
  * @param classIds  ids of the bootstrap loader's classes, keyed by internal name
  */
 export async function tasksAt(

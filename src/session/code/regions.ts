@@ -67,7 +67,7 @@ function linesText({ lines }: Pick<RegionPattern, 'lines'>): string {
 
 export class RegionTable implements RegionRecipe {
   readonly tells = 'regions'
-  /** Indexed by region id minus 1. */
+  /** Regions, indexed by region id minus 1. */
   readonly #known: Known[] = []
   readonly #byMethod = new Map<number, readonly CodeRegion[]>()
   /** Methods that match a pattern but have no code on its lines. */
@@ -79,7 +79,7 @@ export class RegionTable implements RegionRecipe {
     readonly session: number,
   ) {}
 
-  /** Returns the regions of a method. The result is the same for each call with the same method. */
+  /** Returns the regions of a method. Repeated calls with one method return the same regions. */
   regionsOf(classFile: ClassFile, method: MethodInfo, methodId: number): readonly CodeRegion[] {
     const known = this.#byMethod.get(methodId)
     if (known !== undefined) return known

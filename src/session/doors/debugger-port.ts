@@ -187,7 +187,7 @@ function connections(): Row[] {
 
 const portOf = (address: string): number => Number.parseInt(address.slice(-4), 16)
 
-/** Returns whether a process of this machine serves a connection at the port. Used if no process listens there. */
+/** Returns whether a process of this machine serves a connection at the port. Called if no process listens at the port. */
 function isServed({ port }: DebuggerAddress): boolean {
   return connections().some((it) => it.local === port && it.state === ESTABLISHED)
 }

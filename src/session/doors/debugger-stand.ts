@@ -13,9 +13,9 @@ import { type DebuggerAddress, textOf } from './debugger-port.ts'
 export const IDLE_TIMEOUT_MS = 5000
 /** For this time jfluid waits only for the cleaner thread, if that thread exists. */
 const CLEANER_DURATION_MS = 1000
-/** After that, for this time only threads that are about to wait are used, so that the program is not delayed. */
+/** After CLEANER_DURATION_MS, for this time only threads that are about to wait are used, so that the program is not delayed. */
 const QUIET_DURATION_MS = 500
-/** After this time any method of the JDK is accepted, too. */
+/** After this time any method of the JDK is accepted as a place, too. */
 const ANYWHERE_DELAY_MS = 1500
 
 export class JvmIdle extends JfluidError {
@@ -133,7 +133,7 @@ export async function standingThread(
     // The replies are not awaited, since a thread may be suspended now. The JVM executes commands in order.
     places.clear()
     // Resumes threads that reached another place at the same moment.
-    jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // if the connection has ended, the threads run anyway
+    jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // if the connection has ended, the threads run in any case
   }
 }
 
@@ -192,7 +192,7 @@ async function startsOf(jvm: jdwp.JdwpTarget, type: jdwp.TypeId, names: RegExp):
     }))
 }
 
-/** Reason why a thread is resumed at once. Null if it may be used. */
+/** Reason why a thread is resumed at once. Null if jfluid may use the thread. */
 type Unfit = 'not ordinary' | 'owner'
 
 async function systemGroups(jvm: jdwp.JdwpTarget): Promise<ReadonlySet<jdwp.ThreadGroupId>> {

@@ -153,7 +153,7 @@ export interface OpenDoor {
   perf(pid: number): PerfCounter
   /** Removes the files of the door. */
   leave(): void
-  /** Connects again in the same way after a session. Undefined: by attach. */
+  /** Connects again in the same way after a session. Undefined if the connection is made by attach. */
   readonly again?: {
     /**
      * Checks whether a connection would be possible now.
@@ -403,7 +403,7 @@ interface Told {
  * Makes the agent in the JVM read a line.
  * @returns null if the line cannot be passed, since the JVM has no trusted /tmp
  * @throws CannotWake if there is no space for the line
- * @throws AlreadyAttached if the file of another client stays there
+ * @throws AlreadyAttached if the file of another client is not removed in time
  */
 export async function tellAgent(connection: AttachConnection, line: string): Promise<Told | null> {
   const { target } = connection
@@ -437,7 +437,7 @@ const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
  * Writes the launch file, which is also the lock between clients: two clients that wrote it at once would wake the agent for each other. If
  * the file belongs to a living client, waits until it is removed. The agent ignores a file of an unrelated user.
  * @returns the error code if the file cannot be written; null if it was written
- * @throws AlreadyAttached if the file of another client stays there
+ * @throws AlreadyAttached if the file of another client is not removed in time
  */
 async function writeLaunchFile(path: string, line: string, target: TargetProcess): Promise<string | null> {
   const owner = ownerFor(target)

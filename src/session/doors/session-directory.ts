@@ -508,7 +508,7 @@ export function removeTriggers(target: TargetProcess): void {
       const found = fs.lstatSync(trigger)
       if (found.isFile() && found.size === 0) fs.unlinkSync(trigger)
     } catch {
-      // Normally there is no such file; or it is not visible.
+      // Normally the file does not exist; or it is not visible.
     }
   }
   remove(`/proc/${pid}/cwd`)

@@ -388,7 +388,7 @@ export class Recorder {
     return seen.filter((number) => !this.#threads.has(number))
   }
 
-  /** Excludes a stop-the-world pause from the time of every active thread. The call may come late. */
+  /** Excludes a stop-the-world pause from the time of every active thread. May be called after later events have been read. */
   pause(startTicks: number, endTicks: number): void {
     this.#tell('pause', startTicks, endTicks)
   }
@@ -416,7 +416,7 @@ export class Recorder {
   /**
    * Resets the counts. Threads keep their current position in the tree.
    *
-   * @param nowTicks  if given, the time of open frames until now is discarded as well
+   * @param nowTicks  if given, the time of open frames until now is discarded, too
    */
   reset(nowTicks?: number): void {
     this.#tell('reset', nowTicks)

@@ -134,7 +134,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   if (!goesOn) await session.leave()
   const { sampling } = session
   const hasEnded = session.ending?.how === 'target ended'
-  // Asks for names after sampling: by then, a JVM that has just started has compiled more methods.
+  // Asks for names after sampling, because a JVM that has just started has compiled more methods by the end of sampling.
   const wantsNames = options.withNames === true && !signal.aborted && !hasEnded
   const snapshot = session.snapshot()
   const finish = async (): Promise<AllSamples> => {

@@ -68,7 +68,7 @@ export function usualSampler(feature: number | null): 'jfr' | 'stacks' {
 
 export interface JvmSamplingOptions {
   readonly sampling: AskedSampling
-  /** Only samples inside of the roots are kept. Empty: all samples are kept. */
+  /** Roots: only samples inside the roots are kept. Empty: all samples are kept. */
   readonly roots?: readonly RootPattern[]
   /** Whether the JVM keeps debug info for the code that it compiles from now on. */
   readonly debugInfo?: boolean

@@ -108,7 +108,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
     private byte[] ask(ClassLoader loader, String name, byte[] bytes) {
         JFluid1Requests.Request request = new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0,
                 new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
-        // This code may load classes itself, which enter the hook as well if JDK code is watched. A completed
+        // This code may load classes itself. These enter the hook, too, if JDK code is watched. A completed
         // request that is still in the map was left by a thread with too little stack to remove it.
         Long thread = JFluid1Threads.idOf(Thread.currentThread());
         JFluid1Requests.Request open = hooked.putIfAbsent(thread, request);

@@ -178,7 +178,7 @@ final class Feeder extends GuestThread {
                 kind = answer();
             }
         } catch (IOException | RuntimeException gone) {
-            // The link ends as well, or the client times out.
+            // The link to the client fails, too, or the client times out.
         } finally {
             close();
             JFluid1Memory.unmap(in);
@@ -190,7 +190,7 @@ final class Feeder extends GuestThread {
         try {
             channel.close();
         } catch (IOException closed) {
-            // Nothing more can be done.
+            // An error while closing has no remedy.
         }
     }
 

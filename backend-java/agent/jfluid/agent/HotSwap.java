@@ -183,7 +183,7 @@ final class HotSwap {
     }
 
     static final String NO_METASPACE = "the JVM has no free metaspace";
-    /** Timeout from a class's load hook to its definition, ns: the JVM loads the superclass in between. */
+    /** Timeout from a class's load hook to its definition, ns. Between the two the JVM loads the superclass. */
     private static final long DEFINITION_TIMEOUT_NANOS = 1_000_000_000L;
     private static final int DEFINED_TRIES = 220;
     /** Size of a trial allocation that finds out whether the heap is full, bytes. The JVM's error may not say which memory is full. */
@@ -208,7 +208,7 @@ final class HotSwap {
     /** Targets by class name, per loader. No entry refers to a class, so classes can be unloaded. */
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
     private final ClassReader reader;
-    /** Created early: at the end of the session there may be no metaspace for its class. */
+    /** Created early, because at the end of the session there may be no metaspace for the class of this object. */
     private final Consumer<List<Class<?>>> later = new Consumer<>() {
         @Override
         public void accept(List<Class<?>> classes) {

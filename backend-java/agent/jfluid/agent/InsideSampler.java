@@ -46,7 +46,7 @@ final class InsideSampler extends GuestThread {
     private static final long FRAME_BYTES = 32 + 24 + 16 + 8;
     private static final long STACK_BYTES = 32 + 24 + 16 + 8;
     private static final int SAMPLE_BYTES = 4 + 4 + 4 + 4 + 8 + 8;
-    /** With less free heap than this no stacks are taken: an allocation could end a JVM with -XX:+ExitOnOutOfMemoryError. */
+    /** Minimum free heap for taking stacks. With less, an allocation could end a JVM with -XX:+ExitOnOutOfMemoryError. */
     private static final long MIN_FREE_HEAP_BYTES = 2 << 20;
     private static final double MIN_FREE_HEAP_SHARE = 0.02;
 

@@ -272,7 +272,7 @@ public final class Main {
             }
         }
 
-        /** Returns the sleeping agent that was loaded earlier; null if there is none of this build. */
+        /** Returns the sleeping agent that was loaded earlier; null if there is no sleeping agent of this build. */
         static java.util.function.Function<String, String> agentOf(String build) {
             return build.equals(JFluid1.Setup.agentBuild) ? JFluid1.Setup.agent : null;
         }

@@ -102,7 +102,7 @@ final class Session extends GuestThread {
     /** @param names comma-separated names of session directories; empty for any */
     boolean isOneOf(String names) {
         Recording it = recording;
-        // Without a buffer the session is not known by name yet.
+        // Until the buffer exists, other clients do not know the name of the session.
         return names.isEmpty() || it == null || !it.hasBuffer()
                 || dir != null && Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
     }
@@ -113,7 +113,7 @@ final class Session extends GuestThread {
         dismissal = wanted;
         link.wakeup();
         while (isAlive() && System.nanoTime() < until && !wanted.awaitKnown()) {
-            // The session may just have ended by itself.
+            // The session may just have ended without the request.
         }
         int living = wanted.living();
         if (living != 0) {

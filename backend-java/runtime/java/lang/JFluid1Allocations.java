@@ -39,7 +39,7 @@ public final class JFluid1Allocations {
         final long bytes;
         /** For an array class: log2 of the element size; otherwise -1. */
         final int shift;
-        /** For a lambda class: the name shared by all lambdas of its host class, with their number; otherwise null. */
+        /** Name of a lambda class, shared by all lambdas of its host class, with their number; null for any other class. */
         final String lambda;
         Allocated chain;
 

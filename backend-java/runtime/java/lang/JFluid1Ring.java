@@ -168,7 +168,7 @@ public final class JFluid1Ring {
         }
     }
 
-    /** Like append, for a word without a time. Also for virtual threads. */
+    /** Like append, for a word without a time. Works for virtual threads, too. */
     @DontInline
     @ReservedStackAccess
     static void appendUntimed(ThreadInfo ti, long word) {

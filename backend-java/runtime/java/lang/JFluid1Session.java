@@ -142,7 +142,7 @@ public final class JFluid1Session {
                 ticks = jdk.jfr.internal.JVM.counterTime() - ticks;
                 long n3 = System.nanoTime();
                 isOther = ticks < n2 - n1 || ticks > n3 - n0;
-                // Otherwise the thread was preempted, or a reading is slow.
+                // If this is false, the thread was preempted, or a reading is slow.
                 if ((n3 - n0) - (n2 - n1) < RATE_MEASUREMENT_NANOS / 20) {
                     break;
                 }
@@ -222,7 +222,7 @@ public final class JFluid1Session {
     public static Object begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake,
             boolean counts, long treesAt) {
         JFluid1Threads.begin();
-        // Never smaller than before: code that an earlier session could not restore still reads the states of its ids.
+        // The array is never smaller than before: code that an earlier session could not restore still reads the states of its ids.
         state = new byte[state.length];
         highestMethod = 0;
         JFluid1Nameless.begin();

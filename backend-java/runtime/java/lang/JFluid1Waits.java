@@ -37,7 +37,7 @@ public final class JFluid1Waits {
         long now = ticks();
         Object lock = ti.wanted;
         ti.wanted = null;
-        // After a monitorenter whose second probe could not run, `wanted` is stale: then this thread does not hold the lock.
+        // After a monitorenter whose second probe could not run, `wanted` is stale, and this thread does not hold the lock.
         if (now - ti.lockSince >= shortestWait && Thread.holdsLock(lock)) {
             try {
                 lockAwaited(ti, lock, ti.lockSince, now);

@@ -12,7 +12,7 @@ import jdk.internal.misc.Unsafe;
  * (JEP 454) without {@code java.lang.foreign}: a stub that shuffles registers (downcallLinker_x86_64.cpp), called by
  * {@code MethodHandle.linkToNative}, which requires this package. So reading the counter runs no JDK code, not even in the interpreter.
  *
- * For Linux on x86-64. The caller decides whether the counter can be trusted.
+ * Works on Linux on x86-64. The caller decides whether the counter can be trusted.
  */
 public final class JFluid1Tsc {
     private JFluid1Tsc() {}
