@@ -19,7 +19,7 @@ export class CallIds {
   #table = new Int32Array(4096)
 
   /**
-   * @param firstPlaced ids below stand for waiting (events/wait-ids.ts) or classes (allocation.ts). They have no call site and stay
+   * @param firstPlaced ids below it stand for waiting (events/wait-ids.ts) or classes (allocation.ts). They have no call site and stay
    * unchanged
    */
   constructor(firstPlaced: number) {

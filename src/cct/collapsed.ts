@@ -52,7 +52,7 @@ export class Collapsed {
   /** COLUMNS values per method. */
   #sums = new Float64Array(0)
 
-  /** @param mostContexts  maximum number of contexts @param firstMethod   ids below are not methods, but waits or allocated classes */
+  /** @param mostContexts  maximum number of contexts @param firstMethod   ids below it are not methods, but waits or allocated classes */
   constructor(mostContexts: number, firstMethod: number, alive: () => void) {
     this.#bound = this.mostNodes = mostContexts
     this.#firstMethod = firstMethod

@@ -92,7 +92,7 @@ export class Nodes {
   /**
    * @param maxNodes  more nodes throw TreeTooLarge, as does a failed allocation
    * @param alive     called at intervals during long work
-   * @param firstMethod ids below stand for waiting
+   * @param firstMethod ids below it stand for waiting
    */
   constructor(maxNodes: number, alive: () => void, firstMethod: number, ids: CallIds | null) {
     this.#maxNodes = maxNodes

@@ -74,7 +74,7 @@ export abstract class PresentThread {
   /** Index of the first word that the root clock has not counted yet. */
   #clockedTo = 0
 
-  /** @param firstMethod ids below stand for waiting @param firstPlaced ids below have no call site */
+  /** @param firstMethod ids below it stand for waiting @param firstPlaced ids below it have no call site */
   constructor(nodes: Nodes, firstMethod: number, firstPlaced: number) {
     this.nodes = nodes
     this.places = new Places(nodes)

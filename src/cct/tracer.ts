@@ -11,7 +11,7 @@ import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../event
 import { KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import type { CctBuilder } from './builder.ts'
 
-/** Maximum number of events of all traced calls. Further events are discarded, and the output says so. */
+/** Maximum number of events of all traced calls. Further events are discarded, and the output states this. */
 export const MAX_EVENTS = 1_000_000
 /** Maximum number of submitted tasks that have not started; the oldest are discarded first. */
 const MAX_PENDING = 65_536

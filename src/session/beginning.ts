@@ -57,7 +57,7 @@ export async function beginBelowRoots(
   })
 }
 
-/** @throws RootRefused, RegionProblem: the root cannot be recorded */
+/** @throws RootRefused, RegionProblem  if the root cannot be recorded */
 export async function checkRefused({ regionTable, revealer, turns }: Engine): Promise<void> {
   if (!revealer.roots.progress().some((it) => it.failed)) return
   const reports = await turns.ask(() => revealer.roots.report())

@@ -112,7 +112,7 @@ export class Session {
    * @param onPhase  receives the name of each phase, for progress
    * @param keep     saves the earlier results if the new roots cannot be recorded and the earlier results would be lost. Returns their
    * location
-   * @throws OldRootsAgain: the new roots were found but could not be recorded, `generation` has changed, and a warning states it
+   * @throws OldRootsAgain  if the new roots were found but could not be recorded; `generation` has then changed, and a warning states this
    * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded, CannotChangeRoots, or an error of attaching: the
    * session continues as before, unless `ended` resolves; the session then ends with the earlier results
    */
@@ -177,7 +177,7 @@ export class Session {
    * methods. From then on, the time of a removed method counts for its caller. The rows keep their earlier values.
    *
    * @param text  a method as for --root, or classes as for --exclude
-   * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut: nothing has changed then
+   * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut  before any change
    */
   async exclude(text: string): Promise<ByHandEntry> {
     this.#mayChange(CannotLeaveOut)
@@ -193,7 +193,7 @@ export class Session {
    * the session, as if they had never been excluded.
    *
    * @param text  as for `exclude`
-   * @throws BadPattern, NothingToAdd, CannotAdd: nothing has changed then
+   * @throws BadPattern, NothingToAdd, CannotAdd  before any change
    */
   async add(text: string): Promise<ByHandEntry> {
     this.#mayChange(CannotAdd)
@@ -228,7 +228,7 @@ export class Session {
    *
    * @param text  as for --time, with the full class name
    * @returns number of matching methods
-   * @throws BadPattern, CannotTime: nothing has changed then
+   * @throws BadPattern, CannotTime  before any change
    */
   async time(text: string): Promise<number> {
     return await this.#timing().time(parseRoot(text))

@@ -44,7 +44,7 @@ public final class Boot {
 
     /**
      * Keeps the jar open. The JVM has added the jar to the class path. If the file is deleted, as a copy for a container is, application code that
-     * reads all manifests of the class path fails, unless the JDK has the file open. The class path has this file open anyway.
+     * reads all manifests of the class path fails, unless the JDK has the file open. The class path has this file open in any case.
      */
     private static void keepOpen(String options) {
         try {

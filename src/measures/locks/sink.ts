@@ -14,7 +14,7 @@ export const locks: Sink = {
  * Adds columns to a tree.
  * `blockedNs`, `waitedNs`: sums of the rows of waiting directly below, which is the time that this context itself was blocked or waiting.
  * `totalBlockedNs`, `totalWaitedNs`: the sums over its subtree. All are 0 in rows of waiting; their time is in `selfNs`.
- * @param firstMethod  ids below stand for waiting. The tree's costs are the times of these rows, so that children sum to the parent
+ * @param firstMethod  ids below it stand for waiting. The tree's costs are the times of these rows, so that children sum to the parent
  */
 export function withWaits(tree: Tree, firstMethod: number): Tree {
   const { count, method, parent } = tree

@@ -101,7 +101,7 @@ function idsOf(revelation: Revelation | null | undefined): number[] {
 }
 
 /**
- * Returns the batch to be instrumented together with the roots, since the redefinition of the roots stops the JVM anyway.
+ * Returns the batch to be instrumented together with the roots, since the redefinition of the roots stops the JVM in any case.
  * @param asked  the other methods of this redefinition
  * @returns null if earlier samples choose no method, or if the pause or the memory would be too large; the controller then tries again with
  * new samples

@@ -172,7 +172,7 @@ export class Controller {
   /**
    * Gives methods exact times at the user's request. They stay timed at any cost.
    * @returns the number of methods
-   * @throws CannotTime; nothing has changed then
+   * @throws CannotTime  before any change
    */
   async time(pattern: RootPattern): Promise<number> {
     while (this.#work !== null) await this.#work

@@ -87,7 +87,7 @@ const HOPELESS = [NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner]
 /**
  * Ends the session of another client.
  * @param force  end it even if the client is alive
- * @throws ClientLives, CannotTell, AgentOfAnotherBuild, and errors of attaching; nothing has changed then
+ * @throws ClientLives, CannotTell, AgentOfAnotherBuild, and errors of attaching, before any change
  */
 export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
   const facts = readTargetFacts(pid)

@@ -1,4 +1,4 @@
-// Predicts what an attach to a JVM would meet, without any effect on the JVM. `findings` decides and is pure; `examine` collects the facts.
+// Predicts the problems of an attach to a JVM, without any effect on the JVM. `findings` decides and is pure; `examine` collects the facts.
 // No signal is sent, no socket is opened and no command is sent: even a harmless attach command starts a thread in a JVM that has never
 // been attached to. So some results rely only on options and files.
 
@@ -138,7 +138,7 @@ export interface Evidence {
   readonly memorySlowness: number
 }
 
-/** Returns all findings, in the order in which an attach would meet them. */
+/** Returns all findings, in the order in which an attach would encounter the problems. */
 export function findingsOf(evidence: Evidence): Finding[] {
   const { facts, client, jvm } = evidence
   const problem = attachProblem(facts, client)

@@ -254,7 +254,7 @@ export interface StartDoor {
    * @param pid     id of the process, for messages; the JVM may be a child of it
    * @param refused called if the agent did not start in a child JVM. That JVM continues, and another JVM may connect
    * @returns null if `gone` fires first
-   * @throws SecurityManagerPresent, AgentDidNotConnect: the process itself is that JVM, or has ended
+   * @throws SecurityManagerPresent, AgentDidNotConnect  if the process itself is the JVM that refused, or has ended
    */
   connect(pid: number, gone: AbortSignal, refused: (problem: JfluidError) => void): Promise<OpenDoor | null>
   leave(): void

@@ -237,7 +237,7 @@ class Directory implements SessionDirectory {
 
 const NEW_FILE = fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW
 
-/** Changes the owner of the file that was opened. A replaced file and a file with several names are not given away. */
+/** Changes the owner of the file that was opened. The owner of a replaced file, or of a file with several names, stays unchanged. */
 function giveFile(path: string, uid: number, gid: number): void {
   const handle = fs.openSync(path, O_PATH | fs.constants.O_NOFOLLOW)
   try {

@@ -64,7 +64,10 @@ final class Allocations extends JFluid1Allocations.Gauge {
         }
     }
 
-    /** Returns [number, number of ALLOCATED words written, bytes since the begin of the root call] of each thread inside; null if the JVM does not count. */
+    /**
+     * Returns [number, number of ALLOCATED words written, bytes since the begin of the root call] of each thread inside a root call; null if
+     * the JVM does not count.
+     */
     Object open() {
         if (meter == null || meter.allocated() < 0) {
             return null; // not counted, or no longer counted

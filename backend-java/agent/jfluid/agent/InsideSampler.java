@@ -13,8 +13,8 @@ import java.util.concurrent.locks.LockSupport;
  * Takes stacks of threads inside root calls at random times, and passes them to the client on request. An application thread is stopped only
  * while its stack is taken.
  *
- * Ticks have exponentially distributed distances, independent of the threads inside. A tick takes stacks of m of the N threads inside, chosen
- * at random, with a probability that keeps the cost of all stacks below {@link #SHARE} of a processor. The weight of a sample is the
+ * Ticks have exponentially distributed distances, independent of the threads. A tick takes stacks of m of the N threads inside root calls,
+ * chosen at random, with a probability that keeps the cost of all stacks below {@link #SHARE} of a processor. The weight of a sample is the
  * mean interval times N / m, divided by that probability. The delay of ticks is an estimate of how long application threads were stopped.
  * At the start, when samples choose the methods to time, the tick rate and the cost limit are doubled.
  */

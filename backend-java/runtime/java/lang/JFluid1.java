@@ -795,7 +795,8 @@ public final class JFluid1 {
     // the thread of an execution is not recorded.
 
     /**
-     * Called where control may enter a region; starts its time if control was outside. Cost: one clock read, at the end of the probe.
+     * Called where control may enter a region; starts its time if control was outside the region. Cost: one clock read, at the end of the
+     * probe.
      *
      * @param since last value returned by {@link #regionEnter} or {@link #regionLeave} in this activation; initially 0
      * @param session number of the session that inserted the probe
@@ -804,7 +805,7 @@ public final class JFluid1 {
         return since != 0 ? since : session == regionSession && open ? ticks() : 0;
     }
 
-    /** Called where control may leave a region; writes the duration if control was inside. */
+    /** Called where control may leave a region; writes the duration if control was inside the region. */
     public static long regionLeave(long since, int id) {
         if (since != 0) {
             regionExit(since, id);
@@ -845,7 +846,7 @@ public final class JFluid1 {
     // These probes follow the allocating instruction, so an instruction that throws records no allocation. No probe stores or
     // passes on the object, so the object escapes only through a probe that is not inlined.
 
-    /** Follows a `new` of class `c`, which has been initialised. The constructor of the instance has not run yet. */
+    /** Called after a `new` of class `c`, which has been initialised. The constructor of the instance has not run yet. */
     public static void allocated(Class<?> c) {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive) || sampleEvery > 1 && isPassedOver(ti)) {
@@ -860,7 +861,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows newarray. */
+    /** Called after newarray. */
     public static void allocatedPrimitives(int length, int type) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
@@ -868,7 +869,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows newarray if the session tracks survivors. */
+    /** Called after newarray if the session tracks survivors. */
     public static void allocatedPrimitiveArray(Object array) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
@@ -877,8 +878,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Follows the constructor call of a `new` expression if the session tracks survivors. Instances are sampled at random, independently
-     * of the sampling in {@link #allocated}.
+     * Called after the constructor call of a `new` expression if the session tracks survivors. Instances are sampled at random,
+     * independently of the sampling in {@link #allocated}.
      */
     public static void constructed(Object made) {
         ThreadInfo ti = current();
@@ -895,7 +896,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows anewarray. */
+    /** Called after anewarray. */
     public static void allocatedArray(Object[] array) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
@@ -903,7 +904,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows multianewarray. `dimensions` is the number of dimensions that it has filled. */
+    /** Called after multianewarray. `dimensions` is the number of dimensions that it has filled. */
     public static void allocatedArrays(Object array, int dimensions) {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
@@ -928,7 +929,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows a call that returns a new object from code without probes: clone(), reflection, a lambda with captures. */
+    /** Called after a call that returns a new object from code without probes: clone(), reflection, a lambda with captures. */
     public static void allocatedObject(Object made) {
         ThreadInfo ti = current();
         if (ti == null || made == null || !(ti.active || ti.virtualActive)) {
@@ -950,7 +951,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows Array.newInstance(Class, int[]). */
+    /** Called after Array.newInstance(Class, int[]). */
     public static void allocatedArraysOf(Object array) {
         int dimensions = 0;
         for (Object a = array; a != null; a = ((Object[]) a)[0]) {
@@ -964,14 +965,14 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows valueOf() of a box class. A cached box is not an allocation. */
+    /** Called after valueOf() of a box class. A cached box is not an allocation. */
     public static void allocatedBox(Object box) {
         if (!Values.isCached(box)) {
             allocatedObject(box);
         }
     }
 
-    /** Follows a string concatenation, which allocates a string and its array. */
+    /** Called after a string concatenation, which allocates a string and its array. */
     public static void allocatedString(Object string) {
         Object value = string == null ? null : U.getReference(string, Values.STRING);
         if (value != null && lengthOf(value) > 0) {
@@ -980,7 +981,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows a concatenation if JDK code has probes: JDK code allocates the array, and up to JDK 23 also the string. */
+    /** Called after a concatenation if JDK code has probes: JDK code allocates the array, and up to JDK 23 also the string. */
     public static void allocatedConcatenation(Object string) {
         if (spinsConcatenations) {
             allocatedObject(string);

@@ -84,8 +84,8 @@ public final class JFluid1Contexts {
     }
 
     /**
-     * Calls the profiler for the thread, which is outside during that call. User code may be arbitrarily slow: when it returns, the session
-     * may have ended and another session may have begun.
+     * Calls the profiler for the thread, which is outside root calls during that call. User code may be arbitrarily slow: when it returns,
+     * the session may have ended and another session may have begun.
      */
     static void report(ThreadInfo ti, Context current) {
         Reporter to = reporter;

@@ -54,7 +54,7 @@ public final class JFluid1Ring {
         chunkCount = 0;
     }
 
-    /** Marks the thread as outside until its next root call. The agent may take its chunk. */
+    /** Marks the thread as outside root calls until its next root call. The agent may take its chunk. */
     static void rest(ThreadInfo ti) {
         ti.active = false;
         int chunk = ti.chunk;

@@ -84,7 +84,7 @@ public final class JFluid1Roots {
         return (int) ((x & 0xFFFFFFFFL) * (2 * of - 1) >>> 32);
     }
 
-    /** Begins an outermost root call. Throws if the stack has too little space; the thread then stays outside. */
+    /** Begins an outermost root call. Throws if the stack has too little space; the thread then stays outside root calls. */
     @DontInline
     static void enterGraph(ThreadInfo known, int id) {
         needsRoom();

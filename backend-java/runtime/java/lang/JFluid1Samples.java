@@ -360,7 +360,7 @@ public final class JFluid1Samples {
         return on;
     }
 
-    /** @return null if memory is short: counted as a gap, and the thread is outside until its next root call */
+    /** @return null if memory is short: this counts as a gap, and the thread is outside root calls until its next root call */
     private static int[] deeper(Stack s) {
         JFluid1Threads.ThreadInfo ti = s.thread;
         boolean virtual = ti.virtualActive;

@@ -76,7 +76,7 @@ public final class JFluid1Threads {
         int firstCounted;
         /** Unfinished calls of switched methods that were timed when they began. */
         int switchedOpen;
-        /** Whether the thread was started inside a root call. It then counts as inside until it ends. */
+        /** Whether the thread was started inside a root call. It then counts as inside that root call until it ends. */
         boolean started;
         /** Token of the thread's start, until its first event. BEGIN with this token precedes the first event. */
         long token;

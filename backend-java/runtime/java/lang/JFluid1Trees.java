@@ -165,7 +165,7 @@ public final class JFluid1Trees {
     /**
      * Begins an outermost root call. The caller has checked that the stack has enough space.
      *
-     * @return whether the buffer had space, so that the thread is inside now
+     * @return whether the buffer had space, so that the thread is now inside the root call
      */
     static boolean enterRoot(ThreadInfo ti, int id) {
         if (ti.area == null) {
@@ -265,7 +265,7 @@ public final class JFluid1Trees {
 
     /**
      * Waits for a free block. The client reads {@link JFluid1Layout#RING_STARVING} every few milliseconds. Without a block the thread becomes
-     * outside, and a gap is counted.
+     * outside root calls, and a gap is counted.
      */
     @ReservedStackAccess
     private static boolean awaitBlock(ThreadInfo ti) {
