@@ -32,7 +32,7 @@ describe('the ratio charged/bare', () => {
     expect(bareCalls(calls(200, 3000), bare, COSTS)?.bareNs).toBeCloseTo(500, -1)
   })
 
-  it('with few calls charged/bare has wide bounds from order statistics', () => {
+  it('the ratio charged/bare of few calls has wide bounds, computed from order statistics', () => {
     const times = Array.from({ length: 32 }, (_, i) => 1000 + 100 * i)
     const probes = times.map(() => ROOT)
     const bare = { times: [...times, ...times], probes: [...probes, ...probes] }

@@ -164,7 +164,7 @@ describe('an exception handler that has caught an exception', () => {
 })
 
 describe('time excluded from all nodes', () => {
-  it('the word ADJUST excludes a wait since the last event', () => {
+  it('an ADJUST event excludes the wait since the last event from the time', () => {
     const builder = built('main> 0  a> 10  adjust 60  a< 100  main< 110')
     assert.equal(show(treeOf(builder)), 'main 1x 20ns ( a 1x 30ns )')
     assert.equal(builder.waitTicks, 60)

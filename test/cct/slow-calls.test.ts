@@ -178,7 +178,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 20000ns')
   })
 
-  it('a call that a pause makes fast is replaced by the next slowest call, whether that call is slow or not', () => {
+  it('if a subtracted pause makes a call fast, the next slowest call replaces it, even below the threshold', () => {
     for (const threshold of [50_000, 5_000_000]) {
       const { builder, slow } = keeping(threshold)
       let now = 0

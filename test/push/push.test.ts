@@ -92,7 +92,7 @@ describe('push to Pyroscope', () => {
     expect(Math.abs(sum(1) - timeNs)).toBeLessThanOrEqual(1)
   })
 
-  it('the push requests that the store averages live objects', async () => {
+  it('a push asks the profile server to average live objects', async () => {
     const profile = profileOf('main 1x 1ns')
     const metrics = {
       ...profile.merged.metrics,

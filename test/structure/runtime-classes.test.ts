@@ -32,7 +32,7 @@ describe('the classes of the agent', () => {
   const naming = (text: string) =>
     agent.filter(({ bytes }) => Buffer.from(bytes).includes(text)).map(({ path }) => path)
 
-  it('the agent uses no streams, whose classes a detach without metaspace would break for the program', () => {
+  it('the agent uses no Java streams, because a detach without metaspace would leave the stream classes unusable for the program', () => {
     expect(agent.length).toBeGreaterThan(20)
     expect(naming('java/util/stream/')).toEqual([])
   })

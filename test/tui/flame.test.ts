@@ -22,7 +22,7 @@ function show(flame: Flame, level: number): string {
 }
 
 describe('boxes of a flame graph', () => {
-  it("the width of a box is the cost of its method; the widest box is first, and the caller's self time stays free", () => {
+  it("the width of a box is the cost of its method; the widest box is first, and the caller's self time is empty space", () => {
     const flame = new Flame(treeOf(SMALL, methods), -1, 100)
     assert.equal(show(flame, 0), 'main 0-100')
     assert.equal(show(flame, 1), 'a 0-60  b 60-80  c 80-90')

@@ -218,7 +218,7 @@ describe('the key F, which freezes the view at the next slow call', () => {
     assert.match(screen.text, /PAUSED/)
   })
 
-  it('the key F freezes the view at a finished slow call, although a pause reported late has made other calls fast', async () => {
+  it('the key F freezes the view at a finished slow call, even if a late pause has made other calls fast', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await view.refresh()

@@ -135,7 +135,7 @@ describe('code that is inserted when a class is loaded', () => {
     assert.equal(answer.bodies.length, 1)
   })
 
-  it('code that is inserted when a class is loaded is sent without a check by jfluid if only the JVM can verify it', () => {
+  it('jfluid does not type-check code for a class being loaded if only the JVM can verify that code', () => {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'jsr sub | iload_0 | ireturn | sub: astore_1 | ret 1',
