@@ -1,18 +1,18 @@
-// How long something takes without us, beside what else the machine does.
+// The duration of an action without jfluid, next to the other load of the machine.
 
 import { HELD_MS } from './witness.ts'
 
-/** Measured when first asked for, and once more where that may have grown. */
+/** Measured at the first request, and again if the duration may have grown. */
 export class Alone {
   #ms: number | undefined
   readonly #measure: () => Promise<number>
 
-  /** @param measure  has it happen once, in ms */
+  /** @param measure  performs the action once, and returns its duration in ms */
   constructor(measure: () => Promise<number>) {
     this.#measure = measure
   }
 
-  /** Whether it takes so many ms by what we do, or may do. */
+  /** Whether a duration in ms is caused, or may be caused, by jfluid. */
   async isExceededBy(ms: number): Promise<boolean> {
     this.#ms ??= await this.#measure()
     if (ms <= this.#ms + HELD_MS) return false

@@ -30,7 +30,7 @@ import {
 import { type Outcome, TRIAL_MS, times } from './trials.ts'
 import type { Witness } from './witness.ts'
 
-/** What a client that is told to end says, or one that the target has left. */
+/** Last messages of a client that is asked to end, or whose target has ended the session. */
 const LAST_WORDS: Readonly<Record<number, RegExp>> = {
   0: /^profile written to /m,
   [STATUS.notNow]: /^jfluid: .*the client was stopped or killed$/m,
@@ -47,13 +47,13 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
       await witness.state()
       const client = startClient(witness, { duration: '10m' })
       const loads = chance.next() < 0.5 ? witness.loads(8) : null
-      // Some of them once there is something to be kept.
+      // Some clients are killed only after they have data to save.
       if (n % 6 === 5) {
         await until(() => hasSaved(client) || client.process.child.exitCode !== null)
         await sleep(chance.between(0, 300))
       } else await anyMoment(client, chance)
       const saved = hasSaved(client)
-      // A client that lives may let threads wait for longer than one that has died: two numbers.
+      // Threads may wait longer for a living client than for a dead one: two numbers.
       const living = await harmOf(witness)
       await client.process.kill()
       phases.note(phaseOf(client))
@@ -84,10 +84,10 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
         const isStopped = await stopWhole(client)
         const stopped = performance.now()
         phases.note(phaseOf(client))
-        // While it ends, the target may have its code back, and the agent wait for the client to look at that.
+        // At the end of a session the target may be restored already, while the agent waits for the client to verify it.
         const begun = isStopped && hasBegun(client) && phaseOf(client) === 'recording'
         const loading = witness.loads(8)
-        // Where nothing was recorded yet, the target may have had nothing to wait for.
+        // If nothing was recorded yet, the target may have had nothing to wait for.
         const found: Aftermath = begun ? await aftermath(witness, stopped) : await lookedAt(witness)
         const loaded = await loading
         found.ms['class loaded'] = loaded.asleep
@@ -122,7 +122,7 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
   }, async () => {
     await clientTrials('client: SIGSTOP for a minute', jdk, minutes, async (witness, chance, n) => {
       const client = startClient(witness, { duration: '10m' })
-      // The second is stopped on its way, where answers are waited for with timeouts of their own.
+      // The second client is stopped during its attach, whose steps have timeouts of their own.
       await stderrLine(
         client.process,
         n === 0 ? /^recording/ : chance.of([/^attaching/, /^calibrating/, /^instrumenting/]),
@@ -133,7 +133,7 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
       const stopped = performance.now()
       const begun = hasBegun(client)
       const found = begun ? await aftermath(witness, stopped) : await lookedAt(witness)
-      // Whoever attaches next does not have to wait for it to go on.
+      // The next client does not have to wait until the stopped one continues.
       if (begun) found.harm.push(...(await witness.miscounted()))
       await sleep(60_000 - (performance.now() - stopped))
       client.process.child.kill('SIGCONT')
@@ -160,7 +160,7 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
       const phases = new Phases()
       await clientTrials(`client: ${fault}`, jdk, crashes, async (witness, chance) => {
         await witness.state()
-        // The recording thread begins late enough, and says nothing.
+        // The recording thread starts late, and reports nothing.
         const said = chance.of(['attaching', 'calibrating', 'reading classes', 'instrumenting', 'recording'])
         const when = {
           FAULT_MS: chance.between(0, 600).toFixed(0),
@@ -178,9 +178,9 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
 })
 
 /**
- * Stops a client and waits until all of its threads stand still: one that waits for a processor does so when it gets one.
+ * Stops a client, and waits until all its threads are stopped. A runnable thread without a processor stops when it gets one.
  *
- * @returns false if it had ended
+ * @returns false if the client has ended
  */
 async function stopWhole({ process }: Client): Promise<boolean> {
   if (!process.child.kill('SIGSTOP')) return false
@@ -188,7 +188,7 @@ async function stopWhole({ process }: Client): Promise<boolean> {
   return process.child.exitCode === null
 }
 
-/** A client that goes on after a while, and is told to end: what it says, and what it has kept. */
+/** Continues a client after some time and asks it to end. Returns its messages and its saved data. */
 async function ended(client: Client, witness: Witness, found: Aftermath, isTold = false): Promise<Outcome> {
   await Promise.race([stderrLine(client.process, /^recording/).catch(() => {}), client.process.exit])
   if (!isTold) client.process.child.kill('SIGINT')
@@ -205,7 +205,7 @@ async function ended(client: Client, witness: Witness, found: Aftermath, isTold 
   }
 }
 
-/** What a target says that may still have probes. */
+/** Message about a target that may still have probes. */
 async function lookedAt(witness: Witness): Promise<Aftermath> {
   const { harm, longest, asleep } = await harmOf(witness)
   return { harm, ms: { 'stood still': longest, asleep } }
@@ -215,7 +215,7 @@ function hasSaved(client: Client): boolean {
   return existsSync(client.file) || existsSync(client.autosaved)
 }
 
-/** What was there when it was killed is there, and whole. */
+/** The data saved before the kill exist and are complete. */
 async function profileOf(client: Client, saved: boolean): Promise<Outcome['profile']> {
   return (await keptBy(client)) !== null ? 'kept' : saved ? 'lost' : 'none'
 }

@@ -1,4 +1,4 @@
-// A client at work while something happens to its target: what it says in the end, and what it keeps.
+// A client that records while its target fails: its last messages, and the data that it keeps.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { type JavaExit, type JavaProcess, temporaryDirectory } from '../support/
 import { type JsonProfile, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
 import type { Chance } from './trials.ts'
 
-/** What a client does one after the other, as it says it. */
+/** Steps of a client, as named in its output. */
 export const PHASES = [
   /attaching/,
   /calibrating/,
@@ -22,36 +22,36 @@ export interface RecordingClient {
   readonly file: string
 }
 
-/** `jfluid record` into a file of its own. */
+/** Runs `jfluid record` with a separate output file. */
 export function recordInto(pid: number, ...args: string[]): RecordingClient {
   const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
   return { process: startJfluid('record', String(pid), '--out', file, ...args), file }
 }
 
-/** A random moment of the phase, or of what comes after it; at once if the client ends before. */
+/** Resolves at a random moment during or after the step; at once if the client has ended before. */
 export async function momentOf(client: RecordingClient, phase: RegExp, chance: Chance): Promise<void> {
   const after = chance.between(0, 60)
   const ended = client.process.exit.then(() => {})
   await Promise.race([stderrLine(client.process, phase).then(() => sleep(after)), ended])
 }
 
-/** Whether it came so far as to have something to keep. */
+/** Whether the client had data to save. */
 export function hadBegun({ process }: RecordingClient): boolean {
   return /^recording/m.test(process.stderr())
 }
 
 export interface Verdict {
   readonly exit: JavaExit
-  /** What is wrong with what it said. */
+  /** Errors in its output. */
   readonly wrong: readonly string[]
-  /** Null if it kept none. */
+  /** Null if it kept no profile. */
   readonly profile: JsonProfile | null
 }
 
 /**
  * Waits for its end.
  *
- * @param expected  by exit code: what its last words are then; a code of 0 needs none
+ * @param expected  last message for each exit code; code 0 needs no message
  */
 export async function verdictOf(
   client: RecordingClient,

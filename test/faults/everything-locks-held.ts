@@ -1,4 +1,4 @@
-// A program in which a thread holds locks for ever, and a session on it.
+// A program in which a thread holds locks forever, and a session with it.
 
 import { expect } from 'vitest'
 import { liveCode, probed, startDebuggable } from '../live/live-code.ts'
@@ -8,7 +8,7 @@ import type { Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import type { Outcome } from './trials.ts'
 
-/** By name, what a thread of `Held` holds. */
+/** Locks held by a thread of `Held`, keyed by name. */
 export const LOCKS: Readonly<Record<string, string>> = {
   class: 'the monitor of the class of the root',
   loader: "the monitor of the application's class loader",
@@ -23,16 +23,16 @@ export const LOCKS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Without these the JVM itself carries out no attach command that we need: it tells its properties, has the class loader take
- * an agent's jar, and warns of the agent (JEP 451). The client gives up then, and nobody else waits.
+ * The JVM itself needs these locks for the attach commands: it reads its properties, makes the class loader add an
+ * agent's jar, and prints the warning of JEP 451. If they are held, the client gives up, and no other thread waits.
  */
 export const unattachable = (name: string, { version }: Jdk): boolean =>
   name === 'properties' || (name === 'loader' && version < 25) || (name === 'out' && version >= 21)
 
 /**
- * hold name:  a thread holds it until it is to let go, or all of them: "held"
- * release:    they let go: "released"
- * call:       a thread calls the root, which loads classes and calls by reflection and by handles: "called <result>"
+ * hold name:  a thread takes the lock, or all locks, until `release`: "held"
+ * release:    releases the locks: "released"
+ * call:       a thread calls the root, which loads classes and calls by reflection and by method handles: "called <result>"
  */
 const HELD = `
   package fix;
@@ -86,7 +86,7 @@ const HELD = `
     }
     static List<Object> threads() {
       List<Object> all = new java.util.ArrayList<>(Thread.getAllStackTraces().keySet());
-      // Before, the JVM itself cannot make a thread without these, not even the one that listens for attaches.
+      // Before JDK 19 the JVM itself needs these locks to create a thread, also for its attach listener.
       if (Runtime.version().feature() < 19) return all;
       all.add(Thread.class);
       for (ThreadGroup g = Thread.currentThread().getThreadGroup(); g != null; g = g.getParent()) all.add(g);
@@ -133,12 +133,12 @@ const HELD = `
     static int step(int x) { return x * 3; }
 
     public static void main(String[] args) throws Exception {
-      // What main tells does not go through System.out, which somebody may hold.
+      // The output of main does not use System.out, whose lock may be held.
       var out = new java.io.FileOutputStream(java.io.FileDescriptor.out);
       ownLoader = new Loader();
       own = (IntUnaryOperator) ownLoader.loadClass("fix.Held$Own").getConstructor().newInstance();
       own.applyAsInt(1);
-      // Up to JDK 18 a thread cannot be made while somebody holds its group.
+      // Up to JDK 18, a thread cannot be created while the lock of its thread group is held.
       CountDownLatch there = new CountDownLatch(2);
       for (int i = 0; i < 2; i++) caller.execute(() -> { there.countDown(); try { there.await(); } catch (InterruptedException e) { return; } });
       there.await();
@@ -181,16 +181,16 @@ const HELD = `
     }
   }`
 
-/** A call loads a class and calls seven methods for the first time: each may wait for the client, for a second at most. */
+/** A call loads a class and makes seven first invocations: each may wait for the client, for at most a second. */
 const LONGEST_MS = 10_000
 
-/** What waits for a loader's lock for as long as somebody holds that: decision 74. */
+/** Threads that wait for a loader's lock as long as it is held: decision 74. */
 const STAYING = ['jfluid-link']
 
 /** 20 * 2 + 1 and 20 + 2 + 1; 64 and one more, three times. */
 const RESULT = 'called 195'
 
-/** In ms. @returns the harm if there is any */
+/** Duration in ms. @returns harm, if any */
 async function called(java: JavaProcess): Promise<{ harm: string[]; ms: number }> {
   const begun = performance.now()
   let timer: NodeJS.Timeout | undefined
@@ -205,13 +205,13 @@ async function called(java: JavaProcess): Promise<{ harm: string[]; ms: number }
   return { harm: ms > LONGEST_MS ? [...harm, `a call took ${ms.toFixed(0)} ms`] : harm, ms }
 }
 
-/** What was held for ever is let go after all. */
+/** Releases the locks. */
 async function release(java: JavaProcess): Promise<void> {
   java.send('release')
   await java.line(/^released/)
 }
 
-/** A session on a program whose thread holds these for ever. */
+/** A session with a program whose thread holds these locks forever. */
 export async function heldFor(jdk: Jdk, names: readonly string[]): Promise<Outcome> {
   const classes = await compileJava(jdk, { 'fix/Held': HELD })
   const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Held'])
@@ -232,7 +232,7 @@ export async function heldFor(jdk: Jdk, names: readonly string[]): Promise<Outco
     const [wrong, { harm, ms }] = await Promise.all([refused, called(java)])
     await recording.process.exit
     const left = await remainsOf(java.pid, [recording.process.pid])
-    // The JVM goes on with what it was asked to do, for nobody now.
+    // The JVM continues to execute the requests of the client that has ended.
     await release(java)
     left.push(...(await remainsOf(java.pid, [recording.process.pid])))
     await jvm.dispose()
@@ -252,7 +252,7 @@ export async function heldFor(jdk: Jdk, names: readonly string[]): Promise<Outco
   await release(java)
   left.push(...(await remainsOf(java.pid, [recording.process.pid])))
   await jvm.dispose()
-  // Where the loader is held that `Own` is of, that gets no probes, as they would have to ask for the same lock.
+  // If the lock of the loader of `Own` is held, `Own` gets no probes, since the JVM would need the same lock.
   const skipped = profile.instrumentation.skipped.filter(({ reason }) =>
     reason.includes('holds the lock of its class loader'),
   )

@@ -24,14 +24,14 @@ import { type Outcome, times, trials } from './trials.ts'
 
 async function fromTheStart(jdk: Jdk, flags: readonly string[]): Promise<Outcome> {
   const first = await once(jdk, flags)
-  // main() waits for ten seconds: on a busy machine a client may be ready later, and records nothing.
+  // main() is held back for ten seconds. On a busy machine a client may be ready later, and then records nothing.
   const found = first ?? (await once(jdk, flags))
   if (found !== null) return found
   const wrong = ['the program had ended twice before there was anything to record']
   return { harm: [], wrong, profile: 'none', left: null }
 }
 
-/** @returns null if the program had ended before there was anything to record */
+/** @returns null if the program ended before any call was recorded */
 async function once(jdk: Jdk, flags: readonly string[]): Promise<Outcome | null> {
   const classes = await compileEverything(jdk)
   const file = join(temporaryDirectory(), 'p.jfluid')

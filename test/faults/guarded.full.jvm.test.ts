@@ -9,7 +9,7 @@ import { forJdks } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 import { times, trials } from './trials.ts'
 
-/** work n: n calls of the root: "worked <their sum>" */
+/** work n: n calls of the root; prints "worked <sum of the results>" */
 const HOST = `
   package fix;
   public class Guarded {
@@ -37,7 +37,7 @@ const WAYS: readonly (readonly [string, readonly string[]])[] = [
   ["the JDK's own", ['-Djava.security.manager']],
   ['set by the program', ['-Djava.security.manager=allow']],
 ]
-/** By then a connection is closed whose last word has been said. */
+/** Maximum time until a connection is closed after its last message. */
 const CLOSED_MS = 2000
 const CALLS = 100_000
 const SUM = (CALLS * (CALLS + 1)) / 2
@@ -65,7 +65,7 @@ describe('a JVM with a security manager', () => {
         let worked = 0
         let before: Awaited<ReturnType<typeof look>> | null = null
         await trials(`a security manager, ${way}`, jdk, times(30), async (chance, n) => {
-          // It goes farthest, and comes first: what the JDK itself keeps open from then on is there for the others.
+          // This way executes the most steps, so it comes first: files that the JDK keeps open from then on exist for the later ways.
           const record = ['record', '--root', 'fix.Guarded.work', '--duration', '1s', '--out', '/dev/null']
           const command = chance.of([record, ['doctor', '--root', 'fix.Guarded.work'], ['detach']])
           const [name, ...args] = n === 0 ? record : command
@@ -76,13 +76,13 @@ describe('a JVM with a security manager', () => {
           const told = await java.line(/^worked/, ++worked)
           const harm = told === `worked ${SUM}` ? [] : [`it said ${told}`]
           const wrong: string[] = []
-          // A JVM that is given a security manager says by itself that there will be none.
+          // A JVM with a security manager on its command line prints a warning about its removal.
           const said = java.stderr().replaceAll(/^WARNING: .*\n/gm, '')
           if (said !== '') harm.push(`it said: ${said}`)
           if (name !== 'detach' && (code !== 69 || !/has a security manager/.test(stdout + stderr)))
             wrong.push(`${name} ended with ${code}: ${stdout}${stderr}`)
           const now = await look()
-          // The JVM has its attach socket since the first time, and the JDK a socket of its own.
+          // The JVM has its attach socket since the first attach, and the JDK has a socket of its own.
           const isFirst = before === null
           before ??= now
           const settled = before
@@ -93,7 +93,7 @@ describe('a JVM with a security manager', () => {
             ...[...there.threads, ...there.mapped].filter((it) => isFirst && /jfluid/.test(it)),
             ...filesOf(java.pid).filter((it) => !it.includes('.java_pid')),
           ]
-          // The connection of this look is closed a moment after its answer.
+          // The connection of this check is closed a moment after its answer.
           const latest = performance.now() + CLOSED_MS
           let left = found(now)
           while (left.length > 0 && performance.now() < latest) {

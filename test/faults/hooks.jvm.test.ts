@@ -1,5 +1,5 @@
-// A target in its shutdown hooks, which run code that is profiled: they run to their end, the program ends as it would, and what
-// was recorded is kept, whether we are there, leave, or come while they run.
+// A target in its shutdown hooks, which run profiled code. The hooks finish, the program ends normally, and the recorded
+// data are kept, whether jfluid is attached, detaches or attaches while the hooks run.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { it } from 'vitest'
@@ -14,11 +14,11 @@ import { Alone } from './alone.ts'
 import { hadBegun, type RecordingClient, recordInto, verdictOf } from './clients.ts'
 import { type Chance, type Outcome, times, trials } from './trials.ts'
 
-/** The root that only the hook calls is the one that is counted. */
+/** The counted root is called only by the hook. */
 const HOOKED = 'fix.Mortal.hooked(I)I'
 const record = ({ pid }: JavaProcess): RecordingClient =>
   recordInto(pid, '--root', 'fix.Mortal.root', '--root', 'fix.Mortal.hooked', '--duration', '10m')
-/** A client that attaches has come so far by then, or not. */
+/** Time in which an attaching client may or may not have finished its attach. */
 const ATTACH_MS = 3000
 
 interface End {
@@ -42,13 +42,13 @@ const ENDS: readonly End[] = [
 interface Presence {
   readonly what: string
   /**
-   * The hook runs until this is over.
+   * The hook runs until this has finished.
    *
-   * @param begin  has the target end, and waits for its hook
+   * @param begin  makes the target end, and waits for its hook
    */
   meet(java: JavaProcess, begin: () => Promise<void>, chance: Chance): Promise<RecordingClient>
   readonly expected: Readonly<Record<number, RegExp>>
-  /** How many of the hook's calls are recorded. */
+  /** Number of recorded calls of the hook. */
   readonly recorded: 'all' | 'some' | 'some or none'
 }
 
@@ -64,7 +64,7 @@ const ALL_THE_WHILE: Presence = {
     const client = record(java)
     await stderrLine(client.process, /^recording/)
     await begin()
-    await sleep(chance.between(0, 500)) // so long the hook runs
+    await sleep(chance.between(0, 500)) // time for which the hook runs
     return client
   },
   expected: RECORDED,
@@ -78,7 +78,7 @@ const LEAVES: Presence = {
     await begin()
     await sleep(chance.between(0, 500))
     client.process.child.kill('SIGINT')
-    await sleep(chance.between(0, 1000)) // by the end of which it has left, or not
+    await sleep(chance.between(0, 1000)) // the client may or may not have detached by the end of this time
     return client
   },
   expected: { ...RECORDED, 0: /^detached from/m },
@@ -121,7 +121,7 @@ forNewestJdk((jdk) => {
       await java.line(/^hook begins/)
     }
 
-  /** In ms, from when the hook is told to stop until it has ended. */
+  /** Time in ms from the request to stop until the hook has ended. */
   async function endOf(java: JavaProcess): Promise<number> {
     const told = performance.now()
     java.send('stop')
@@ -139,7 +139,7 @@ forNewestJdk((jdk) => {
     if (calls === undefined || wrong !== '0') harm.push(`the hook did not end well: ${java.stdout()}`)
     if (code !== end.code) harm.push(`it ended with ${code ?? signal}`)
     if (java.stderr().replaceAll(/^WARNING: .*\n/gm, '') !== '') harm.push(`it said: ${java.stderr()}`)
-    // One try says nothing about times on a machine that does other things as well.
+    // A single trial on a busy machine shows nothing about times.
     if (FULL && (await alone.isExceededBy(ms)))
       harm.push(`it ended after ${ms.toFixed(0)} ms, and without us after ${alone}`)
     const { wrong: said, profile } = await verdictOf(client, presence.expected)

@@ -19,8 +19,8 @@ export const SHARE = 50
  *                     or returns a class that the verifier refuses
  * storm:              a thread retransforms all units continuously, until `calm`
  * calm:               prints "stormed <times>"
- * call <n>:           the root n times; `wrong` is what it gave otherwise than it should
- * spoilt:             so many transformations were spoilt since it was asked last
+ * call <n>:           calls the root n times; `wrong` is the number of wrong results
+ * spoilt:             prints the number of transformations spoilt since the last request
  */
 const HOSTILE = `
   package fix;
@@ -108,15 +108,15 @@ interface Target {
   readonly java: JavaProcess
   readonly jvm: JdwpTarget
   tell(line: string): Promise<void>
-  /** Of so many calls of the root, those that gave something else than they should. */
+  /** Number of wrong results of this number of root calls. */
   call(n: number): Promise<number>
-  /** So many transformations were spoilt since it was asked last. */
+  /** Number of transformations spoilt since the last request. */
   spoilt(): Promise<number>
-  /** What is there of us once we have left. */
+  /** Remains of jfluid after the session. */
   left(): Promise<string[]>
 }
 
-/** Its jar, which is its own program. */
+/** The jar of the agent, which is also the program. */
 export async function hostileJar(jdk: Jdk): Promise<string> {
   const classes = await compileJava(jdk, { 'fix/Hostile': HOSTILE })
   const dir = temporaryDirectory('jfluid-agent-')
@@ -126,7 +126,7 @@ export async function hostileJar(jdk: Jdk): Promise<string> {
   return jar
 }
 
-/** @param first  its transformer was there before us */
+/** @param first  whether its transformer was registered before jfluid's */
 export async function start(jdk: Jdk, jar: string, first: boolean): Promise<Target> {
   const port = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0'
   const java = startJava(jdk, [port, `-javaagent:${jar}${first ? '=first' : ''}`, '-cp', jar, 'fix.Hostile'])
@@ -157,7 +157,7 @@ export async function start(jdk: Jdk, jar: string, first: boolean): Promise<Targ
   }
 }
 
-/** Whether its code is what it was, but where it has probes, which is told otherwise. */
+/** Whether its code is the original code. Probes are reported separately. */
 export async function changed({ jvm }: Target, before: LiveCode): Promise<string[]> {
   const after = await liveCode(jvm, 'Lfix/')
   const probes = probed(after)
@@ -166,7 +166,7 @@ export async function changed({ jvm }: Target, before: LiveCode): Promise<string
     .map(([name]) => `${name} has not its own code`)
 }
 
-/** Ends a recording. Where the client cannot, that is harm if the target has ended, and else wrong of the client. */
+/** Ends a recording. If the client cannot end it, this is harm if the target has ended, and otherwise an error of the client. */
 export async function end(
   target: Target,
   recording: Recording,
@@ -183,7 +183,7 @@ export async function end(
   }
 }
 
-/** A method has as many calls as there were, or none at all; parents have as many as their children need. */
+/** A method has all its calls or no calls; parents have as many calls as their children need. */
 export function unbalanced(profile: JsonProfile, calls: number): string[] {
   const counted = callsByMethod(profile)
   const wrong: string[] = []

@@ -17,13 +17,13 @@ const IS_ROOT = process.getuid?.() === 0
 
 interface Disk {
   readonly name: string
-  /** Of a shell, before the JVM starts. */
+  /** Shell commands before the JVM starts. */
   readonly before: string
-  /** Once it runs. */
+  /** Shell commands while it runs. */
   readonly spoil: string
-  /** By what makes it good again: a directory that can be written has to be there. */
+  /** Shell commands that restore a writable directory. */
   readonly mend: string
-  /** The status of the first attach, and of one when an agent of an earlier session is there. */
+  /** Exit code of the first attach, and of an attach with the agent of an earlier session. */
   readonly fresh: number
   readonly again: number
   readonly says: RegExp
@@ -54,7 +54,7 @@ const DISKS: readonly Disk[] = [
   {
     name: '/tmp read-only',
     ...{ before: `${SHM}; ${TMP}`, spoil: READ_ONLY('/tmp'), mend: WRITABLE('/tmp') },
-    // HotSpot binds its attach socket in /tmp: without it nobody gets in.
+    // HotSpot binds its attach socket in /tmp, without which an attach is impossible.
     ...{ fresh: 78, again: 73, says: /its \/tmp is read-only|could not be written \(EROFS\)/ },
   },
   {
@@ -72,7 +72,7 @@ const DISKS: readonly Disk[] = [
   },
 ]
 
-/** Runs a line of shell in the target's mount namespace. */
+/** Runs a shell command in the target's mount namespace. */
 const inside = async (pid: number, line: string): Promise<void> => {
   await promisify(execFile)('nsenter', ['-t', String(pid), '-m', 'sh', '-c', line])
 }
@@ -90,7 +90,7 @@ forEachJdk((jdk: Jdk) => {
           jdk,
           times(10),
           async () => {
-            // Neither class files nor profile lie in the /tmp that is covered.
+            // Class files and the profile are outside the hidden /tmp.
             const home = temporaryDirectory()
             const classes = await compileFixture(jdk, 'Witness')
             const mounts = `mount --make-rprivate / && mount -t tmpfs tmpfs /mnt && mkdir /mnt/home && mount --bind ${home} /mnt/home`
@@ -140,7 +140,7 @@ async function keptIn(file: string): Promise<Outcome['profile']> {
   return existsSync(file) && (await readProfile(file)).events.count > 0 ? 'kept' : 'lost'
 }
 
-/** @param name  of its profile, in the directory that lies in no file system that is spoilt */
+/** @param name  file name of its profile, in a directory on an unaffected file system */
 async function record(java: JavaProcess, name: string): Promise<{ code: number | null; said: string }> {
   const args = [
     'record',

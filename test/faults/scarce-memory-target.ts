@@ -1,4 +1,4 @@
-// A target that can be made to have no memory left: metaspace or heap.
+// A target whose metaspace or heap can be exhausted.
 
 import { existsSync } from 'node:fs'
 import { descriptors, filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
@@ -8,13 +8,13 @@ import { callsByMethod, readProfileJson, startRecording } from '../support/jflui
 import type { Outcome } from './trials.ts'
 
 /**
- * One thread calls `root` all the time, which allocates nothing. On stdin:
+ * One thread calls `root` continuously; `root` allocates nothing. Commands on stdin:
  *
- *   metaspace <KiB>  classes are loaded until so much may still be committed: "done"
- *   hold             the heap is filled but for 64 KiB, and stays full: "done"
+ *   metaspace <KiB>  loads classes until only this much can be committed: "done"
+ *   hold             fills the heap except 64 KiB, and keeps it full: "done"
  *   visit <n>        calls `visit` n times: "done"
- *   give             classes and heap are given back: "done"
- *   rounds <n>       n times the heap is filled inside the root `full` until it has an error: "done <errors> <of others>"
+ *   give             frees classes and heap: "done"
+ *   rounds <n>       fills the heap n times inside the root `full` until an error is thrown: "done <errors> <other errors>"
  *   state            "state wrong <n> thrown <n> …"
  */
 const LEAN = `
@@ -37,7 +37,7 @@ const LEAN = `
     static int late(int i) { return i + 1; }
 
     static Object[] grow(Object[] before, int size) { Object[] next = new Object[size]; next[0] = before; return next; }
-    /** Nothing is made where there is no memory: errors are looked at later. */
+    /** Allocates nothing, since memory may be exhausted: errors are examined later. */
     static final Throwable[] last = new Throwable[64];
     static Object[] full(int[] errors) {
       Object[] chain = null;
@@ -54,7 +54,7 @@ const LEAN = `
       for (int i = 0; i < last.length; i++) {
         if (last[i] == null) continue;
         StackTraceElement[] at;
-        try { at = last[i].getStackTrace(); } catch (OutOfMemoryError full) { // where it is made when it is asked for
+        try { at = last[i].getStackTrace(); } catch (OutOfMemoryError full) { // JDKs that create the stack trace only here
           System.gc();
           i--;
           continue;
@@ -90,7 +90,7 @@ const LEAN = `
             System.out.println("done");
           }
           case "hold" -> {
-            reserve = new byte[64 << 10]; // to speak with
+            reserve = new byte[64 << 10]; // needed for output
             held = full(errors);
             reserve = null;
             System.out.println("done");
@@ -140,12 +140,12 @@ export class Lean {
 }
 
 export const ROOTS = ['root', 'round', 'visit'].flatMap((it) => ['--root', `fix.Lean.${it}`])
-/** Whether there is a profile, with what was recorded. */
+/** Whether there is a profile with recorded data. */
 export async function keptIn(file: string): Promise<Outcome['profile']> {
   return existsSync(file) && (await readProfileJson(file)).events.count > 0 ? 'kept' : 'lost'
 }
 
-/** What is there of us, once our threads have gone. */
+/** Remains of jfluid after its threads have ended. */
 export async function leftIn({ java: { pid } }: Lean): Promise<string[]> {
   await until(async () => !(await threadNames(pid)).some((name) => /jfluid/.test(name)))
   return [
@@ -155,7 +155,7 @@ export async function leftIn({ java: { pid } }: Lean): Promise<string[]> {
   ]
 }
 
-/** What it says and does when it has memory again. */
+/** State and results of the program after it has memory again. */
 export async function nextAttach(lean: Lean): Promise<string[]> {
   const next = startRecording(lean.java.pid, ...ROOTS)
   await next.started

@@ -13,7 +13,7 @@ import { type Outcome, times, trials } from './trials.ts'
 forEachJdk((jdk) => {
   it.each([
     ['', []],
-    [' under adaptive', ['--scheme', 'adaptive']], // it is full at the end, when classes get their code back
+    [' under adaptive', ['--scheme', 'adaptive']], // it is full at the end, when code is restored
   ])(
     'metaspace that fills up during a recording%s may end the session but does not harm the target',
     {
@@ -25,7 +25,7 @@ forEachJdk((jdk) => {
         const recording = startRecording(lean.java.pid, ...ROOTS, ...scheme)
         await recording.started
         await lean.ask(`metaspace ${Math.floor(chance.between(0, 200))}`)
-        await lean.ask('visit 1') // has not been called yet
+        await lean.ask('visit 1') // the first call of this method
         await sleep(chance.between(0, 300))
         const harm = await lean.harm()
         const ended = performance.now()

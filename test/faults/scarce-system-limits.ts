@@ -1,4 +1,4 @@
-// A target whose threads or descriptors run out, by limits that are lowered from outside.
+// A target without free threads or file descriptors, by limits that are lowered from outside.
 
 import type { Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
@@ -11,7 +11,7 @@ export const ROOT_METHOD = ['--root', 'fix.Witness.root', '--root', 'fix.Witness
 
 interface Scarce {
   readonly what: string
-  /** As whom the target runs. */
+  /** User of the target. */
   readonly user: typeof NOBODY | undefined
   limit(pid: number): Limit
   readonly refusal: RegExp
@@ -34,7 +34,7 @@ export function start(jdk: Jdk, { user }: Scarce): Promise<Witness> {
   return Witness.start(jdk, { vm: ['-Xmx64m'], threads: 1, options: { ...user, cwd: '/' } })
 }
 
-/** What is wrong with it once it has again what it was short of; the next attach is part of it. */
+/** Errors after the limits are restored, including those of the next attach. */
 export async function outcome(witness: Witness, profile: Outcome['profile'], ms = {}) {
   const { harm, longest } = await witness.harm()
   const next = startRecording(witness.pid, ...ROOT_METHOD)

@@ -49,7 +49,7 @@ forEachJdk((jdk) => {
         if (code !== 0 && code !== STATUS.notNow)
           wrong.push(`the client ended with ${code}, saying:\n${client.stderr()}`)
         const left = [...after.left]
-        // The listener that the JVM gave up leaves its socket open: HotSpot's, and it is one.
+        // The listener abandoned by HotSpot leaves its socket open: one remaining descriptor of HotSpot.
         const socket = left.indexOf('descriptor socket')
         if (lostListener && socket >= 0) left.splice(socket, 1)
         return { ...after, wrong, left }
@@ -65,7 +65,7 @@ forEachJdk((jdk) => {
       await trials(`no ${scarce.what} while profiled and at detach`, jdk, times(20), async (chance) => {
         const witness = await start(jdk, scarce)
         await witness.settle()
-        await witness.load(1) // the program's own classes lie in files, and to open these takes descriptors
+        await witness.load(1) // the program's own classes are in files, and opening these needs descriptors
         const limit = scarce.limit(witness.pid)
         const recording = startRecording(witness.pid, ...ROOT_METHOD)
         witness.client(recording.process.pid)
@@ -73,14 +73,14 @@ forEachJdk((jdk) => {
         await sleep(chance.between(0, 300))
         await limit.lower()
         const classes = 1 + Math.floor(chance.between(0, 20))
-        await witness.load(classes) // redefinitions, for which there is no thread
+        await witness.load(classes) // redefinitions that get no thread
         const profile = await recording.stop()
         const detached = /detached from \d+ in (\d+) ms/.exec(recording.process.stderr())?.[1]
         await limit.raise()
         const wrong: string[] = []
         const calls = profile.methods.filter((it) => it.class === 'fix.Witness$Fresh' && it.method === 'of')
         const counted = calls.reduce((sum, it) => sum + it.calls, 0)
-        // On a busy machine a class may outrun its bound, which is told.
+        // On a busy machine a class load may exceed its timeout, which is reported.
         const { gaps } = profile.instrumentation
         if (counted > classes || counted + gaps < classes)
           wrong.push(`${counted} of ${classes} calls, ${gaps} gaps`)

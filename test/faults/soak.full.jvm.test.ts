@@ -1,9 +1,9 @@
-// Long uses of one JVM: a thousand sessions, and one of an hour. What it and the client take is flat afterwards, but for
-// the lambda classes of methods that were redefined, which HotSpot never unloads: these are counted.
+// Long use of one JVM: a thousand sessions, and a session of an hour. The resources of JVM and client do not grow, except
+// for lambda classes of redefined methods, which HotSpot never unloads: these are counted.
 //
 //   JFLUID_SOAK_CYCLES=1000 JFLUID_SOAK_MINUTES=60 npx vitest run test/faults/soak.full.jvm.test.ts
 //
-// 25 sessions of other kinds, each looked at, are in test/live/lifecycle-repeat.jvm.test.ts.
+// test/live/lifecycle-repeat.jvm.test.ts has 25 sessions of other kinds, each with checks.
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,23 +22,23 @@ import { Witness } from './witness.ts'
 
 const CYCLES = Number(process.env.JFLUID_SOAK_CYCLES ?? 1000)
 const MINUTES = Number(process.env.JFLUID_SOAK_MINUTES ?? 60)
-/** Of the heap, what a lambda class takes that stays loaded, half again as much as was measured. */
+/** Heap of a lambda class that stays loaded: 1.5 times the measured size. */
 const KIB_OF_LAMBDA = 0.6
 /**
- * What the JVM does not free of a class that was redefined, with its lambda's, half again as much as was measured. On JDK 17 it grows with
- * their number, and is the same where another agent gives this class its own bytes again and again.
+ * Memory that the JVM does not free for a redefined class and its lambda class: 1.5 times the measured size. On JDK 17 it grows with
+ * their number. It is the same if another agent redefines the class with its own bytes repeatedly.
  */
 const kibOfRedefinition = (jdk: Jdk): number => (jdk.version < 25 ? 90 : 7.5)
-/** koffi keeps some 50 KiB for each worker of a process that has loaded it. */
+/** koffi keeps about 50 KiB for each worker thread that has loaded it. */
 const KIB_OF_WORKER = 80
-/** What a collector fills holes of the heap with (JDK 25). */
+/** Objects with which a collector fills gaps of the heap (JDK 25). */
 const FILLER = '[Ljdk.internal.vm.FillerElement;'
-/** What the shop remembers of each order, by itself. */
+/** Memory that the shop itself keeps per order. */
 const JOURNAL = ['[J', 'java.lang.Integer', 'java.util.HashMap$Node', '[Ljava.util.HashMap$Node;']
-/** Of the throughput before, or of another's that was left alone, if that is less; it has so long for the compilers. */
+/** Minimum share of the earlier throughput, or of that of an untouched JVM if lower; and time for the compilers. */
 const GOAL = 0.97
 const BACK_MS = 60_000
-/** One thread: two could both make a lambda's class, of which one is thrown away and stays loaded. */
+/** One thread: two threads could both create a lambda's class, of which one is discarded and stays loaded. */
 const start = (jdk: Jdk) => Witness.start(jdk, { threads: 1, rest: 2, vm: ['-Xmx256m'] })
 /**
  * Versions of its classes that stay loaded: the present one, and one more where a method runs since before the first session, its `main`

@@ -19,30 +19,30 @@ import { joined } from './lost-clients.ts'
 import { type Outcome, times, trials } from './trials.ts'
 import { HELD_MS } from './witness.ts'
 
-/** Two classes each; where the client has trouble, the storm is as long as that takes. */
+/** Number of pairs of classes; with a disturbed client, the storm lasts as long as the disturbance. */
 const PAIRS = FULL ? 10_000 : 100
 const PAIRS_IN_TROUBLE = FULL ? 500 : 100
-/** One of so many is used inside the root; of those in trouble, each. */
+/** One pair of this number is used inside the root; with a disturbed client, every pair. */
 const EVERY = 20
 const THREADS = 8
 const LOADERS = FULL ? 100 : 12
-/** What the program does with each pair in the storm, and once more below `again`. */
+/** Calls made with each pair during the storm, and again below `again`. */
 const CALLS = 3
-/** So long the client's main thread hangs, while its heart beats: longer than its threads wait for it, which is two seconds in all. */
+/** Time for which the client's main thread hangs while its heartbeat continues. It is longer than the two seconds for which threads wait. */
 const HANG_MS = 2_500
 
 /**
- * From the load of a pair to the results of its calls, a thread waits for the client at two loads, at a call by reflection, and at first
- * calls, of which one may lead on; each time no longer than a second.
+ * From the load of a pair to the results of its calls, a thread waits for the client at two class loads, at a reflective call, and at first
+ * invocations, one of which may cause another; each wait takes a second at most.
  */
 const PAIR_MS = 4_000 + HELD_MS
 
-/** By then the last class of a storm that a client could not follow has its probes, also where it takes long to look at all of them. */
+/** Maximum time until the last class of a storm has its probes, if the client could not follow. It includes the check of all classes. */
 const AFTERWARDS_MS = FULL ? 300_000 : 60_000
-/** A session that has ended by itself shows nothing of what comes afterwards: another is tried then. */
+/** A session that has ended by itself does not show what follows: then another session is tried. */
 const SESSIONS_A_TRIAL = 3
 
-/** SIGUSR2: the client's main thread hangs. */
+/** SIGUSR2 makes the client's main thread hang. */
 const HANG = `
 const { isMainThread } = require('node:worker_threads')
 if (isMainThread)
@@ -51,7 +51,7 @@ if (isMainThread)
 const hanging = join(temporaryDirectory('jfluid-faults-'), 'hang.cjs')
 writeFileSync(hanging, HANG)
 
-/** What happens to the client in the middle of it. */
+/** Disturbance of the client during the storm. */
 interface Weather {
   readonly what: string
   readonly pairs: number
@@ -99,15 +99,15 @@ const PREFIX = 'Lfix/Storm$'
 const number = (n: number): string => String(n).padStart(5, '0')
 
 interface Counted {
-  /** Pairs with a method that was called more often than is told. */
+  /** Pairs with a method that has fewer recorded calls than real calls. */
   readonly missing: number
-  /** What is told too often. */
+  /** Methods with more recorded calls than real calls. */
   readonly tooOften: readonly string[]
-  /** Pairs that had no probes when they were called in the end. What they call may have none in time, which is told as a gap. */
+  /** Pairs without probes at their last calls. Their callees may get no probes in time, which is reported as a gap. */
   readonly withoutProbes: readonly string[]
 }
 
-/** Of all pairs. */
+/** Numbers of all pairs. */
 function counted(profile: JsonProfile, { pairs, every }: Weather): Counted {
   const found = callsByMethod(profile)
   const [tooOften, withoutProbes]: [string[], string[]] = [[], []]
@@ -128,7 +128,7 @@ function counted(profile: JsonProfile, { pairs, every }: Weather): Counted {
 const few = (said: string[]): string[] =>
   said.length > 10 ? [...said.slice(0, 10), `${said.length} such`] : said
 
-/** Which of these have no probes. One that is redefined while it is read may be read half before it and half after: again then. */
+/** Returns the pairs without probes. A class may be redefined while it is read: then it is read again. */
 async function withoutProbes(
   jvm: JdwpTarget,
   classes: string,
@@ -144,10 +144,10 @@ async function withoutProbes(
 }
 
 /**
- * What had no probes in the storm gets them: it is waited for, as long as the session lasts. All are looked at until none is
- * without, and in between the first that is.
+ * Pairs without probes during the storm get them later. Waits for this while the session lasts. Checks all pairs until all have
+ * probes, and in between only the first pair without probes.
  *
- * @returns what had none when that was given up
+ * @returns pairs without probes at the end of the wait
  */
 async function afterwards(jvm: JdwpTarget, client: JavaProcess, { pairs }: Weather): Promise<string[]> {
   const begun = performance.now()
@@ -164,7 +164,7 @@ async function afterwards(jvm: JdwpTarget, client: JavaProcess, { pairs }: Weath
 }
 
 forNewestJdk((jdk) => {
-  /** @returns whether the session lasted until it was told to end */
+  /** @returns whether the session lasted until it was ended */
   async function stormed(
     scheme: string,
     weather: Weather,
@@ -221,13 +221,13 @@ forNewestJdk((jdk) => {
     return { lasted, outcome }
   }
 
-  /** What the profile says and should not. */
+  /** Errors of the profile. */
   function wrongIn(profile: JsonProfile, weather: Weather, lasted: boolean): string[] {
     const { gaps, healed } = profile.instrumentation
     const { missing, tooOften, withoutProbes } = counted(profile, weather)
     const used = Math.max(0, ...profile.merged.filter((it) => it.method === 'use').map((it) => it.calls))
     const wrong = [...tooOften]
-    // Half of the storm was over when anything happened to the client.
+    // The disturbance of the client begins after half of the storm.
     if (used === 0) wrong.push('no class of the storm is in it')
     if (!lasted) return wrong
     wrong.push(...withoutProbes)
@@ -240,7 +240,7 @@ forNewestJdk((jdk) => {
     return wrong
   }
 
-  /** One session that lasts. */
+  /** One session that does not end by itself. */
   async function tried(scheme: string, weather: Weather, alone: Stormed): Promise<Outcome> {
     let { lasted, outcome } = await stormed(scheme, weather, alone)
     for (let n = 1; !lasted && n < SESSIONS_A_TRIAL; n++) {

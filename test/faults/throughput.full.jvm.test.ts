@@ -9,21 +9,21 @@ import { isBelow, Throughput } from './throughput.ts'
 import { type Chance, type Figure, type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 import { Witness } from './witness.ts'
 
-/** Of what it did before, or of what another does that was left alone, if that is less. */
+/** Minimum share of the earlier throughput, or of that of an untouched JVM if lower. */
 const GOAL = 0.97
-/** What is left where a loop goes on in the interpreter: measured at 83 to 87 %. */
+/** Minimum share if a loop continues in the interpreter: 83 to 87 % were measured. */
 const LOOP_LEAST = 0.75
-/** By then what was thrown away is compiled again. */
+/** Time until discarded code is compiled again. */
 const BACK_MS = 60_000
-/** The processors have time for the compilers, and for the other one. Without a debugger's port, which has the JVM compile with care as we do. */
+/** Options that leave processor time for the compilers and for the other JVM. No debugger port, which makes the JVM compile differently. */
 const start = (jdk: Jdk, eternal = false) =>
   Witness.start(jdk, { threads: 1, rest: 2, eternal, debuggable: false })
 
-/** Records for a while, and is killed. */
+/** A client that records for some time and is killed. */
 async function killed(witness: Witness, chance: Chance): Promise<void> {
   const client = startClient(witness, { duration: '10m', args: ['--scheme', chance.of(['a', 'b'])] })
   await stderrLine(client.process, /^recording/)
-  await sleep(chance.between(200, 2000)) // so long it records
+  await sleep(chance.between(200, 2000)) // duration of the recording
   await client.process.kill()
   await witness.withoutAgent()
 }
@@ -42,7 +42,7 @@ forEachJdk((jdk) => {
   describe('throughput of the target', () => {
     it.each<[string, (witness: Witness, chance: Chance) => Promise<void>]>([
       ['after a client that was killed', killed],
-      // What the way of measuring finds where nothing is done.
+      // The error of the method, measured on an untouched JVM.
       ['without any client', async () => {}],
     ])(
       'throughput of the target returns to 97 % of its former value %s',
@@ -78,7 +78,7 @@ forEachJdk((jdk) => {
 
 describe.each(jdks)('JDK $version', (jdk) => {
   const tries = times(3)
-  // HotSpot compiles no method that runs in its old version: a loop that was running goes on in the interpreter until it ends.
+  // HotSpot does not compile an obsolete version of a method: a running loop continues in the interpreter until it ends.
   it('a loop that started before a redefinition and never ends stays in the interpreter', {
     timeout: 60_000 + tries * 180_000 + TRIAL_MS,
   }, async () => {

@@ -1,21 +1,21 @@
-// How fast a target is beside one that was never attached to. Both run all the time, and are measured in turn, for each second of the
-// processor that their threads have had. No two JVMs compile a program in the same way, so what counts is by how much the
-// one differs from the other now, and by how much it did before. A third, to which nothing is done either, is measured with them: what
-// is found of it is what the way of measuring finds where there is nothing.
+// The throughput of a target compared with a JVM that was never attached to. Both run continuously, and are measured in turn, per second of the
+// processor time of their threads. Two JVMs do not compile a program in the same way, so the result is the ratio of both throughputs now,
+// divided by the ratio before. A second untouched JVM is measured as well: its result
+// shows the error of the method.
 
 import type { Witness } from './witness.ts'
 
 const WINDOW_MS = 100
-/** Windows of each, to compare with later or before. */
+/** Number of windows per JVM, before and after. */
 const WINDOWS = 64
-/** Until a JVM has compiled what it runs. */
+/** Time until a JVM has compiled its code. */
 const WARM_CALLS = 1_000_000
 
-/** The target's speed, of what it was; 1: the same. */
+/** Throughput of the target relative to before; 1: unchanged. */
 export interface Ratio {
-  /** Of all rounds of windows. */
+  /** Median of all rounds of windows. */
   readonly median: number
-  /** Half of the rounds lie between these. */
+  /** Quartiles of the rounds. */
   readonly low: number
   readonly high: number
 }
@@ -34,9 +34,9 @@ export class Throughput {
   }
 
   /**
-   * Before anything is done to the target.
+   * Measures both JVMs before anything is done to the target.
    *
-   * @param other  a second one to which nothing is done
+   * @param other  a second untouched JVM
    */
   static async before(target: Witness, control: Witness, other: Witness): Promise<Throughput> {
     for (const witness of [target, control, other]) {
@@ -48,13 +48,13 @@ export class Throughput {
     return new Throughput(target, control, other, await measured([target, other], control, WINDOWS))
   }
 
-  /** The target's, as far as a few windows tell. */
+  /** A quick estimate for the target, from a few windows. */
   async soFar(): Promise<Ratio> {
     const ratios = await measured([this.#target], this.#control, 5)
     return ofBefore(ratios, this.#before, this.#target)
   }
 
-  /** What the target does of what it did, and in the same minutes the other one, to which nothing was done. */
+  /** Throughput relative to before, of the target and of the untouched JVM at the same time. */
   async now(): Promise<{ target: Ratio; other: Ratio }> {
     const ratios = await measured([this.#target, this.#other], this.#control, WINDOWS)
     const of = (witness: Witness) => ofBefore(ratios, this.#before, witness)
@@ -62,9 +62,9 @@ export class Throughput {
   }
 
   /**
-   * Waits until it is as fast again, as far as a few windows tell.
+   * Waits until the throughput has returned, according to a few windows.
    *
-   * @returns how long that took in ms, or took until it was given up
+   * @returns duration of the wait in ms, also after a timeout
    */
   async until(least: number, mostMs: number): Promise<number> {
     const begun = performance.now()
@@ -74,14 +74,14 @@ export class Throughput {
   }
 }
 
-/** Whether the target does less than this part of what it did, and no other, to which nothing was done, lost as much. */
+/** Whether the target's throughput is below this share of the earlier one, while no untouched JVM lost as much. */
 export function isBelow(goal: number, { target, other }: { target: Ratio; other: Ratio }): boolean {
   return target.median < goal * Math.min(1, other.median)
 }
 
 type Ratios = ReadonlyMap<Witness, Ratio>
 
-/** Their speed divided by the control's. Whoever is the first of a round is the last of the next. */
+/** Throughputs divided by that of the control. The first JVM of a round is the last of the next. */
 async function measured(witnesses: readonly Witness[], control: Witness, rounds: number): Promise<Ratios> {
   const found = new Map(witnesses.map((it) => [it, [] as number[]]))
   const order = [...witnesses, control]

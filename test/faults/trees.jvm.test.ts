@@ -11,8 +11,8 @@ import { residentKib } from './footprint.ts'
 import { times, trials } from './trials.ts'
 
 /**
- * go n: n calls of the root, each on a way of its own through DEPTH calls of one of METHODS methods; answers with how often each was
- * called, and the longest that a call of the root took. Now and then it rests, as a service does.
+ * go n: n calls of the root, each through another sequence of DEPTH calls of METHODS methods. Prints the number of calls of each
+ * method, and the longest root call. The program pauses sometimes, as a service does.
  */
 const DEPTH = 12
 const METHODS = 8
@@ -54,11 +54,11 @@ const MAZE = `
     }
   }`
 
-/** A target may wait for a chunk: the bound in src/bounds.md, with what a busy machine adds. */
+/** Maximum wait of a target for a chunk: the bound in src/bounds.md, plus the delay of a busy machine. */
 const HELD_MS = 2500
 const BOUND = 5000
 const ROOT_CALLS = FULL ? 1_000_000 : 10_000
-/** Of the client, with as many contexts as it takes by itself where there are 2 GiB or more. */
+/** Heap of the client with the default number of contexts on a machine with 2 GiB or more. */
 const MOST_MIB = 512
 
 forEachJdk((jdk) => {
@@ -69,7 +69,7 @@ forEachJdk((jdk) => {
     await trials('contexts without end', jdk, times(1, 3), async (_, n) => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Maze'])
       await java.line(/ready/)
-      // With its own bound only where there are enough contexts for that.
+      // The default limit is tested only if there are enough contexts.
       const bound = FULL && n === 0 ? [] : ['--max-contexts', `${BOUND}`]
       const recording = startRecording(java.pid, '--root', 'fix.Maze.root', ...bound)
       await recording.started
@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
   })
 })
 
-/** Nodes, and rows of collapsed contexts among them. */
+/** Number of nodes, and of rows of collapsed contexts among them. */
 function counted(roots: readonly JsonNode[]): { nodes: number; rows: number } {
   let [nodes, rows] = [0, 0]
   const left = [...roots]

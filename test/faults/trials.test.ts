@@ -7,11 +7,11 @@ import { temporaryDirectory } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { type Chance, Harmed, type Outcome, type Row, trials } from './trials.ts'
 
-/** Rows name it, and nothing starts it. */
+/** Name used in rows; nothing with this name is started. */
 const jdk: Jdk = { home: '/jdk', java: 'java', javac: 'javac', version: 17, full: '17.0.15' }
 const UNHARMED: Outcome = { harm: [], profile: 'kept', left: [] }
 
-/** The row of some outcomes, and what `trials` threw. */
+/** The row for some outcomes, and the error thrown by `trials`. */
 async function tried(outcomes: readonly (Outcome | Error)[]): Promise<{ row: Row; said: string }> {
   const rows = join(temporaryDirectory(), 'rows')
   vi.stubEnv('JFLUID_FAULTS', rows)

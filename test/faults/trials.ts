@@ -1,6 +1,6 @@
-// One fault, tried many times at random moments: what became of the target, of the profile, and what was left behind.
+// One fault, tried many times at random moments: its effects on the target and the profile, and its remains.
 //
-// A trial reports; `trials` counts, keeps a row for `RESULTS.md` (`npm run faults`), and fails if anything was not as it should be.
+// A trial reports. `trials` counts, adds a row to `RESULTS.md` (`npm run faults`), and fails if any result is wrong.
 
 import { appendFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -8,31 +8,31 @@ import { expect } from 'vitest'
 import type { Jdk } from '../support/jdks.ts'
 import { FULL } from '../support/lane.ts'
 
-/** Something hangs that takes longer. */
+/** Timeout of a trial. */
 export const TRIAL_MS = 15 * 60_000
 
 /** A value and its unit. */
 export type Figure = readonly [value: number, unit: string]
 
 export interface Outcome {
-  /** What was wrong with the target; empty: it came to no harm. */
+  /** Harm to the target; empty for none. */
   readonly harm: readonly string[]
-  /** What was wrong with the client or with what it recorded: its exit code, its last words, counts. The target had no harm by it. */
+  /** Errors of the client or the recorded data that did not harm the target: exit code, last message, counts. */
   readonly wrong?: readonly string[]
-  /** `none` where there could not be any: nothing had been recorded, or whoever would write it was killed. */
+  /** `none` if no profile is possible: nothing was recorded, or the client was killed. */
   readonly profile: 'kept' | 'none' | 'lost'
-  /** What was found afterwards that is not on the documented list; null: nobody looked. */
+  /** Remains that are not in the documented list; null if not checked. */
   readonly left: readonly string[] | null
-  /** Times in ms by name, of which the table shows the longest: `stood still`, `own code`, … */
+  /** Times in ms, keyed by name; the table shows the longest: `stood still`, `own code`, … */
   readonly ms?: Readonly<Record<string, number>>
-  /** Other numbers by name, of which it shows the lowest, the median and the highest: `throughput`, … */
+  /** Other numbers, keyed by name; the table shows minimum, median and maximum: `throughput`, … */
   readonly figures?: Readonly<Record<string, Figure>>
 }
 
-/** Thrown by a trial where its target has ended, or cannot answer: harm, and not a defect of the trial. */
+/** Thrown by a trial whose target has ended or does not answer. This is harm, not a defect of the trial. */
 export class Harmed extends Error {}
 
-/** Random numbers of a fixed seed, so that a trial that failed can be had again: `JFLUID_SEED`. */
+/** Random numbers from a fixed seed, so that a failed trial can be repeated with `JFLUID_SEED`. */
 export class Chance {
   #state: number
 
@@ -59,20 +59,20 @@ export class Chance {
   }
 }
 
-/** A row of the table, one a fault and JDK. */
+/** A row of the table: one per fault and JDK. */
 export interface Row {
-  /** The test file, up to its first dot. */
+  /** Name of the test file, up to its first dot. */
   readonly section: string
   readonly fault: string
   readonly jdk: string
   readonly tried: number
-  /** Trials that threw: a defect of theirs, or something that nobody had thought of. They are in no other number but `tried`. */
+  /** Trials that threw another error: a defect of the trial or an unexpected case. They are counted only here and in `tried`. */
   readonly failed: number
-  /** Null, here and below: it is no question of this row. */
+  /** Here and below, null means that the row does not test this. */
   readonly harmed: number | null
-  /** Clients, or profiles, a lost one as well. */
+  /** Errors of clients or profiles, including a lost profile. */
   readonly wrong: number | null
-  /** Of those where there was one to be kept. */
+  /** Number of profiles, of the trials in which one was possible. */
   readonly profilesDue: number
   readonly profilesKept: number
   readonly leftBehind: number | null
@@ -82,19 +82,19 @@ export interface Row {
   >
 }
 
-/** The test file that runs. */
+/** The running test file. */
 export function section(): string {
   return basename(expect.getState().testPath ?? '').replace(/\..*/, '')
 }
 
-/** Appends it to the file that `JFLUID_FAULTS` names, if it names one. */
+/** Appends the row to the file named by `JFLUID_FAULTS`, if set. */
 export function keepRow(row: Row): void {
   const file = process.env.JFLUID_FAULTS
   if (file !== undefined) appendFileSync(file, `${JSON.stringify(row)}\n`)
 }
 
 /**
- * How often a fault is tried: `short` in `npm run test:live`, `long` in `npm run test:full`; `JFLUID_TRIES` says otherwise.
+ * Number of trials of a fault: `short` in `npm run test:live`, `long` in `npm run test:full`; `JFLUID_TRIES` overrides both.
  * Files that only `test:full` runs give one number.
  */
 export function times(short: number, long: number = short): number {
@@ -106,8 +106,8 @@ export function times(short: number, long: number = short): number {
  * Tries a fault.
  *
  * @param tries  from `times`
- * @param trial  does it once. One that is not over in time is harm, as is a `Harmed` that it throws; with anything else that it throws
- *               the trial has failed. No other follows in any of these
+ * @param trial  runs one trial. A timeout or a thrown `Harmed` is harm; any other thrown error means that
+ *               the trial itself has failed. Each of these ends the series
  */
 export async function trials(
   fault: string,
