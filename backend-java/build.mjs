@@ -34,7 +34,7 @@ const work = mkdtempSync(join(tmpdir(), 'jfluid-build-'))
 try {
   // -Xlint:-options: javac warns that `-source` alone does not choose the classes of the older JDK.
   const javac = (level, ...args) => {
-    const quick = ['-J-XX:TieredStopAtLevel=1', '-J-XX:+UseSerialGC'] // half of the processor time
+    const quick = ['-J-XX:TieredStopAtLevel=1', '-J-XX:+UseSerialGC'] // these options halve the processor time
     const options = [
       ...quick,
       '-g',

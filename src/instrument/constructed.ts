@@ -40,7 +40,7 @@ export function constructorCalls(classFile: ClassFile, code: Code): Set<number> 
   for (const at of news) {
     const call = constructorOf(classFile, bytecode, at, depths)
     const isEntered = jumps.some(
-      ([from, to]) => to > at && to <= call && !(from > at && from < call), // a jump from outside
+      ([from, to]) => to > at && to <= call && !(from > at && from < call), // a jump into the range from outside
     )
     if (call > 0 && !isEntered) found.add(call)
   }
@@ -55,7 +55,7 @@ function constructorOf({ pool }: ClassFile, bytecode: Uint8Array, at: number, de
   for (let bci = at + 4; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     const depth = depths[bci]!
     const opcode = bytecode[bci]!
-    if (depth < base + 2) return -1 // or unreachable
+    if (depth < base + 2) return -1 // or the code is unreachable
     if (opcode === INVOKESPECIAL) {
       const callee = pool.memberRef(u2At(bytecode, bci + 1))
       const receiver = depth - argumentSlots(callee.descriptor) - 1

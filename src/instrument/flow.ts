@@ -70,7 +70,7 @@ export function stackDepths(classFile: ClassFile, code: Code): Int32Array {
     pending.push(bci)
   }
   flow(0, 0)
-  for (const { handlerBci } of handlers) flow(handlerBci, 1) // reachable or not
+  for (const { handlerBci } of handlers) flow(handlerBci, 1) // the handler may be unreachable
   for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
     const { pops, pushes } = stackEffect(classFile.pool, bytecode, bci)
     const depth = depths[bci] - pops + pushes

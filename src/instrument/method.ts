@@ -457,7 +457,7 @@ function writeExceptionTable(out: Writer, code: Code, moved: Relocation, ours: r
       out.u2(start)
       out.u2(end)
       out.u2(position)
-      out.u2(0) // catches everything
+      out.u2(0) // catch_type 0: catches everything
     }
   }
 }

@@ -340,7 +340,7 @@ class Block {
 
   #find(tag: number, first: number, second?: number): number {
     const { bytes, offsets, count } = this.pool
-    if (first >= count || (second !== undefined && second >= count)) return 0 // refers to a new entry
+    if (first >= count || (second !== undefined && second >= count)) return 0 // the entry refers to an entry that is not in the pool yet
     for (let index = 1; index < count; index++) {
       const at = offsets[index]
       if (at === 0 || bytes[at] !== tag || u2At(bytes, at + 1) !== first) continue

@@ -130,7 +130,7 @@ export function withChecks({ bytecode, handlers }: Code, { sizes: whole, loops }
   const checks = new Uint8Array(bytecode.length)
   /** Per bci of a part: maximum number of bytecodes since the last check. */
   const since = new Int32Array(bytecode.length)
-  for (const { handlerBci } of handlers) checks[handlerBci] = 1 // reachable from anywhere in its range
+  for (const { handlerBci } of handlers) checks[handlerBci] = 1 // a handler is reachable from anywhere in its range
   let count = 0
   let piece = 0
   let mustCheck = false

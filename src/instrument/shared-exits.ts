@@ -114,7 +114,7 @@ export function returnedClass({ descriptor }: MethodInfo): string | undefined {
 function mayOutgrow({ bytecode }: Code, counts: boolean, allocates: number): boolean {
   const { length } = bytecode
   const probe = MAX_PROBE_BYTES + (counts ? MAX_COUNT_BYTES : 0)
-  let now = length + 4 * probe // entry, receiver, two handlers
+  let now = length + 4 * probe // allowance for probes: entry, receiver, two handlers
   let returns = 0
   for (let bci = 0; bci < length; bci += instructionLength(bytecode, bci)) {
     const opcode = bytecode[bci]

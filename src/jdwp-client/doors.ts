@@ -140,7 +140,7 @@ export class JdwpPort implements AsyncDisposable {
   async close(): Promise<void> {
     this.#end('the port was closed')
     for (const socket of this.#callers) socket.destroy()
-    this.server.close() // without its callback, which waits for accepted connections; the port is free at once
+    this.server.close() // the callback of close() would wait for accepted connections; the port is free at once
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -222,7 +222,7 @@ async function takeBoundCallees(
   await reach.linker.mirrors.fetchFiles(level.map((it) => it.node.id))
   const sites = new Map<string, LoadedSite>()
   for (const ref of level) {
-    if (sites.size >= 4 * budget + 64) break // most sites lead to nothing new; the rest can wait
+    if (sites.size >= 4 * budget + 64) break // most sites lead to nothing new; the remaining sites can wait
     for (const it of reach.sitesOf(ref)) {
       if (it.site.kind === 'virtual' && reach.receivers(it) > bold.receivers) continue
       sites.set(JSON.stringify([it.loader, it.site]), it)

@@ -133,7 +133,7 @@ export class Linker {
       case 'exact':
       case 'virtual':
         if (owners.length === 0 && !this.jdk && site.owner.startsWith('java/')) {
-          sink.gate = gateOf([site.owner], site.name, site.descriptor) // not loaded yet, but certainly a JDK class
+          sink.gate = gateOf([site.owner], site.name, site.descriptor) // the class is not loaded yet, but it is certainly a JDK class
         }
         for (const owner of owners) {
           if (site.kind === 'exact') this.#exact(owner, site, sink)

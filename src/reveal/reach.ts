@@ -89,7 +89,7 @@ export class Reach {
   jdkIsReadInPart(): void {
     if (this.#isPartOfJdkRead) return
     this.#isPartOfJdkRead = true
-    this.#swept = GATE_CLOSED // overriders it may call back were skipped before
+    this.#swept = GATE_CLOSED // overriders that the JDK may call back were skipped before
   }
 
   /** Returns the methods whose classes are still loaded. */

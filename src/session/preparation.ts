@@ -170,7 +170,7 @@ export class Preparation {
     this.door.leave()
     await this.#starting?.then(
       (recorder) => recorder.stop(),
-      () => {}, // the same error, or a later one
+      () => {}, // a failed start has the same error, or a later error
     )
   }
 
@@ -194,7 +194,7 @@ export class Preparation {
       return { problem }
     }
     const recorder = this.#startRecorder(ring).catch((error: unknown) => this.#whyNoRing(error, ring))
-    recorder.catch(() => {}) // it is awaited after the agent has answered
+    recorder.catch(() => {}) // the recorder is awaited after the agent has answered
     return { recorder }
   }
 
@@ -210,7 +210,7 @@ export class Preparation {
       door.leave()
       return it
     })
-    recorder.catch(() => {}) // it is awaited after all requests to the target have been sent
+    recorder.catch(() => {}) // the recorder is awaited after all requests to the target have been sent
     return { recorder, configured: await Promise.race([configured, recorder.then(() => configured)]) }
   }
 

@@ -144,7 +144,7 @@ export function seenMethods(
     sum.self += selfNs[node]!
     sum.innermost += innermost[node]!
     if (children[node]! > 1) sum.branches += children[node]!
-    if (node < sum.end) continue // below another activation of the same method
+    if (node < sum.end) continue // the node is below another activation of the same method
     sum.end = node + size[node]!
     sum.total += totalNs[node]!
     sum.samples += samples[node]!

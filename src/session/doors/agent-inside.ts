@@ -45,7 +45,7 @@ function firstOpen(pid: number): Identity | undefined {
     const found = numbers.sort((a, b) => a - b).find((it) => NAME.test(linkOf(`${directory}/${it}`) ?? ''))
     return found === undefined ? undefined : identityOf(`${directory}/${found}`)
   } catch {
-    return undefined // no permission, or the process has ended
+    return undefined // jfluid has no permission, or the process has ended
   }
 }
 
@@ -57,7 +57,7 @@ function identityOf(jar: string): Identity | undefined {
     const [build, runtime] = [textIn(bytes, 'runtime/build'), textIn(bytes, 'runtime/id')]
     return build === undefined || runtime === undefined ? undefined : { build, runtime }
   } catch {
-    return undefined // not a jar, or damaged
+    return undefined // the file is not a jar, or is damaged
   }
 }
 

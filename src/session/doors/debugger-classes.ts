@@ -134,7 +134,7 @@ export class DebuggerClasses {
       referenceType.classFileVersion(type.id),
       referenceType.methods(type.id),
     ])
-    if (!pool.ok || !methods.ok) return null // unloaded, or not linked yet
+    if (!pool.ok || !methods.ok) return null // the class is unloaded, or not linked yet
     const parts: MethodParts[] = []
     for (let at = 0; at < methods.value.length; at += AT_ONCE) {
       const read = methods.value.slice(at, at + AT_ONCE).map(async (it): Promise<MethodParts> => {

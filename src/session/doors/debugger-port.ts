@@ -173,7 +173,7 @@ interface Row {
 
 function connections(): Row[] {
   return ['tcp', 'tcp6'].flatMap((name) => {
-    const text = fileText(`/proc/self/net/${name}`) ?? '' // this protocol is not available
+    const text = fileText(`/proc/self/net/${name}`) ?? '' // empty if this protocol is not available
     return text
       .split('\n')
       .slice(1, -1)

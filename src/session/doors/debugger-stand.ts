@@ -165,7 +165,7 @@ class Places {
   }
 
   clear(): void {
-    if (this.jvm.connection.lost !== undefined) return // the requests ended with the connection
+    if (this.jvm.connection.lost !== undefined) return // the JVM drops all requests when the connection ends
     for (const [id, { kind }] of this.#requests) void this.jvm.eventRequest.clear(kind, id).catch(() => {})
     this.#requests.clear()
   }

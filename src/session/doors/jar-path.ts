@@ -67,7 +67,7 @@ export function seesJar(target: TargetProcess, path: string): boolean {
 
 /** Returns the supplementary groups of a process. */
 function groupsOf(pid: number): number[] {
-  const status = textOf(`/proc/${pid}/status`) ?? '' // the process has ended, which other checks report
+  const status = textOf(`/proc/${pid}/status`) ?? '' // empty if the process has ended, which other checks report
   const line = /^Groups:(.*)$/m.exec(status)?.[1] ?? ''
   return line.trim().split(/\s+/).filter(Boolean).map(Number)
 }

@@ -174,7 +174,7 @@ class Directory implements SessionDirectory {
         : openBelow(target.root, path)
     try {
       const prefix = `/proc/self/fd/${parent}/jfluid-${pidNamespace()}-${process.pid}-`
-      const made = actingAs(user, () => fs.mkdtempSync(prefix)) // mode 0700
+      const made = actingAs(user, () => fs.mkdtempSync(prefix)) // mkdtemp sets mode 0700
       // In another root, the target's root user may have our user id.
       return new Directory(path, parent, basename(made), !isShared || user !== undefined)
     } catch (problem) {

@@ -96,7 +96,7 @@ export class MirrorFeed {
         this.#onProblem(problem)
       }
     })
-    socket.on('error', () => {}) // `close` follows
+    socket.on('error', () => {}) // a `close` event follows each error
     socket.on('close', () => {
       clearTimeout(this.#timer)
       clearInterval(this.#looking)

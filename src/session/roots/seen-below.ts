@@ -42,7 +42,7 @@ export function seenBelow(
     classes.add(name.class)
     samples += totalSamples[node]!
     began += calls[node]!
-    node += size[node]! // outermost activations
+    node += size[node]! // only outermost activations count
   }
   if (samples < samplesNeeded(durationMs) || began < MIN_CALLS) return []
   const below = pictureBelow(merged, roots, (id) => isRoot(root, nameOf(id)), began)

@@ -296,10 +296,10 @@ export class FlightRecording implements Sampler {
     try {
       file = openRegular(join(this.#directory, name), this.#owner)
     } catch (error) {
-      if (isAbsent(error)) return // deleted since, when all recordings ended
+      if (isAbsent(error)) return // the file was deleted when all recordings had ended
       throw unreadable(name, error)
     }
-    if (file === undefined) return // not a file that the JVM has written
+    if (file === undefined) return // the JVM has not written this file
     const descriptor = file
     const read = (offset: number, length: number): Buffer => {
       const bytes = Buffer.allocUnsafe(length)
@@ -311,7 +311,7 @@ export class FlightRecording implements Sampler {
   #sink(open: OpenChunk): SampleSink {
     return {
       sample: (kind, _ticks, thread, stack, period) => {
-        if (kind !== this.#kind) return // sample of another recording
+        if (kind !== this.#kind) return // the sample belongs to another recording
         if (period > 0) {
           this.#seconds += period / open.chunk.header!.ticksPerSecond
           this.#told++

@@ -70,7 +70,7 @@ final class Allocations extends JFluid1Allocations.Gauge {
      */
     Object open() {
         if (meter == null || meter.allocated() < 0) {
-            return null; // not counted, or no longer counted
+            return null; // the JVM does not count, or has stopped counting
         }
         long[] inside = JFluid1Allocations.allocatedBefore();
         Object[] rows = new Object[inside.length / 4];

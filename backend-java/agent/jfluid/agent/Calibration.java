@@ -96,7 +96,7 @@ final class Calibration extends Topic implements AutoCloseable {
             perfData = new RandomAccessFile(perfPath, "r");
             safepointTimeAt = safepointAt;
         } catch (IOException none) {
-            perfData = null; // pauses are then not subtracted, which the client reports
+            perfData = null; // without it pauses are not subtracted, which the client reports
         }
     }
 

@@ -188,7 +188,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
                 request.answer = hotSwap.defineWith(
                         loading.loader, loading.name, loading.bytes, MessagePack.asInt(m[3]), (byte[]) m[4], codes);
             } finally {
-                request.done = true; // the loading thread waits for it
+                request.done = true; // the loading thread waits for this flag
             }
         }
         request.done = true;

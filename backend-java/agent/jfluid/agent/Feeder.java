@@ -132,7 +132,7 @@ final class Feeder extends GuestThread {
             case "TCP_KEEPIDLE": opened.setOption((SocketOption<Integer>) option, 10); break;
             case "TCP_KEEPINTERVAL": opened.setOption((SocketOption<Integer>) option, 5); break;
             case "TCP_KEEPCOUNT": opened.setOption((SocketOption<Integer>) option, 3); break;
-            default: // keeps its default value
+            default: // the option keeps its default value
         }
     }
 
@@ -271,7 +271,7 @@ final class Feeder extends GuestThread {
     }
 
     private void tell(int c) {
-        int state = U.getIntVolatile(null, state(c)); // read first: a full chunk has all its words
+        int state = U.getIntVolatile(null, state(c)); // the state is read first: a full chunk has all its words
         long chunk = chunk(c);
         int from = sent[c];
         int end = from;

@@ -538,7 +538,7 @@ final class HotSwap {
                 throw (OutOfMemoryError) t;
             }
             if (restoring && t instanceof InternalError && t.getMessage() == null && !hasRoom()) {
-                throw new OutOfMemoryError(); // the JVM had no memory for its error
+                throw new OutOfMemoryError(); // the JVM had no memory for an error of its own
             }
             if (swap != null && t instanceof VirtualMachineError) {
                 swap.unsure.addAll(batch);
@@ -565,7 +565,7 @@ final class HotSwap {
             }
             return 1 + halves(batch, failed, swap);
         } finally {
-            shown = null; // otherwise the class could not be unloaded
+            shown = null; // a reference would keep the class from being unloaded
         }
         return 1;
     }
@@ -626,7 +626,7 @@ final class HotSwap {
         }
         target.hookedBy = new WeakReference<>(Thread.currentThread());
         target.hookedAt = System.nanoTime();
-        if (restoring) { // restore() sets it first, and then reads hookedAt
+        if (restoring) { // restore() first sets `restoring`, and then reads hookedAt
             target.hookedBy = null;
             return false;
         }

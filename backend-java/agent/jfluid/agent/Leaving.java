@@ -73,7 +73,7 @@ final class Leaving extends Topic {
         left = true;
         long begun = System.nanoTime();
         loading.end();
-        JFluid1Session.disable(); // ends waits for answers, so that a redefinition can end
+        JFluid1Session.disable(); // ends the waits for answers, so that a redefinition can end
         sampling.end();
         redefinition.leave();
         int[] restored = null;

@@ -98,7 +98,7 @@ final class Linking {
             next.start();
             linker = next;
         } catch (OutOfMemoryError noThread) {
-            linked.addAll(classes); // the redefinition links them
+            linked.addAll(classes); // the redefinition links these classes
         }
     }
 
@@ -132,7 +132,7 @@ final class Linking {
             linked.addAll(it.classes.subList(0, done));
             List<Class<?>> rest = it.classes.subList(done + own, it.classes.size());
             if (hasEnded) {
-                linked.addAll(rest); // memory was short: the redefinition links them
+                linked.addAll(rest); // memory was short: the redefinition links these classes
                 linker = null;
             } else {
                 isLate = true;

@@ -77,7 +77,7 @@ public final class Main {
 
     private static void prepare(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
-        refuseSecurityManager(); // before any change
+        refuseSecurityManager(); // checked before any change
         String id = text(runtime, "id");
         String known = runtimeInThisJvm();
         if (known != null && !known.equals(id)) {

@@ -100,7 +100,7 @@ final class Profiling extends JFluid1Contexts.Reporter {
             failure = t;
         }
         JFluid1Contexts.stopReporting(this);
-        return 1; // reporting has stopped by the next call
+        return 1; // any number: no report follows
     }
 
     /** Registers a shutdown hook, so that the profiler ends also if the JVM ends during the session. */

@@ -72,7 +72,7 @@ final class Recording extends Topic {
                 enabled = true;
                 return null;
             case "go":
-                sampling.begin(); // first, since creating a thread may fail
+                sampling.begin(); // called first, since it creates a thread, which may fail
                 JFluid1Session.open();
                 go.countDown();
                 return null;

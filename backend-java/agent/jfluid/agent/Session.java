@@ -139,7 +139,7 @@ final class Session extends GuestThread {
         }
         boolean isDue = it.isDue(recording.reader(), heard);
         if (it.isRefuted()) {
-            dismissal = null; // before the answer: the other client may send a new request after it
+            dismissal = null; // reset before the answer: the other client may send a new request after the answer
             it.tell();
         }
         return isDue;

@@ -35,7 +35,7 @@ final class TimeStampCounter {
             }
             return false;
         } catch (IOException | SecurityException hidden) {
-            return false; // for example in a container
+            return false; // the file is unreadable, for example in a container
         }
     }
 

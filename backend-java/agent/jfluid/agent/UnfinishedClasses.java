@@ -76,7 +76,7 @@ final class UnfinishedClasses extends GuestThread {
                 List<Class<?>> here = loaded();
                 if (!here.isEmpty()) {
                     restorer.accept(here);
-                    forget(here); // last, since an OutOfMemoryError causes a retry
+                    forget(here); // called last, since an OutOfMemoryError causes a retry
                 }
                 last = unfinished.isEmpty() ? FINAL_SEARCHES : any ? 0 : last + 1;
             } catch (OutOfMemoryError full) {

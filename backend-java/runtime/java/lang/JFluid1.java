@@ -421,7 +421,7 @@ public final class JFluid1 {
         }
         int left = ti.nesting - 1;
         if (ti.active) {
-            ti.nesting = left; // before methodExit, which throws on a full stack
+            ti.nesting = left; // set before methodExit, which throws on a full stack
             methodExit(id);
             if (left <= 0 && ti.active) {
                 rest(ti);
@@ -444,7 +444,7 @@ public final class JFluid1 {
             return thrown;
         }
         if (ti.active) {
-            ti.nesting--; // before methodThrown, which throws on a full stack
+            ti.nesting--; // decremented before methodThrown, which throws on a full stack
             methodThrown(thrown, id);
             if (ti.nesting <= 0 && ti.active) {
                 rest(ti);
@@ -738,7 +738,7 @@ public final class JFluid1 {
         }
         int left = ti.nesting - 1;
         if (ti.active) {
-            ti.nesting = left; // before countExit, which throws on a full stack
+            ti.nesting = left; // set before countExit, which throws on a full stack
             countExit(executed, id);
             if (left <= 0 && ti.active) {
                 if (ti.record != 0) {
@@ -765,7 +765,7 @@ public final class JFluid1 {
             return thrown;
         }
         if (ti.active) {
-            ti.nesting--; // before countThrown, which throws on a full stack
+            ti.nesting--; // decremented before countThrown, which throws on a full stack
             countThrown(thrown, executed, id);
             if (ti.nesting <= 0 && ti.active) {
                 if (ti.record != 0) {

@@ -155,7 +155,7 @@ public final class JFluid1Allocations {
         if (ti.active) {
             countedEvent(ti, KIND_ENTER | id);
             ti.executed += bytes;
-            if (ti.active) { // otherwise the session has ended
+            if (ti.active) { // if the thread is not active, the session has ended
                 countedEvent(ti, KIND_EXIT | id);
             }
         } else if (ti.virtualActive) {
@@ -252,7 +252,8 @@ public final class JFluid1Allocations {
         try {
             Gauge by = gauge;
             if (on && by != null) {
-                String name = nameOf(c); // first: if memory is short, the next allocation of the class must try again
+                String name =
+                        nameOf(c); // called first: if memory is short, the next allocation of the class must try again
                 int before = allocatedClasses[0];
                 learnt = enrol(by, c, name, instance);
                 if (learnt != null && learnt.id > before) {
@@ -381,7 +382,7 @@ public final class JFluid1Allocations {
             long now = by.allocated();
             long left = Math.max(0, now - before);
             boolean on = true;
-            if (now >= 0) { // otherwise the program has switched off the JVM's counter
+            if (now >= 0) { // a negative count means that the program has switched off the JVM's counter
                 do { // a long root call may allocate more than fits into one word (1 TB)
                     on = room(ti, ti, 2);
                     if (on) {

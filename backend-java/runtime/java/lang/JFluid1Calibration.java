@@ -47,7 +47,7 @@ public final class JFluid1Calibration {
                 Blocks.bare(block);
                 long t3 = ticks();
                 if (ti.next != scratch + block * EVENT_BYTES) {
-                    continue; // see calibrate
+                    continue; // see the same check in calibrate()
                 }
                 long sum = 0;
                 for (long at = scratch; at < ti.next; at += EVENT_BYTES) {

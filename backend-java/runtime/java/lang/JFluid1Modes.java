@@ -73,7 +73,7 @@ public final class JFluid1Modes {
             return;
         }
         int first = firstCounted;
-        ti.firstCounted = first; // before the modes, so that a counting probe finds an array of sufficient length
+        ti.firstCounted = first; // set before the modes, so that a counting probe finds an array of sufficient length
         ti.counts = first < now.length ? new int[now.length - first] : NO_COUNTS;
         ti.modes = now;
     }
