@@ -335,7 +335,7 @@ function laidOut(
     const all = weights[place[owner]!]!
     const own = nodes.own[kept[at]!]
     if (all === 0) {
-      if (known[at] === SAMPLED) continue // this row exists only as caller of a timed callee
+      if (known[at] === SAMPLED) continue // this row exists only as the caller of a timed callee
       self[at] = selfNs[owner]!
       unknown[at] = self[at]!
       continue

@@ -91,7 +91,7 @@ public final class JFluid1Nameless {
                 }
             }
             if (caller instanceof java.lang.invoke.MethodHandle) {
-                know(caller); // not earlier: another thread would then call it without waiting
+                know(caller); // not called earlier: another thread would then call the member without waiting
             }
         } catch (Throwable t) {
             on = false;

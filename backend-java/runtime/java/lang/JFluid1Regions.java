@@ -26,13 +26,13 @@ public final class JFluid1Regions {
     @ReservedStackAccess
     static void regionTold(ThreadInfo known, long since, long took, int id) {
         if (regionSession == 0 || !open || since - regionsSince < 0) {
-            return; // of an earlier session
+            return; // the probe belongs to an earlier session
         }
         ThreadInfo w = known;
         try {
             Thread t = Carrier.thread();
             if (isOurs(t)) {
-                return; // a jfluid thread, see enterGraph
+                return; // the caller is a jfluid thread, see enterGraph
             }
             virtualSeen |= t != Thread.currentThread();
             if (w == null) {
@@ -49,7 +49,7 @@ public final class JFluid1Regions {
             }
             boolean told = room(w, w, 4);
             if (told) {
-                long ticks = Math.max(0, took); // negative if the clocks of two processors differ
+                long ticks = Math.max(0, took); // `took` is negative if the clocks of two processors differ
                 long epoch = ticks >>> TICK_BITS;
                 if (epoch != 0) {
                     put(w, CONTROL_EPOCH | epoch);

@@ -238,7 +238,7 @@ public final class JFluid1Ring {
             if (fullUntil - now > 0 || !claim(w)) {
                 if (fullUntil - now <= 0) {
                     fullUntil = now + FULL_RETRY_DELAY_NANOS;
-                    reclaim(); // for other threads, after the client has read the chunks
+                    reclaim(); // frees chunks for other threads, after the client has read them
                 }
                 gap();
                 return false;
@@ -377,10 +377,10 @@ public final class JFluid1Ring {
                 if (isMine(w, c)) {
                     return;
                 }
-                U.putIntRelease(null, at, CHUNK_IDLE); // the owner has changed: undo
+                U.putIntRelease(null, at, CHUNK_IDLE); // the owner has changed: undoes the change of the state
                 break;
             }
-            Thread.onSpinWait(); // BUSY: another thread has it briefly, and will undo
+            Thread.onSpinWait(); // BUSY: another thread holds the chunk briefly, and will release it
         }
         w.chunk = -1;
         w.next = w.limit = 0;
@@ -466,7 +466,7 @@ public final class JFluid1Ring {
     @ReservedStackAccess
     private static void appendVirtual(ThreadInfo ti, long word) {
         ti.virtualActive = false;
-        ti.called = ti.site = 0; // their addresses are in the chunk of an earlier carrier
+        ti.called = ti.site = 0; // the addresses of both are in the chunk of an earlier carrier
         ti.guard = true;
         boolean on = false;
         try {

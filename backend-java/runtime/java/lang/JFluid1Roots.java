@@ -122,7 +122,7 @@ public final class JFluid1Roots {
                     register(to, ti);
                 }
                 if (table != session) {
-                    ti.guard = false; // that session has ended
+                    ti.guard = false; // the session of this root call has ended
                     return;
                 }
                 ti.context = ti.contexts;
@@ -159,7 +159,7 @@ public final class JFluid1Roots {
             }
             ti.guard = false;
         } catch (Throwable t) {
-            gap(); // for example an OutOfMemoryError, which must not reach the application
+            gap(); // for example after an OutOfMemoryError, which must not reach the application
             if (ti != null) {
                 ti.guard = false;
                 ti.active = ti.virtualActive = false;

@@ -208,7 +208,8 @@ public final class JFluid1Session {
         U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
         long at = ring;
         if (at != 0) {
-            U.getAndAddInt(null, at + RING_GAPS, 1); // the client reads it from the ring after the JVM has ended
+            U.getAndAddInt(
+                    null, at + RING_GAPS, 1); // the client reads the number from the ring after the JVM has ended
         }
     }
 

@@ -81,7 +81,7 @@ public final class JFluid1Survivors {
 
         void give(int slot) {
             free[(int) given & SLOTS - 1] = slot;
-            given++; // only the agent's thread writes it
+            given++; // only the agent's thread writes `given`
         }
     }
 

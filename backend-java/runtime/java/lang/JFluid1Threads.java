@@ -304,7 +304,7 @@ public final class JFluid1Threads {
                 try {
                     return (Thread) CURRENT.invokeExact();
                 } catch (Throwable t) {
-                    passOn(t); // otherwise Thread.currentThread(), which is correct for a platform thread
+                    passOn(t); // after other errors, Thread.currentThread() is used, which is correct for a platform thread
                 }
             }
             return Thread.currentThread();
@@ -473,7 +473,7 @@ public final class JFluid1Threads {
                 try {
                     YIELD.invokeExact();
                 } catch (Throwable t) {
-                    passOn(t); // otherwise ignored: a failed yield has no consequence
+                    passOn(t); // other errors are ignored: a failed yield has no consequence
                 }
             }
         }

@@ -118,7 +118,7 @@ public final class JFluid1Trees {
             }
         }
         U.putLong(null, callee + RECORD_CALLS, U.getLong(null, callee + RECORD_CALLS) + 1);
-        if (executed != 0) { // a constant
+        if (executed != 0) { // `executed` is a constant
             ti.executed += executed;
             U.putLong(null, callee + RECORD_EXECUTED, U.getLong(null, callee + RECORD_EXECUTED) + executed);
         }
@@ -139,7 +139,7 @@ public final class JFluid1Trees {
             }
             here = blocks + ((long) outer << RECORD_SHIFT);
         }
-        if (executed != 0) { // a constant where only calls are counted
+        if (executed != 0) { // `executed` is a constant where only calls are counted
             ti.executed += executed;
             U.putLong(null, here + RECORD_EXECUTED, U.getLong(null, here + RECORD_EXECUTED) + executed);
         }
@@ -176,7 +176,7 @@ public final class JFluid1Trees {
             ti.area = in;
             ti.blocks = in.blocks;
         }
-        ti.active = true; // until no block is free
+        ti.active = true; // the thread stays active unless no block is free
         long top = ti.treeTop;
         if (top == 0) {
             top = ti.treeTop = add(ti, 0, TOP);

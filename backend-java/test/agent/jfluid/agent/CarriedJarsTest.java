@@ -27,7 +27,7 @@ final class CarriedJarsTest {
         for (Path it : Files.newDirectoryStream(dir)) {
             Files.setLastModifiedTime(it, old);
         }
-        Files.createFile(dir.resolve("jfluid-carried-9.jar")); // may still be loaded by another JVM
+        Files.createFile(dir.resolve("jfluid-carried-9.jar")); // another JVM may still load this jar
         String before = System.getProperty(TEMPORARY);
         System.setProperty(TEMPORARY, dir.toString());
         try {

@@ -96,7 +96,7 @@ final class ClassTableTest {
         for (int i = 0; i < 5; i++) {
             Class<?> c = jvm.load(loader, ClassBytes.empty("p/C" + i));
             int last = table.id(c);
-            for (int id = last; (last + 1 - id) % 1024 != 0;) { // until the next number is 1024 higher
+            for (int id = last; (last + 1 - id) % 1024 != 0;) { // loads classes until the next number is 1024 higher
                 last = table.announced(loader, "p/Announced" + last);
             }
         }

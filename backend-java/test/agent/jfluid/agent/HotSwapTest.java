@@ -122,7 +122,8 @@ final class HotSwapTest {
             World world = new World(100);
             world.jvm.rejected.add(world.classes.get(at));
             world.check(5, world.redefineAll(5), "java.lang.VerifyError: %", at);
-            equal(3, world.jvm.calls, "culprit " + at); // all classes, the refused class, the other classes
+            equal(3, world.jvm.calls,
+                    "culprit " + at); // one call for all classes, one for the refused class, one for the other classes
         }
     }
 
@@ -146,7 +147,7 @@ final class HotSwapTest {
         world.check(5, world.redefineAll(5), "java.lang.VerifyError: %", culprits);
         that(world.jvm.calls <= 1 + 2 * culprits.length + 64, world.jvm.calls + " calls");
         that(world.jvm.handed < 256 * 40,
-                world.jvm.handed + " classes in all calls"); // one by one it would be 256 * 96
+                world.jvm.handed + " classes in all calls"); // redefining the classes one by one would need 256 * 96
     }
 
     static void allClassesOfABatchMayBeRefused() {
@@ -234,7 +235,7 @@ final class HotSwapTest {
         TreeMap<Integer, byte[]> b = new TreeMap<>(Map.of(1, ClassBytes.returning(12, 0)));
         equal(Map.of(), world.redefine(world.swap.prepare(Map.of(id, a))));
         equal(Splicer.splice(base, 1, POOL, a), world.jvm.bytesOf(c));
-        world.swap.extendPool(id, HotSwap.crc(base), 1, POOL); // the same entries again: drops nothing
+        world.swap.extendPool(id, HotSwap.crc(base), 1, POOL); // extending by the same entries again drops nothing
         equal(Map.of(), world.redefine(world.swap.prepare(Map.of(id, b))));
         TreeMap<Integer, byte[]> both = new TreeMap<>(a);
         both.putAll(b);
@@ -315,10 +316,10 @@ final class HotSwapTest {
     static void onlyClassesOfTheCallThatEndedInWantOfMemoryAreRestored() {
         World world = new World(4);
         world.jvm.rejected.add(world.classes.get(1));
-        world.jvm.nextDone = new OutOfMemoryError("Java heap space"); // in the call for the other classes
+        world.jvm.nextDone = new OutOfMemoryError("Java heap space"); // thrown in the call for the other classes
         Swap it = world.swap.prepare(world.bodies(5, 0, 1, 2, 3));
         equal(4, world.redefine(it).size());
-        equal(3, world.jvm.calls); // all classes, the refused class, the other classes
+        equal(3, world.jvm.calls); // one call for all classes, one for the refused class, one for the other classes
         for (int i = 0; i < 4; i++) {
             equal(i == 1, it.isRefused(world.classes.get(i)), "p.C" + i);
         }

@@ -235,7 +235,7 @@ final class MessagePackTest {
 
     static void aNumberIsRequiredWhereOneIsExpected() {
         equal(5L, MessagePack.asLong(5L));
-        equal(1L << 40, MessagePack.asLong((double) (1L << 40))); // as msgpackr sends integers from 2^32 on
+        equal(1L << 40, MessagePack.asLong((double) (1L << 40))); // msgpackr sends integers from 2^32 on as doubles
         equal(-3, MessagePack.asInt(-3.0));
         for (Object other : new Object[] {"5", null, true, new Object[0], new byte[1]}) {
             raises(MessagePack.Malformed.class, () -> MessagePack.asLong(other));

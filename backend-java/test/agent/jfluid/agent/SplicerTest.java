@@ -164,7 +164,8 @@ final class SplicerTest {
         byte[] unknown = base.clone();
         unknown[10] = 2; // no constant has this tag
         raises(IllegalArgumentException.class, () -> Splicer.splice(unknown, 0, NOTHING, bodies()));
-        int methodsEnd = base.length - 2 - 6 - 5; // the rest is copied: a count and an attribute of five bytes
+        int methodsEnd = base.length - 2 - 6
+                - 5; // the bytes after the methods are copied: a count and an attribute of five bytes
         for (int end = 0; end < methodsEnd; end++) {
             byte[] part = Arrays.copyOf(base, end);
             raises(RuntimeException.class,

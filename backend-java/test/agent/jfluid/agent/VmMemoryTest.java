@@ -37,7 +37,7 @@ final class VmMemoryTest {
                 equal(expected, words.getInt());
                 equal(expected + 4, words.getInt());
             }
-            byte[] much = memory.peek(300_000, places(at + 100, at + 400_000)); // more than one read
+            byte[] much = memory.peek(300_000, places(at + 100, at + 400_000)); // needs more than one read
             equal(100, ByteBuffer.wrap(much).order(ByteOrder.nativeOrder()).getInt(0));
             equal(400_000 + 299_996, ByteBuffer.wrap(much).order(ByteOrder.nativeOrder()).getInt(2 * 300_000 - 4));
         } finally {

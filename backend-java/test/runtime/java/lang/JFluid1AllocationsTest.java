@@ -130,7 +130,8 @@ final class JFluid1AllocationsTest {
             equal(1 + 2, enters(session));
         }
         try (TestSession session = session(2000, 1)) {
-            session.inside(() -> JFluid1.allocatedArrays(new int[2][3][4], 2)); // as multianewarray with two sizes
+            session.inside(
+                    () -> JFluid1.allocatedArrays(new int[2][3][4], 2)); // simulates multianewarray with two sizes
             equal(1 + 2, enters(session));
         }
     }
@@ -148,7 +149,7 @@ final class JFluid1AllocationsTest {
     }
 
     private static int enters(TestSession session) {
-        int count = -1; // without the event of the root
+        int count = -1; // -1 leaves out the event of the root
         for (long word : session.wordsOf(session.self().number)) {
             count += (word & KIND_CONTROL) == KIND_ENTER ? 1 : 0;
         }
@@ -228,7 +229,7 @@ final class JFluid1AllocationsTest {
                 JFluid1Allocations.notItsOwn(session.self(), 100);
             });
             equal("adjust root 1>0 1<0 allocated:400", session.written());
-            session.inside(() -> gauge.allocated += 2 * TICK_MASK + 5); // more than fits into a word
+            session.inside(() -> gauge.allocated += 2 * TICK_MASK + 5); // more bytes than fit into a word
             that(session.written().endsWith(" allocated:" + TICK_MASK + " allocated:" + TICK_MASK + " allocated:5"),
                     session.written());
             session.inside(() -> gauge.allocated = -1); // the JVM has stopped counting

@@ -82,7 +82,7 @@ final class JFluid1ContextsTest {
                 JFluid1.countEntry(4); // no exit event
                 JFluid1.countExit(7, 2);
                 call(4, 5, () -> {});
-                JFluid1.countExit(9, 4); // without an entry here
+                JFluid1.countExit(9, 4); // an exit without an entry
                 call(3, 1, () -> {});
             });
             equal("1:1x0(2:1x7(3:1x0(4:1x0()))3:1x1()4:1x5())", show(reporter.root));
@@ -99,7 +99,7 @@ final class JFluid1ContextsTest {
                     call(3, 4, () -> {});
                 }
             }));
-            equal(List.of("/1/2/3", "/1/2"), reporter.reports); // after 12 and after 24 bytecodes
+            equal(List.of("/1/2/3", "/1/2"), reporter.reports); // reports after 12 and after 24 bytecodes
             that(session.written().endsWith("2<24 1<24"), "a report is no event: " + session.written());
         }
     }

@@ -252,7 +252,7 @@ final class JFluid1RingTest {
     static void aThreadWaitsOneSecondForAFreeChunk() {
         try (TestSession session = new TestSession(8, 2)) {
             session.ready(2);
-            session.state(1, CHUNK_BUSY); // of a thread that never leaves
+            session.state(1, CHUNK_BUSY); // the chunk of a thread that never leaves
             session.live();
             long before = System.nanoTime();
             session.inside(() -> {

@@ -78,7 +78,7 @@ final class JFluid1SamplesTest {
             JFluid1Samples.methodEntry(3);
             JFluid1Samples.methodExit(s, 2);
             equal(1, s.depth);
-            JFluid1Samples.methodExit(s, 4); // not on the stack
+            JFluid1Samples.methodExit(s, 4); // method 4 is not on the stack
             equal(1, s.depth);
             JFluid1Samples.rootExit(s, 1);
             equal(0, s.depth);

@@ -42,7 +42,7 @@ final class JFluid1SessionTest {
             equal(2, JFluid1Session.gaps());
             equal(2, session.header(RING_GAPS));
         }
-        JFluid1Session.gap(); // without a ring
+        JFluid1Session.gap(); // counts a gap without a ring
     }
 
     static void withoutAClientRootsStayClosed() {
@@ -64,7 +64,7 @@ final class JFluid1SessionTest {
             other.start();
             other.join();
             that(JFluid1Session.swapping, "it runs");
-            JFluid1Session.swapping(false); // by a redefinition of an earlier session
+            JFluid1Session.swapping(false); // called by a redefinition of an earlier session
             that(JFluid1Session.swapping, "it still runs");
             JFluid1Session.swapping(true);
             JFluid1Session.swapping(false);

@@ -128,7 +128,7 @@ final class JFluid1StackTest {
             session.ready(ROOT, INNER);
             int[] written = new int[1];
             onSmallStack(() -> {
-                endsWhereItHasBegun(); // outside root calls
+                endsWhereItHasBegun(); // the thread is outside root calls
                 for (byte mode : new byte[] {JFluid1Modes.OFF, JFluid1Modes.COUNT, JFluid1Modes.TIME}) {
                     byte[] modes = new byte[INNER + 1];
                     modes[INNER] = mode;
@@ -137,7 +137,7 @@ final class JFluid1StackTest {
                     endsWhereItHasBegun();
                     JFluid1.rootExit(ROOT);
                 }
-                for (int i = 0; i < 20_000; i++) { // until compiled
+                for (int i = 0; i < 20_000; i++) { // runs until the code is compiled
                     JFluid1.switchedEntry(INNER);
                     JFluid1.switchedExit(i, INNER);
                 }
@@ -214,7 +214,7 @@ final class JFluid1StackTest {
                     that(holds,
                             "after " + calls + " calls " + events + " events, and it " + (ended ? "ended" : "threw"));
                     written[0] += events;
-                    self.active = true; // also after a lost event
+                    self.active = true; // restores the state also after a lost event
                 }
             }));
             that(written[0] > 0, "some have room");

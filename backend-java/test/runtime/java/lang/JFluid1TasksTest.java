@@ -41,7 +41,7 @@ final class JFluid1TasksTest {
             tokens[i] = tasks.put(task);
         }
         equal(tokens[0], tasks.take(task, false));
-        equal(tokens[5], tasks.take(task, true)); // the newest, as for a rejected task
+        equal(tokens[5], tasks.take(task, true)); // takes the newest submission, as for a rejected task
         equal(tokens[4], tasks.take(task, true));
         equal(tokens[1], tasks.take(task, false));
         long more = tasks.put(task);
@@ -79,7 +79,7 @@ final class JFluid1TasksTest {
         Map<Integer, Object> byHash = new HashMap<>();
         Object other = new Object();
         Object same = byHash.put(System.identityHashCode(other), other);
-        while (same == null && byHash.size() < 2_000_000) { // usually some ten thousand
+        while (same == null && byHash.size() < 2_000_000) { // usually needs some ten thousand objects
             other = new Object();
             same = byHash.put(System.identityHashCode(other), other);
         }

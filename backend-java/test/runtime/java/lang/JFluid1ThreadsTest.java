@@ -22,7 +22,7 @@ final class JFluid1ThreadsTest {
 
     static void threadsInTheSameBucketAreDistinguished() {
         try (TestSession session = new TestSession(10, 1)) {
-            List<Thread> threads = new ArrayList<>(); // otherwise they could be garbage collected
+            List<Thread> threads = new ArrayList<>(); // a reference keeps the threads from being garbage collected
             for (int i = 0; i < 50; i++) {
                 threads.add(thread(5 + (long) i * BUCKETS));
                 threads.add(thread(6 + (long) i * BUCKETS));

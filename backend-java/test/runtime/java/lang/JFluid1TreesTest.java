@@ -45,7 +45,7 @@ final class JFluid1TreesTest {
 
     static void aCallOfALeafIsToldByOneProbe() {
         try (TestSession session = session(2)) {
-            JFluid1.countLeaf(7, 2); // outside root calls
+            JFluid1.countLeaf(7, 2); // a call outside root calls
             for (int i = 0; i < 2; i++) {
                 root(() -> {
                     JFluid1.countLeaf(7, 2);
@@ -96,7 +96,7 @@ final class JFluid1TreesTest {
                     JFluid1.countEntry(4); // no exit event
                 });
                 call(4, 1, () -> {});
-                JFluid1.countExit(9, 3); // without an entry here
+                JFluid1.countExit(9, 3); // an exit without an entry
                 call(4, 1, () -> {});
             });
             equal("1:1x5(2:1x7(3:1x0(4:1x0()))4:2x2())", own(session));
@@ -141,8 +141,8 @@ final class JFluid1TreesTest {
 
     static void withoutABlockTheRestOfTheRootCallIsAGap() {
         try (TestSession session = session(2)) {
-            session.blocks(1 | Integer.MIN_VALUE); // the client adds no more
-            root(() -> nested(4, RECORDS)); // two more than fit
+            session.blocks(1 | Integer.MIN_VALUE); // the client adds no more blocks
+            root(() -> nested(4, RECORDS)); // two more records than fit
             equal(1, JFluid1Session.gaps());
             that(!session.self().active, "the thread is outside");
             session.blocks(2); // the client adds a block
@@ -154,7 +154,7 @@ final class JFluid1TreesTest {
 
     static void aRootWithoutABlockIsNotToldAndItsThreadGivesItsChunkBack() {
         try (TestSession session = session(2)) {
-            session.blocks(Integer.MIN_VALUE); // no block, and the client adds none
+            session.blocks(Integer.MIN_VALUE); // no block is free, and the client adds none
             root(() -> call(2, 1, () -> {}));
             equal(1, JFluid1Session.gaps());
             that(!session.written().contains(">"), "no call begins");
@@ -217,7 +217,7 @@ final class JFluid1TreesTest {
                 root(() -> nested(4, RECORDS));
             }
             equal(1001, JFluid1Session.gaps());
-            equal(before, session.header(RING_STARVING)); // and no thread waits
+            equal(before, session.header(RING_STARVING)); // no thread waits for a block
         }
     }
 

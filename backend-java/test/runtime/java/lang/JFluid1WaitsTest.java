@@ -39,7 +39,8 @@ final class JFluid1WaitsTest {
             JFluid1Waits.tellWaits();
             equal(FIRST_WAIT_CLASS, JFluid1Waits.waitId(KIND_WAITING, new Object()));
             equal(FIRST_WAIT_CLASS, JFluid1Waits.waitId(KIND_WAITING, new Object()));
-            equal(FIRST_WAIT_CLASS + 1, JFluid1Waits.waitId(KIND_WAITING, Object.class)); // the class itself
+            equal(FIRST_WAIT_CLASS + 1,
+                    JFluid1Waits.waitId(KIND_WAITING, Object.class)); // the wait is for the monitor of the class itself
             equal(FIRST_WAIT_CLASS + 2, JFluid1Waits.waitId(KIND_PARKED, new Object()));
             equal(FIRST_WAIT_CLASS + 3, JFluid1Waits.waitId(KIND_WAITING, "text"));
             equal(FIRST_BLOCKED_CLASS, JFluid1Waits.waitId(KIND_BLOCKED, "text"));

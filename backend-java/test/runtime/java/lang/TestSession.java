@@ -314,6 +314,6 @@ final class TestSession implements AutoCloseable {
         } catch (InterruptedException never) {
             throw new IllegalStateException(never);
         }
-        U.freeMemory(ring); // no thread writes to it any more
+        U.freeMemory(ring); // no thread writes to the ring any more
     }
 }
