@@ -53,10 +53,10 @@ export class BadConfigFile extends JfluidError {
 export class ConfigFileOfOthers extends JfluidError {
   static sample = () => new ConfigFileOfOthers('belongs to user 0')
   readonly exitCode = EX_NOPERM
-  readonly hint =
-    'Replace the file by a copy that you own and that only you can write, or ignore it with --no-config.'
-  constructor(why: string) {
+  readonly hint: string
+  constructor(why: string, todo = 'Replace the file by a copy that you own') {
     super(`${CONFIG_FILE} of this directory ${why}, so jfluid does not read it`)
+    this.hint = `${todo}, or ignore the file with --no-config.`
   }
 }
 
@@ -130,7 +130,7 @@ function refusalIn(command: Command, row: Row): Omit<LeftOut, 'option'> | null {
     return { why: `${which} already names the JVM`, isTold: false }
   const needed = byNeeds(row, given)
   if (needed !== null) return { why: needed.says, isTold: false }
-  const refusal = refusalOf(row, given) ?? exclusionByTyped(command, row)
+  const refusal = refusalOf(row, given) ?? refusalOfTyped(command, row)
   return refusal === null ? null : { why: refusal.says, isTold: true }
 }
 
@@ -146,11 +146,15 @@ function refusalOf(row: Row, given: Given): Refusal | null {
   return rule(row, given) ?? byExclusion(row, given)
 }
 
-/** Returns the refusal if a typed option excludes this option. */
-function exclusionByTyped(command: Command, row: Row): Refusal | null {
-  const alone: Given = { [attributeOf(row)]: command.getOptionValue(attributeOf(row)) }
-  const refusals = typedRows(command).map((other) => byExclusion(other, alone))
-  return refusals.find((it) => it !== null) ?? null
+/** Returns the refusal of a typed option that is refused only because of this option. */
+function refusalOfTyped(command: Command, row: Row): Refusal | null {
+  const given: Given = command.opts()
+  const without: Given = { ...given, [attributeOf(row)]: row.default }
+  for (const typed of typedRows(command)) {
+    const refusal = refusalOf(typed, given)
+    if (refusal !== null && refusalOf(typed, without) === null) return refusal
+  }
+  return null
 }
 
 function typedRows(command: Command): readonly Row[] {
@@ -243,7 +247,8 @@ function textOfFile(): string {
     const { uid, mode, size } = fstatSync(file)
     if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new BadConfigFile('it is not a regular file')
     mustBeOurs(uid)
-    if ((mode & 0o022) !== 0) throw new ConfigFileOfOthers('is writable for other users')
+    if ((mode & 0o022) !== 0)
+      throw new ConfigFileOfOthers('is writable for other users', `Run chmod go-w ${CONFIG_FILE}`)
     if (size > MAX_FILE_BYTES)
       throw new BadConfigFile(`the file has ${size} bytes, and the limit is ${MAX_FILE_BYTES}`)
     const bytes = Buffer.alloc(size)

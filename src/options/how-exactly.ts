@@ -22,7 +22,7 @@ const ONLY_FOR_SAMPLES = (option: string) =>
 export const HOW_EXACTLY = inGroup('How to measure', [
   option({
     name: '--scheme <auto|a|b|adaptive>',
-    help: 'auto: b in a small program, else adaptive; a: probes in all methods that are reachable from roots; b: probes in the callees of a method once the method is called; adaptive: probes in roots and in expensive methods, samples elsewhere',
+    help: 'where probes are inserted: auto: selects b for a small program, else adaptive; a: in every method that roots can reach through any calls; b: in the callees of a method when it is first called; adaptive: in roots and in expensive methods, with stack samples for the rest',
     commands: SESSION,
     value: {
       parse: (text) => SCHEME_CHOICES.find((it) => it === text.toLowerCase()),
@@ -78,14 +78,14 @@ export const HOW_EXACTLY = inGroup('How to measure', [
   }),
   option({
     name: '--random <n>',
-    help: 'for --every in bytecodes: add a random number from 0 to n-1 to each interval; the seed is fixed (default: 100; 0 adds nothing)',
+    help: 'for --every in bytecodes: add a random number from 0 to n-1 to each interval, so that samples do not always hit the same place in a loop; the seed is fixed (default: 100; 0: constant intervals)',
     commands: SESSION,
     value: whole(0, 999_999_999, 'It is a whole number.'),
     modes: ONLY_FOR_SAMPLES('--random'),
   }),
   option({
     name: '--sampler <name>',
-    help: 'for --mode sample by time, and for attach without --root: jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time (default: a sampler that is safe in this JVM)',
+    help: 'for --mode sample by time, and for attach without --root: jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time (default: the one that is safe in this JVM)',
     commands: SESSION,
     value: oneOf(SAMPLERS),
     modes: ONLY_FOR_SAMPLES('--sampler'),

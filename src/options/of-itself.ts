@@ -53,7 +53,7 @@ export const OF_ITSELF = inGroup('Options', [
   }),
   option({
     name: '--yes',
-    help: 'do not ask for confirmation before schemes a and b instrument more than 2000 methods, or before a busy JVM discards its compiled code',
+    help: 'do not ask for confirmation before scheme a or b instruments more than 2000 methods, or before the first redefinition makes a busy JVM compile all its code again',
     commands: SESSION,
     withRegion: true,
     withSamples: true,

@@ -142,7 +142,7 @@ export function inGroup<const R extends readonly Omit<Row, 'group'>[]>(
 
 /** Returns the long name: `--max-contexts`. */
 export function longOf({ name }: Row): string {
-  return /--[a-z-]+/.exec(name)![0]
+  return /--[a-z\d-]+/.exec(name)![0]
 }
 
 /** Returns the property name: `maxContexts`. */

@@ -34,7 +34,7 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
   }),
   option({
     name: '--trace <n>',
-    help: 'keep every event of the first n root calls: time order and critical path',
+    help: 'keep every event of the first n root calls, which shows their calls in time order and the critical path',
     commands: SESSION,
     value: whole(1, MAX_TRACED_CALLS, `It is how many calls of the root, from 1 to ${MAX_TRACED_CALLS}.`),
     passes: true,
@@ -49,7 +49,7 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
   }),
   option({
     name: '--max-contexts <n>',
-    help: 'maximum number of rows of the calling context tree; above it, the cheapest rows are merged (default: limited by memory)',
+    help: 'maximum number of rows (call paths) of the tree; above it, the cheapest rows are merged (default: limited by memory)',
     commands: SESSION,
     value: whole(MIN_CONTEXTS, MAX_CONTEXTS, `It is a whole number from ${MIN_CONTEXTS} to ${MAX_CONTEXTS}.`),
     passes: true,

@@ -11,8 +11,8 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
   option({
     name: '--mode <mode>',
     help:
-      'exact: time, measured by --scheme; locks: also waiting time per lock; bytecodes: executed bytecodes, the same in every run; count: calls only; ' +
-      'alloc: allocated objects per class; sample: sampled stacks, per time (without --root: of the whole JVM) or per bytecodes',
+      'exact: elapsed time, measured by --scheme; locks: also waiting time per lock; bytecodes: executed bytecodes, the same in every run; ' +
+      'count: calls only; alloc: allocated objects per class; sample: sampled stacks, at the interval of --every; without --root of the whole JVM',
     commands: SESSION,
     value: oneOf(MODES),
     default: 'exact',

@@ -7,7 +7,7 @@ const CHOOSES = [...SESSION, 'doctor'] as const
 export const WHAT_TO_PROFILE = inGroup('What to profile', [
   option({
     name: '-r, --root <method>',
-    help: 'root: profile this method and everything it calls: com.foo.Class.method or Class.method, with (descriptor) for one overload',
+    help: 'profile this method and everything it calls: com.foo.Class.method or Class.method, with (descriptor) for one overload; record and run need --root or --region, except with --mode sample',
     commands: SESSION,
     isRepeatable: true,
     withSamples: true,

@@ -67,7 +67,7 @@ export const WHERE_TO = inGroup('Output', [
   }),
   option({
     name: '--label <name=value>',
-    help: 'add a label to the pushed profile, besides the labels pid and mode; service_name is the name shown by the server (default: the main class); an empty value removes pid or mode',
+    help: 'label of the pushed profile, in addition to pid and mode; service_name=shop sets the name shown by the server (default: the main class); an empty value (pid=) removes the label',
     commands: ['record', 'push'],
     isRepeatable: true,
     needs: {

@@ -109,6 +109,12 @@ describe('jfluid.config.json', () => {
     ['--sampler', { sampler: 'cpu' }, []],
     ['--include', { include: 'a.**' }, ['--mode', 'sample']],
     ['--slow', { slow: 'p99' }, ['--all', 'no.such.Main']],
+    // The typed option is refused because of the option in the file.
+    ['--mode', { mode: 'count' }, ['--trace', '3']],
+    ['--scheme', { scheme: 'a' }, ['--max-overhead', '5%']],
+    ['--region', { region: 'A.b:1-2' }, []],
+    ['--all', { all: 'no.such.Main' }, ['--trace', '3']],
+    ['--all', { all: 'no.such.Main' }, ['--jdwp', '5005']],
   ])(
     'the option %s from the configuration file is ignored with a note for file %j and command line %j',
     async (option, options, args) => {

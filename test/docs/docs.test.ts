@@ -44,7 +44,6 @@ const DOCUMENTS = [
   ...['bench/RESULTS.md', 'faults/RESULTS.md', 'instrument/CORPUS.md'].map((figures) => `test/${figures}`),
 ]
 /** What stands in one of them is told to a user. */
-const MANUAL = ['README.md', ...CHAPTERS]
 const readme = read('README.md')
 const trouble = read('TROUBLESHOOTING.md')
 
@@ -107,15 +106,6 @@ describe('commands in the documents', () => {
   it('all commands are in the table of the README', () => {
     const documented = rows(readme, '| command |').map(([cell]) => unquoted(cell!).split(' ')[0])
     expect(documented.sort()).toEqual([...commands].sort())
-  })
-
-  it('every option is mentioned in the README or a chapter', () => {
-    const told = MANUAL.map(read).join('\n')
-    for (const command of commands) {
-      for (const [option] of helps.get(command)!.matchAll(/--[a-z-]+/g)) {
-        if (option !== '--help') expect(told, `jfluid ${command}`).toContain(option)
-      }
-    }
   })
 })
 

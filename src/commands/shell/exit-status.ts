@@ -19,8 +19,11 @@ export const EXIT_STATUS: readonly (readonly [status: number, says: string])[] =
     'temporary failure: the JVM does not answer, is stopped, has another jfluid attached, or ended the session because jfluid did not respond; try again',
   ],
   [76, "the JVM's answer was not understood"],
-  [77, 'permission denied: the JVM belongs to another user'],
-  [78, 'attaching is disabled by an option of the JVM'],
+  [
+    77,
+    'permission denied: the JVM or `jfluid.config.json` belongs to another user, or other users can write this file',
+  ],
+  [78, 'attaching is disabled by an option of the JVM, or `jfluid.config.json` is invalid'],
   [79, 'the root is abstract, native or cannot be instrumented'],
   [80, 'an `--include` or `--exclude` pattern matched no class; the profile is kept, with a warning'],
   [81, 'the terminal is smaller than 80 × 24, or lacks functions that the live view needs'],
