@@ -10,3 +10,6 @@ export type Scheme = (typeof SCHEMES)[number]
 /** Values of the option. `auto` chooses b where b is harmless, and adaptive elsewhere. */
 export const SCHEME_CHOICES = ['auto', ...SCHEMES] as const
 export type SchemeChoice = (typeof SCHEME_CHOICES)[number]
+
+/** Default of --max-overhead, as a fraction of the time of the roots. */
+export const DEFAULT_MAX_OVERHEAD = 0.05

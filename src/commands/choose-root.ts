@@ -3,6 +3,7 @@
 import { NoSuchProcess } from '../attach/admission.ts'
 import { JfluidError } from '../base/errors.ts'
 import type { SamplerName } from '../options/how-exactly.ts'
+import { DEFAULT_SAMPLING } from '../options/what-to-profile.ts'
 import { parseRoot } from '../reveal/patterns.ts'
 import type { Seen } from '../session/adaptive/choose.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
@@ -12,7 +13,7 @@ import { seenBelow } from '../session/roots/seen-below.ts'
 import { createProgress } from '../tui/progress.ts'
 import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
 import { type Chosen, chooseRoot } from '../tui/root-chooser.ts'
-import { costOf, DEFAULT_DURATION } from './roots.ts'
+import { costOf } from './roots.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { onScreen } from './view.ts'
@@ -61,7 +62,7 @@ async function searched(
   const stop = stopSignal()
   try {
     const found = await searchRoots(pid, {
-      ...DEFAULT_DURATION,
+      ...DEFAULT_SAMPLING,
       sampler,
       onCost: (text) => progress.note(text),
       onPhase: (phase) => progress.phase(phase),

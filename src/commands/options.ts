@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../base/errors.ts'
 import { METRICS } from '../measures/columns.ts'
+import { DEFAULT_RANDOM } from '../options/how-exactly.ts'
 import { checkBelowRoot, checkRegion, checkSampled } from '../options/refusals.ts'
 import { passedOf, type SessionFlags } from '../options/table.ts'
 import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
@@ -42,9 +43,6 @@ export class NotAdaptive extends UsageError {
     super(`${option} needs the calls of all methods, and --scheme adaptive does not record these`)
   }
 }
-
-/** Value from Komorium's evaluation. A random part is needed since programs may be periodic too. */
-const DEFAULT_RANDOM = 100
 
 /**
  * Returns all options, with the block analysis of --bba.

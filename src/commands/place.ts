@@ -9,6 +9,7 @@ import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
 import { homeDirectory } from '../base/home.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
+import { DEFAULT_AUTOSAVE_INTERVAL_MS } from '../options/where-to.ts'
 import { autosavedBeside } from '../profile/autosaved.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import { writeProfile } from '../profile/file.ts'
@@ -44,8 +45,6 @@ export class ProfileOnlyAutosaved extends JfluidError {
     this.hint = `Read the profile with: jfluid report ${shellWord(autosaved)}`
   }
 }
-
-const DEFAULT_AUTOSAVE_INTERVAL_MS = 5000
 
 /** Value of `--autosave`: the interval, or `off`. */
 function intervalOf(text: string | undefined): number | null {

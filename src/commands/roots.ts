@@ -5,6 +5,7 @@ import { append } from '../base/arrays.ts'
 import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
+import { DEFAULT_SAMPLING } from '../options/what-to-profile.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, cut, percent, plural, right, shortSpan, width, wrap } from '../profile/text.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
@@ -14,8 +15,6 @@ import { EndedBySignal } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 
-/** Duration of the search. The search is extended while there are few samples. */
-export const DEFAULT_DURATION = { durationMs: 3_000, atMostMs: 10_000 } as const
 /** Maximum number of methods in the text that may never return. */
 const MAX_STAYING_METHODS = 3
 
@@ -25,7 +24,7 @@ export async function roots(
   print: (text: string) => void,
 ): Promise<void> {
   const duration =
-    flags.duration === undefined ? DEFAULT_DURATION : { durationMs: parseDuration(flags.duration) }
+    flags.duration === undefined ? DEFAULT_SAMPLING : { durationMs: parseDuration(flags.duration) }
   const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
   const stop = stopSignal()

@@ -1,12 +1,15 @@
 // Options that select the instrumentation scheme, the sampling interval and the overhead limit.
 
-import { SCHEME_CHOICES } from '../base/scheme.ts'
+import { DEFAULT_MAX_OVERHEAD, SCHEME_CHOICES } from '../base/scheme.ts'
 import type { Sampling } from '../profile/profile.ts'
 import { inGroup, option, SESSION } from './option.ts'
 import { oneOf, percentage, textOr, type Value, whole } from './value.ts'
 
 export type SamplerName = Exclude<Sampling['by'], 'probes' | 'stacks'>
 const SAMPLERS = ['jfr', 'cpu'] as const satisfies readonly SamplerName[]
+
+/** Default of --random, from Komorium's evaluation. A random part is needed, since programs may be periodic. */
+export const DEFAULT_RANDOM = 100
 
 /** Largest --max-overhead, as a factor: 1000 %. */
 const MAX_OVERHEAD = 10
@@ -48,7 +51,7 @@ export const HOW_EXACTLY = inGroup('How to measure', [
   option({
     /** The parsed value is a fraction: 0.05 is 5 %. */
     name: '--max-overhead <percent>',
-    help: 'with --scheme adaptive: overhead limit of probes below the roots, in percent of the time of the roots: 2% or 2 (default: 5%)',
+    help: `with --scheme adaptive: overhead limit of probes below the roots, in percent of the time of the roots: 2% or 2 (default: ${DEFAULT_MAX_OVERHEAD * 100}%)`,
     commands: SESSION,
     value: percentage((part) => part > 0 && part <= MAX_OVERHEAD, 'It is a percentage above 0, up to 1000%.'),
     passes: true,
@@ -78,7 +81,7 @@ export const HOW_EXACTLY = inGroup('How to measure', [
   }),
   option({
     name: '--random <n>',
-    help: 'for --every in bytecodes: add a random number from 0 to n-1 to each interval, so that samples do not always hit the same place in a loop; the seed is fixed (default: 100; 0: constant intervals)',
+    help: `for --every in bytecodes: add a random number from 0 to n-1 to each interval, so that samples do not always hit the same place in a loop; the seed is fixed (default: ${DEFAULT_RANDOM}; 0: constant intervals)`,
     commands: SESSION,
     value: whole(0, 999_999_999, 'It is a whole number.'),
     modes: ONLY_FOR_SAMPLES('--random'),

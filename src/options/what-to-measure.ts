@@ -22,7 +22,9 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
   }),
   option({
     name: '--liveness',
-    help: 'for --mode alloc: track which objects are still alive and how many garbage collections they survived; records 1 of 100 objects unless --sample-every is given',
+    help:
+      'for --mode alloc: track which objects are still alive and how many garbage collections they survived; records 1 of ' +
+      `${LIVENESS_EVERY} objects unless --sample-every is given`,
     commands: SESSION,
     passes: true,
     implies: { sampleEvery: LIVENESS_EVERY },

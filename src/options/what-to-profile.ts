@@ -2,6 +2,9 @@
 
 import { inGroup, option, SESSION } from './option.ts'
 
+/** Default of --duration for samples that find a root: extended up to `atMostMs` while there are few samples. */
+export const DEFAULT_SAMPLING = { durationMs: 3_000, atMostMs: 10_000 } as const
+
 const CHOOSES = [...SESSION, 'doctor'] as const
 
 export const WHAT_TO_PROFILE = inGroup('What to profile', [
@@ -60,7 +63,7 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
   }),
   option({
     name: '--duration <time>',
-    help: 'sampling time: 500ms, 10s, 2m (default: 3s, extended up to 10s while there are few samples)',
+    help: `sampling time: 500ms, 10s, 2m (default: ${DEFAULT_SAMPLING.durationMs / 1000}s, extended up to ${DEFAULT_SAMPLING.atMostMs / 1000}s while there are few samples)`,
     commands: ['roots'],
   }),
   option({

@@ -3,9 +3,12 @@
 import { FORMAT_NAMES } from './formats.ts'
 import { inGroup, option } from './option.ts'
 
+/** Default of --autosave. */
+export const DEFAULT_AUTOSAVE_INTERVAL_MS = 5000
+
 const AUTOSAVE = {
   name: '--autosave <time>',
-  help: 'interval at which a copy of the profile recorded so far is written beside the file, in case jfluid is killed (default: 5s; off: no copies)',
+  help: `interval at which a copy of the profile recorded so far is written beside the file, in case jfluid is killed (default: ${DEFAULT_AUTOSAVE_INTERVAL_MS / 1000}s; off: no copies)`,
 } as const
 
 function autosaveNeeds(option: string) {

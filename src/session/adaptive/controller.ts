@@ -8,6 +8,7 @@ import { pairTicks } from '../../base/compensation.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
+import { DEFAULT_MAX_OVERHEAD } from '../../base/scheme.ts'
 import { type Tree, topSum } from '../../cct/tree.ts'
 import { shortCount, span } from '../../profile/text.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
@@ -43,8 +44,6 @@ const MORE_SAMPLES = 1.2
 /** Minimum and maximum time for which methods are only counted. */
 const MIN_SETTLE_DURATION_MS = 1_000
 const MAX_SETTLE_DURATION_MS = 60_000
-/** Default share of the roots' time that probes may cost. */
-const BUDGET = 0.05
 /** Number of consecutive checks above the budget before methods are switched off. */
 const CHECKS_ABOVE_BUDGET = 2
 
@@ -463,7 +462,7 @@ export class Controller {
     return {
       nsPerCall: clock.toNs(pairTicks(1, calibration)),
       rootNsPerSecond: Math.max(0, now.rootNs - before.rootNs) / seconds,
-      budget: options.maxOverhead ?? BUDGET,
+      budget: options.maxOverhead ?? DEFAULT_MAX_OVERHEAD,
     }
   }
 
