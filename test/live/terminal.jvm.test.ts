@@ -365,8 +365,8 @@ forNewestJdk((jdk) => {
       const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], size)
       expect((await terminal.exit).code).toBe(81)
       // The terminal breaks lines where it ends.
-      const said = terminal.scrollback().join('').replace(/\s+/g, ' ')
-      expect(said).toMatch(/80 ?columns and ?24 ?rows; this ?terminal ?has ?60 and ?20/)
+      const said = terminal.scrollback().join('').replaceAll(' ', '')
+      expect(said).toMatch(/80columnsand24rows;thisterminalhas60and20/)
       expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
     })
 
@@ -388,10 +388,10 @@ forNewestJdk((jdk) => {
       expect(left.filter((line) => line !== '')[0]).toBe('prompt')
       expect(left).toEqual(expect.arrayContaining(['jfluid profile of shop.Main']))
       expect(left.join('\n')).toMatch(/^Hot methods/m)
-      // The terminal breaks this line.
-      expect(left.join('')).toMatch(
+      // The terminal breaks this line at any character, also at a blank, which is lost then.
+      expect(left.join('').replaceAll(' ', '')).toMatch(
         new RegExp(
-          `detached from ${java.pid} in \\d+ ms; restored: \\d+ classes verified as original, nothing of jfluid remains`,
+          `detachedfrom${java.pid}in\\d+ms;restored:\\d+classesverifiedasoriginal,nothingofjfluidremains`,
         ),
       )
       // Nothing of the live view itself.
