@@ -1,4 +1,4 @@
-// A browser for tests that open what we write as a user would. They are part of `npm run test:full` and have to have one.
+// A browser for tests that open exported files. These tests are part of `npm run test:full` and need a browser.
 
 import { existsSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
@@ -8,7 +8,7 @@ const BROWSERS = [
   ...['/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'],
 ]
 
-/** Without a window. The caller closes it. */
+/** Headless. The caller closes it. */
 export async function startBrowser(...args: string[]): Promise<Browser> {
   const executablePath = BROWSERS.find((path) => path !== undefined && existsSync(path))
   if (executablePath === undefined) {

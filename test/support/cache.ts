@@ -1,6 +1,6 @@
-// Files that full tests fetch, kept outside the repository under their checksum: `$XDG_CACHE_HOME/jfluid` or `~/.cache/jfluid`.
-// A second run needs neither network nor the tool that fetches. Copies are written aside and renamed, so two test runs may
-// fetch the same file at once.
+// Files downloaded by full tests, kept outside the repository and keyed by checksum: `$XDG_CACHE_HOME/jfluid` or `~/.cache/jfluid`.
+// A second run needs neither the network nor the download tool. Copies are written to a temporary name and renamed, so two test runs may
+// download the same file at once.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -21,21 +21,21 @@ function home(): string | null {
 }
 
 export interface Fetched {
-  /** As errors name it. */
+  /** Name in error messages. */
   readonly what: string
-  /** In the cache. */
+  /** File name in the cache. */
   readonly name: string
   /** SHA-256 of the file, in hexadecimal. */
   readonly sha256: string
-  /** Puts it into a directory, and says where. */
+  /** Downloads the file into a directory, and returns its path. */
   fetch(directory: string): Promise<string>
 }
 
 /**
- * Path of the file in the cache, fetched if it is not there or is not what it should be.
+ * Returns the path of the file in the cache. Downloads the file if it is missing or has another checksum.
  *
- * @param cache  the directory to keep it in; made if missing
- * @throws what `fetch` throws, Error if what it has fetched has another checksum
+ * @param cache  directory of the cache; created if missing
+ * @throws errors of `fetch`, or Error if the downloaded file has another checksum
  */
 export async function cachedFile({ what, name, sha256, fetch }: Fetched, cache: string): Promise<string> {
   const file = join(cache, name)
@@ -53,7 +53,7 @@ export async function cachedFile({ what, name, sha256, fetch }: Fetched, cache: 
   return file
 }
 
-/** Null if there is no such file. */
+/** Null if the file does not exist. */
 function checksum(file: string): string | null {
   try {
     return createHash('sha256').update(readFileSync(file)).digest('hex')

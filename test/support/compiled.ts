@@ -1,5 +1,5 @@
-// A cache of what javac makes: many tests run the same program, and javac takes as long as what they try. It lies outside the
-// checkout, so that it survives `npm ci`, under a hash of all that javac reads. An entry never changes.
+// A cache of class files: many tests run the same program, and javac takes as long as a test. The cache is outside the
+// checkout, so that it survives `npm ci`, keyed by a hash of all inputs of javac. An entry never changes.
 
 import { createHash } from 'node:crypto'
 import {
@@ -20,22 +20,22 @@ import type { Jdk } from './jdks.ts'
 
 const CACHE = join(cacheDirectory(), 'classes')
 
-/** After a week without use. */
+/** Entries are removed after a week without use. */
 const KEPT_MS = 7 * 24 * 3_600_000
 
 export interface Compilation {
   readonly jdk: Pick<Jdk, 'javac' | 'full'>
-  /** Without the directory that the class files go to. Sources may be among them. */
+  /** Without the output directory. Sources may be among the options. */
   readonly options: readonly string[]
-  /** By name. */
+  /** Keyed by name. */
   readonly sources: ReadonlyMap<string, string>
 }
 
 /**
  * Puts class files into a directory.
  *
- * @param compile  makes them in the directory that it is given
- * @param cache    where they are kept
+ * @param compile  creates the class files in the given directory
+ * @param cache    directory of the cache
  */
 export async function compiledOnce(
   compilation: Compilation,
@@ -51,7 +51,7 @@ export async function compiledOnce(
 /**
  * The same without a copy.
  *
- * @returns their directory in the cache, to be read only; null if javac reads something that the key does not cover
+ * @returns the directory in the cache, which must not be changed; null if javac reads inputs that the key does not cover
  */
 export async function compiledClasses(
   compilation: Compilation,
@@ -77,7 +77,7 @@ export async function compiledClasses(
   return kept
 }
 
-/** Programs change, and some are other ones each time. */
+/** Programs change, and generated programs differ each time. */
 function forgetUnused(cache: string): void {
   for (const name of readdirSync(cache)) {
     const path = join(cache, name)
@@ -86,7 +86,7 @@ function forgetUnused(cache: string): void {
   }
 }
 
-/** Another run may have been there first, with the same. */
+/** Another run may have created the same entry first. */
 function rename(aside: string, kept: string): void {
   try {
     renameSync(aside, kept)
@@ -95,7 +95,7 @@ function rename(aside: string, kept: string): void {
   }
 }
 
-/** Null where javac reads something else, too: a class path, or a processor. */
+/** Null if javac has further inputs: a class path, or an annotation processor. */
 function keyOf({ jdk, options, sources }: Compilation): string | null {
   const hash = createHash('sha256')
   const add = (...parts: readonly string[]): void => void hash.update(JSON.stringify(parts))

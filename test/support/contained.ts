@@ -1,4 +1,4 @@
-// JVMs as container runtimes start them: in namespaces, with a root, a /tmp and users of their own. Made by unshare, so most of it takes root.
+// JVMs in namespaces, with their own root, /tmp and users, like those of container runtimes. Created with unshare, so most need root.
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -7,13 +7,13 @@ import { type JavaProcess, readableByAll, startProcess } from './java-process.ts
 import type { Jdk } from './jdks.ts'
 
 export interface Contained {
-  /** What we have started and talk to; it ends with the test, and the JVM with it. */
+  /** The started process, which receives input; it ends with the test, and the JVM with it. */
   readonly outer: JavaProcess
-  /** Of the JVM, as seen from here. */
+  /** Process id of the JVM in this pid namespace. */
   readonly pid: number
   /** Whether the JVM runs. */
   runs(): boolean
-  /** What lies in its /tmp and /dev/shm of that client, or was put there for it. */
+  /** Files of that client in the JVM's /tmp and /dev/shm. */
   left(client: number): string[]
 }
 
@@ -21,23 +21,23 @@ export interface Surroundings {
   /** Options of unshare: namespaces. */
   readonly namespaces: readonly string[]
   /**
-   * A line of shell that is run in them before the JVM, as their root; the classes are bound to /mnt already where there is a mount
-   * namespace. */
+   * Shell command executed in the namespaces before the JVM, as their root. With a mount namespace, the classes are already bound to
+   * /mnt. */
   readonly setUp?: string
-  /** Words before `java`: chroot, setpriv. */
+  /** Command prefix of `java`: chroot, setpriv. */
   readonly as?: readonly string[]
-  /** Its users are 65,536 of ours from this one on; its root is the first of them. */
+  /** First of the 65,536 user ids of this machine that its users are mapped to; its root is this one. */
   readonly usersFrom?: number
-  /** As whom all of it is started. */
+  /** User that starts all processes. */
   readonly user?: { readonly uid: number; readonly gid: number }
 }
 
 export const PRIVATE =
   'mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /dev/shm && chmod 1777 /tmp /dev/shm'
-/** A process namespace with a /proc that is its own; what is in it ends with `unshare`. */
+/** A pid namespace with its own /proc. Its processes end with `unshare`. */
 export const PIDS = ['--pid', '--fork', '--kill-child', '--mount-proc']
 
-/** Why namespaces cannot be made here; empty if they can. */
+/** Reason why namespaces cannot be created here; empty if they can. */
 export function cannotContain(...namespaces: readonly string[]): string {
   const { status, stderr, error } = spawnSync('unshare', [...namespaces, 'true'], { encoding: 'utf8' })
   return status === 0 ? '' : (error?.message ?? stderr.trim())
@@ -50,9 +50,9 @@ export async function startContained(
   program: readonly string[],
   { namespaces, setUp = 'true', as = [], usersFrom, user }: Surroundings,
 ): Promise<Contained> {
-  const readable = readableByAll(classes) // its users are others than we
+  const readable = readableByAll(classes) // its users differ from the user of the tests
   const hasMounts = namespaces.some((it) => it === '--mount' || it === '--mount-proc')
-  // Whatever the machine's mounts are: what is mounted in there is not mounted outside.
+  // Private mounts, independent of the machine's mounts: a mount inside is not visible outside.
   const bind = hasMounts ? `mount --make-rprivate / && mount --bind '${readable}' /mnt` : 'true'
   const java = [...as, jdk.java, '-cp', hasMounts ? '/mnt' : readable, ...program]
   const inside = ['sh', '-c', `${bind} && ${setUp} && exec "$@"`, 'sh', ...java]
@@ -79,7 +79,7 @@ export async function startContained(
     pid,
     runs: () => outer.child.exitCode === null && childOf(outer.pid) === (pid === outer.pid ? 0 : pid),
     left: (client) => {
-      // Where they are those of the machine, there are others' too.
+      // If these directories are shared with the machine, they also contain files of other processes.
       const ours = new RegExp(`^\\.(?:attach|jfluid)_pid${pidInside(pid)}$|^jfluid-\\d+-${client}-`)
       const names = (place: string) => namesIn(join(root, place)).filter((name) => ours.test(name))
       return ['tmp', 'dev/shm'].flatMap((place) => names(place).map((name) => `${place}/${name}`))
@@ -91,7 +91,7 @@ function pidInside(pid: number): string | undefined {
   return /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
 }
 
-/** What is at the end of a chain of processes that wait for each other. */
+/** Returns the last process of a chain of parents and children. */
 export function innermost(outer: number): number {
   let pid = outer
   for (let child = childOf(pid); child !== 0; child = childOf(pid)) pid = child

@@ -1,5 +1,5 @@
-// What can go wrong from outside, and the status that each ends jfluid with. Scripts branch on them, so
-// they are written down here once more instead of being taken from the program.
+// Errors with external causes, and the exit status of each. Scripts depend on these, so
+// they are written here again instead of being imported from the program.
 
 export const STATUS = {
   usage: 64,
@@ -22,8 +22,8 @@ export const STATUS = {
   rootNeverCalled: 83,
   notRestored: 84,
   clientHungUp: 129,
-  clientInterrupted: 130, // before anything was recorded; a recording that Ctrl-C ends is done: 0
+  clientInterrupted: 130, // before data were recorded; a recording ended by Ctrl-C is complete: 0
   clientQuit: 131,
-  clientKilled: 137, // as the shell says it
+  clientKilled: 137, // as reported by the shell
   clientTerminated: 143,
 } as const

@@ -1,4 +1,4 @@
-// Control groups that hold their processes, as engines do with a container that is paused. Made by root, where the system has a place for them.
+// Control groups that freeze their processes, like engines for paused containers. Created by root, if the system supports them.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,11 +7,11 @@ import { onTestFinished } from 'vitest'
 export interface Freezer {
   /** 1 or 2: the version of control groups. */
   readonly version: number
-  /** Where groups are made. */
+  /** Directory in which groups are created. */
   readonly parent: string
 }
 
-/** Where control groups can be frozen here. */
+/** Control groups that can be frozen on this machine. */
 export function freezers(): readonly Freezer[] {
   if (process.geteuid?.() !== 0) return []
   const all = [
@@ -35,7 +35,7 @@ export function freezers(): readonly Freezer[] {
 
 const fileOf = (version: number): string => (version === 1 ? 'freezer.state' : 'cgroup.freeze')
 
-/** Holds a process until it is let go on; both are over when the process has ended and the test finishes. */
+/** Freezes a process until it is thawed. The group is removed when the process has ended and the test finishes. */
 export async function freeze({ version, parent }: Freezer, pid: number): Promise<{ thaw(): void }> {
   const group = join(parent, `jfluid-test-${pid}`)
   mkdirSync(group)
@@ -46,7 +46,7 @@ export async function freeze({ version, parent }: Freezer, pid: number): Promise
     )
   onTestFinished(async () => {
     set(false)
-    // A group can be removed when nobody is in it.
+    // Only a group without processes can be removed.
     for (const it of readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean))
       writeFileSync(join(parent, 'cgroup.procs'), it)
     rmdirSync(group)

@@ -1,4 +1,4 @@
-// Commands in the process of the tests: what is captured is what the real command prints, and the rest is refused.
+// Commands run in the process of the tests print the same output as the real command. Actions that need a process of their own are refused.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,6 +1,6 @@
-// Runs a command as cli.ts does, in this process: what it prints and its exit code take milliseconds instead of a start of
-// Node.js. For what is decided by arguments, files and the environment. What needs a process of its own (signals, pipes,
-// terminals, an exit) is refused here; `jfluid` of jfluid.ts is for that.
+// Runs a command like cli.ts, in this process. Output and exit code are available after milliseconds, without a start of
+// Node.js. For behaviour that depends on arguments, files and the environment. Anything that needs its own process (signals, pipes,
+// terminals, an exit) is refused here; use `jfluid` of jfluid.ts.
 
 import { Readable, Writable } from 'node:stream'
 import { packageVersion } from '../../src/base/package-root.ts'
@@ -21,7 +21,7 @@ export function inProcess(...args: string[]): Promise<Ran> {
 
 let isRunning = false
 
-/** The same, elsewhere. */
+/** The same, in another directory. */
 export async function inProcessIn({ cwd, env }: Surroundings, ...args: string[]): Promise<Ran> {
   if (isRunning) throw new Error('two commands at a time in one process: await the first, or spawn them')
   isRunning = true
@@ -66,7 +66,7 @@ export async function inProcessIn({ cwd, env }: Surroundings, ...args: string[])
   return { code, stdout: stdout.text(), stderr: stderr.text() }
 }
 
-/** A pipe, for who asks. */
+/** Looks like a pipe to code that checks for a terminal. */
 class Captured extends Writable {
   readonly #pieces: Buffer[] = []
   readonly #descriptor: () => never
@@ -76,7 +76,7 @@ class Captured extends Writable {
     this.#descriptor = descriptor
   }
 
-  /** What is written to it would get past us. */
+  /** Output written to the descriptor would not be captured. */
   get fd(): number {
     return this.#descriptor()
   }
@@ -103,7 +103,7 @@ function replaceProperties(object: object, values: Readonly<Record<string, unkno
   }
 }
 
-/** Listeners that a command leaves for the end of its process end with it. */
+/** Removes listeners that a command registers for the end of its process. */
 function keepListeners(): () => void {
   const before = new Map(process.eventNames().map((name) => [name, new Set(process.rawListeners(name))]))
   return () => {

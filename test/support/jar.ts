@@ -14,9 +14,9 @@ const STORED = 0
 const DEFLATED = 8
 
 /**
- * Files of the jar whose path matches, in the order of its directory.
+ * Returns the files of the jar whose paths match, in the order of its directory.
  *
- * @throws Error if it is no zip file, or one with 64-bit sizes
+ * @throws Error if it is not a zip file, or has 64-bit sizes
  */
 export function jarEntries(file: string, wanted: RegExp): JarEntry[] {
   const data = readFileSync(file)
@@ -37,7 +37,7 @@ export function jarEntries(file: string, wanted: RegExp): JarEntry[] {
     const local = data.readUInt32LE(at + 42)
     at += 46 + name + extra + comment
     if (!wanted.test(path)) continue
-    // The local header may have an extra field of another length than the directory's.
+    // The extra field of the local header may have another length than that of the directory.
     const start = local + 30 + data.readUInt16LE(local + 26) + data.readUInt16LE(local + 28)
     const content = data.subarray(start, start + packed)
     if (method !== STORED && method !== DEFLATED) throw new Error(`${path} is packed by method ${method}`)
@@ -48,7 +48,7 @@ export function jarEntries(file: string, wanted: RegExp): JarEntry[] {
   return entries
 }
 
-/** The classes that a JVM of any version sees: neither `META-INF/versions` nor module descriptors. */
+/** Returns the classes for any JVM version: without `META-INF/versions` and module descriptors. */
 export function jarClasses(file: string): JarEntry[] {
   return jarEntries(file, /^(?!META-INF\/)(?!.*module-info\.class$).*\.class$/)
 }

@@ -1,9 +1,9 @@
-// Starts JVMs for tests and owns them: none outlives the test, the test file or this process.
+// Starts JVMs for tests and ends them: no JVM outlives its test, its test file or this process.
 //
-// A process started inside a test ends with that test; one started in a hook or at the top of a
-// file ends with the file (test/lanes/own-processes.ts); and if the worker itself goes, its `exit` handler kills
-// what is left. A test's temporary directories go with the file, those of class files with the lane: other files
-// run the same classes.
+// A process started inside a test ends with that test. A process started in a hook or at the top of a
+// file ends with the file (test/lanes/own-processes.ts). If the worker itself ends, its `exit` handler kills
+// the remaining processes. Temporary directories are removed with the file, and those of class files with the lane: other files
+// use the same classes.
 
 import {
   type ChildProcess,
@@ -35,7 +35,7 @@ import { beginDebugLog } from '../../src/base/debug-log.ts'
 import { type Compilation, compiledClasses, compiledOnce } from './compiled.ts'
 import type { Jdk } from './jdks.ts'
 
-/** For sessions in this process: a command that is started begins its own. */
+/** For sessions in this process. A started command has its own. */
 beginDebugLog(process.env)
 
 export interface JavaExit {
@@ -44,15 +44,15 @@ export interface JavaExit {
 }
 
 export interface JavaOptions {
-  /** Added to this process's environment; `undefined` takes a variable out. */
+  /** Added to this process's environment; `undefined` removes a variable. */
   env?: Record<string, string | undefined>
   cwd?: string
   /** Run the JVM as this user and group (needs root). */
   uid?: number
   gid?: number
-  /** A descriptor that becomes its standard output, which is not read here then. */
+  /** A descriptor used as its standard output, which this module then does not read. */
   stdout?: number
-  /** In a session of its own, without the developer's terminal; all of its group ends with the test. */
+  /** In a separate session without the developer's terminal. The whole process group ends with the test. */
   detached?: boolean
 }
 
@@ -63,23 +63,23 @@ export interface JavaProcess extends AsyncDisposable {
   stdout(): string
   stderr(): string
   /**
-   * The nth line of stdout, past or future, that matches: the first unless told otherwise, so later
-   * calls may return the same line. A line counts once it is whole.
-   * Rejects with both outputs in the message when the process ends without one.
+   * Returns the nth matching line of stdout, past or future. The default is the first, so later
+   * calls may return the same line. Only complete lines count.
+   * Rejects with both outputs in the message if the process ends without such a line.
    */
   line(pattern: RegExp, nth?: number): Promise<string>
-  /** Settles when the process has ended and its output has been read to the end. */
+  /** Settles when the process has ended and all its output has been read. */
   readonly exit: Promise<JavaExit>
-  /** SIGKILL (also wakes a stopped process), then waits for the end. */
+  /** Sends SIGKILL, which also ends a stopped process, and waits for the end. */
   kill(): Promise<void>
   /** Writes one line to stdin. */
   send(line: string): void
 }
 
 const living = new Set<JavaProcess>()
-/** Of process groups. */
+/** Ids of process groups. */
 const leaders = new Set<number>()
-/** Directories. */
+/** Temporary directories. */
 const temporary = new Set<string>()
 
 function killNow({ pid, child }: JavaProcess): void {
@@ -104,7 +104,7 @@ process.on('exit', () => {
   removeDirectories()
 })
 
-/** Of a test file, once it is over. */
+/** Cleans up after a test file. */
 export async function endProcesses(): Promise<void> {
   const ended = await Promise.allSettled([...living].map((java) => java.kill()))
   removeDirectories()
@@ -112,7 +112,7 @@ export async function endProcesses(): Promise<void> {
   if (failed !== undefined) throw failed.reason
 }
 
-/** What a JVM removes when it ends by itself, but not when it is killed. */
+/** Files that a JVM removes when it exits, but not when it is killed. */
 function removeJvmFiles(pid: number): void {
   for (const name of [`.java_pid${pid}`, `.java_pid${pid}.tmp`]) {
     rmSync(join('/tmp', name), { force: true, recursive: true })
@@ -126,7 +126,7 @@ function killWithTest(java: JavaProcess): void {
   try {
     onTestFinished(() => java.kill())
   } catch {
-    // Not inside a test: it lives as long as the file.
+    // Started outside a test: the process lives as long as the file.
   }
 }
 
@@ -134,7 +134,7 @@ export function startJava(jdk: Jdk, args: readonly string[], options: JavaOption
   return startProcess(jdk.java, args, options)
 }
 
-/** `startJava` for any program, so that tests of other processes clean up the same way. */
+/** Like `startJava`, for any program, with the same cleanup. */
 export function startProcess(
   command: string,
   args: readonly string[],
@@ -142,7 +142,7 @@ export function startProcess(
 ): JavaProcess {
   const { env, stdout: descriptor, ...rest } = options
   const merged: NodeJS.ProcessEnv = { ...process.env }
-  // A JVM reports these two on stderr, which would surprise every test that reads it.
+  // With these two variables a JVM prints a line on stderr, which tests of stderr do not expect.
   for (const [name, value] of Object.entries({
     JAVA_TOOL_OPTIONS: undefined,
     JDK_JAVA_OPTIONS: undefined,
@@ -176,13 +176,13 @@ export function startProcess(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  child.stdin.on('error', () => {}) // EPIPE of a process that has ended is told by `exit`
+  child.stdin.on('error', () => {}) // EPIPE of an ended process is reported by `exit`
 
   let ended: JavaExit | undefined
   const exit = new Promise<JavaExit>((resolve) => {
     child.on('close', (code, signal) => {
       living.delete(java)
-      leaders.delete(pid) // another process may have its number later
+      leaders.delete(pid) // the kernel may reuse the process id
       if (signal === 'SIGKILL') removeJvmFiles(pid)
       ended = { code, signal }
       resolve(ended)
@@ -230,7 +230,7 @@ export function startProcess(
   return java
 }
 
-/** Sends a line, and waits for the first line after those until now that matches. */
+/** Sends a line, and waits for the first matching line after the current output. */
 export async function ask(java: JavaProcess, line: string, answer: RegExp): Promise<string> {
   const answers = java
     .stdout()
@@ -240,26 +240,26 @@ export async function ask(java: JavaProcess, line: string, answer: RegExp): Prom
   return await java.line(answer, answers.length + 1)
 }
 
-/** Stops a process with SIGSTOP and waits until it stands still (`kill` and SIGCONT end that). */
+/** Stops a process with SIGSTOP and waits until it is stopped (`kill` and SIGCONT end this). */
 export async function stop({ pid, child }: JavaProcess): Promise<void> {
   child.kill('SIGSTOP')
   while (!/^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) await sleep(1)
 }
 
-/** A directory that is removed when the test file (or this process) ends. */
+/** Returns a directory that is removed when the test file (or this process) ends. */
 export function temporaryDirectory(prefix = 'jfluid-test-'): string {
   const dir = mkdtempSync(join(tmpdir(), prefix))
   temporary.add(dir)
   return dir
 }
 
-/** One of class files, which other test files of this process run, too. */
+/** Returns a directory of class files that other test files of this process use, too. */
 function classDirectory(): string {
   const ofLane = process.env.JFLUID_TEST_CLASSES
   return ofLane === undefined ? temporaryDirectory('jfluid-classes-') : mkdtempSync(join(ofLane, 'classes-'))
 }
 
-/** A copy that JVMs of other users can read as well: the cache of class files may lie in a home directory. */
+/** Returns a copy that JVMs of other users can read: the cache of class files may be in a home directory. */
 export function readableByAll(directory: string): string {
   const copy = classDirectory()
   cpSync(directory, copy, { recursive: true })
@@ -268,8 +268,8 @@ export function readableByAll(directory: string): string {
 }
 
 /**
- * The Node.js that runs, for a process of another user (needs root). Where that user cannot reach it, as below the home directory
- * that npx keeps its own in, it is a copy.
+ * Returns the path of the running Node.js for a process of another user (needs root). If that user cannot read it, for example below a home
+ * directory, it is a copy.
  */
 export function nodeFor(user: { uid: number; gid: number }): string {
   const { status } = spawnSync(process.execPath, ['--version'], { ...user, cwd: '/' })
@@ -283,11 +283,11 @@ export function nodeFor(user: { uid: number; gid: number }): string {
 }
 
 export interface CompileOptions {
-  /** Where the class files go; a temporary directory unless given. */
+  /** Directory of the class files; default: a temporary directory. */
   outDir?: string
-  /** `--release`; 17 unless given. `null` compiles for the JDK itself, internal packages visible. */
+  /** `--release`, default 17. `null` compiles for the JDK itself, with internal packages visible. */
   release?: number | null
-  /** More options of `javac`: `-g`, `-parameters`, `-cp`, … */
+  /** Further options of `javac`: `-g`, `-parameters`, `-cp`, … */
   options?: readonly string[]
 }
 
@@ -313,7 +313,7 @@ export async function compileJava(
   const given = typeof sources === 'string' ? sourcesIn(sources) : new Map(Object.entries(sources))
   const compilation = { jdk, options: javacOptions(release, options), sources: given }
   await compiledOnce(compilation, classes, async (into) => {
-    // Options may name the directory that was given.
+    // The options may refer to the given directory.
     const dir = typeof sources === 'string' ? sources : temporaryDirectory('jfluid-sources-')
     const files = [...given].map(([name, text]) => {
       const file = join(dir, name.endsWith('.java') ? name : `${name}.java`)
@@ -328,7 +328,7 @@ export async function compileJava(
 }
 
 /**
- * Compiles files of the checkout and returns the directory of class files in the cache: tests read it and never write to it.
+ * Compiles files of the checkout and returns the directory of class files in the cache. Tests must not write to it.
  *
  * @throws Error with javac's output
  */

@@ -1,7 +1,7 @@
-// The JDKs that live tests run on: looked for on this machine, never downloaded.
+// The JDKs for live tests, found on this machine and never downloaded.
 //
-// Each feature version counts once, whatever symbolic links and variables lead to it. The smoke lane takes the newest, the
-// live lane the oldest and the newest, `test:full` all of them. JFLUID_TEST_JDK=17 takes that version only.
+// Each feature version counts once, for any number of symbolic links and variables. The smoke lane uses the newest JDK, the
+// live lane the oldest and the newest, `test:full` all. JFLUID_TEST_JDK=17 uses only that version.
 
 import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -16,11 +16,11 @@ export interface Jdk {
   javac: string
   /** Feature version: 17, 21, 25, … */
   version: number
-  /** Full version as the `release` file has it: 17.0.15. */
+  /** Full version from the `release` file: 17.0.15. */
   full: string
 }
 
-/** The oldest JDK jfluid is meant to work on. */
+/** The oldest supported JDK. */
 const MINIMUM = 17
 
 function candidates(): string[] {
@@ -105,19 +105,19 @@ if (process.env.JFLUID_TEST_JDKS_TOLD === undefined) {
   console.info(`live tests use ${jdks.map((jdk) => `JDK ${jdk.full}`).join(' and ')}`)
 }
 
-/** `describe` once for every JDK, titled with its version. */
+/** `describe` for each JDK, with its version in the title. */
 export function forEachJdk(body: (jdk: Jdk) => void): void {
   describeFor(jdks, body)
 }
 
 /**
- * For what is ours and not the JDK's: one, or every one where all is asked for. Some take the newest and some the oldest,
- * so that each has its share; what a JVM may do otherwise is tried on all.
+ * For behaviour that does not depend on the JDK: one JDK, or all in the full lane. Some tests use the newest and some the oldest,
+ * so that both are used. Behaviour that depends on the JVM is tested on all.
  */
 export const newestOrAll: readonly Jdk[] = FULL ? jdks : [newest]
 export const oldestOrAll: readonly Jdk[] = FULL ? jdks : [oldest]
 
-/** The same as forEachJdk for those of `newestOrAll`, or of `oldestOrAll`. */
+/** Like forEachJdk, for the JDKs of `newestOrAll` or `oldestOrAll`. */
 export function forNewestJdk(body: (jdk: Jdk) => void): void {
   describeFor(newestOrAll, body)
 }
@@ -129,11 +129,11 @@ export function forOldestJdk(body: (jdk: Jdk) => void): void {
 interface Meant {
   readonly from?: number
   readonly before?: number
-  /** Why other JDKs are not. */
+  /** Reason why other JDKs are excluded. */
   readonly reason: string
 }
 
-/** The same for those JDKs only; where there is none, the tests are skipped for this reason. */
+/** Like forEachJdk, for these JDKs only. Without one of them, the tests are skipped with this reason. */
 export function forJdks(
   { from = 0, before = Number.POSITIVE_INFINITY, reason }: Meant,
   body: (jdk: Jdk) => void,

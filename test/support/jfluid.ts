@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type JavaProcess, startProcess, temporaryDirectory } from './java-process.ts'
 
-/** The command that is tested. */
+/** The tested command. */
 export const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
 export interface Ran {
@@ -13,12 +13,12 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** Starts `jfluid …`; it is ended with the test if it has not ended by itself. */
+/** Starts `jfluid …`. A command that has not ended by itself is ended with the test. */
 export function startJfluid(...args: string[]): JavaProcess {
   return startProcess(process.execPath, [cli, ...args])
 }
 
-/** As in CI: signals to it come from no terminal, not even the one that the tests were started from. */
+/** Without a terminal, as in CI: it receives no signals from the terminal in which the tests run. */
 export function startDetached(...args: string[]): JavaProcess {
   return startProcess(process.execPath, [cli, ...args], { detached: true })
 }
@@ -34,38 +34,38 @@ export interface JsonNode {
   class: string
   method: string
   descriptor: string
-  /** With `--call-sites`; no line without line numbers. */
+  /** With `--call-sites`; absent for code without line numbers. */
   bci?: number
   line?: number
   calls: number
   selfNs: number
   totalNs: number
   measuredNs: number
-  /** Shares of `calls` and `selfNs` from before the last redefinition had settled; absent if 0. */
+  /** Parts of `calls` and `selfNs` from before the end of the warm-up; absent if 0. */
   warmupCalls?: number
   warmupSelfNs?: number
-  /** In place of times, with `--mode bytecodes`. */
+  /** Instead of times, with `--mode bytecodes`. */
   selfBytecodes?: number
   totalBytecodes?: number
-  /** Where waits are told; absent if 0. */
+  /** If waits are recorded; absent if 0. */
   blockedNs?: number
   waitedNs?: number
   totalBlockedNs?: number
   totalWaitedNs?: number
-  /** The same, with `--mode sample`; `calls` are then those that were seen. */
+  /** The same, with `--mode sample`; `calls` is then the number of observed calls. */
   selfSamples?: number
   totalSamples?: number
-  /** With `--mode alloc`: of its own sites, of its subtree, and its own by class. */
+  /** With `--mode alloc`: of the method itself, of its subtree, and of the method itself per class. */
   objects?: number
   bytes?: number
   totalObjects?: number
   totalBytes?: number
   allocated?: JsonAllocation[]
-  /** With `--liveness`, of its own sites. */
+  /** With `--liveness`, of objects allocated by the method itself. */
   liveObjects?: number
   liveBytes?: number
   age?: number
-  /** With scheme adaptive; those that are 0 are absent. */
+  /** With scheme adaptive; zeros are absent. */
   known?: 'timed' | 'sampled'
   samples?: number
   sdNs?: number
@@ -123,9 +123,9 @@ export interface JsonProfile {
     unit: string
     random?: number
     by: string
-    /** With roots, by the JVM. */
+    /** With roots: sampled by the JVM. */
     outside?: number
-    /** By dumps of threads. */
+    /** Sampled by thread dumps. */
     dumps?: number
     stoppedNs?: number
     samples?: number
@@ -163,7 +163,7 @@ export interface JsonProfile {
     skipped: { method: string; reason: string }[]
     gaps: number
     healed: number
-    /** Most errors first; absent in profiles of older versions. */
+    /** Sorted by the number of errors, largest first; absent in profiles of older versions. */
     overflows?: { method: string; errors: number }[]
   }
   warmupMs: number
@@ -181,7 +181,7 @@ export interface JsonProfile {
     stallCause: string | null
     suspendedMs: number
   }
-  /** What was changed while the session ran. */
+  /** Changes made during the session. */
   byHand?: { what: string; text: string; atMs: number; methods: number }[]
   detach?: {
     ms: number
@@ -206,7 +206,7 @@ export interface JsonProfile {
   /** With `--region`. */
   regions?: JsonRegion[]
   callSites?: true
-  /** Of times and bytecodes. */
+  /** For times and bytecodes. */
   rootCalls?: {
     unit: string
     count: number
@@ -267,12 +267,12 @@ export interface JsonProfile {
 }
 
 export interface Recording {
-  /** Resolves once the target records. */
+  /** Resolves when the target records. */
   readonly started: Promise<void>
   readonly process: JavaProcess
-  /** Ends the recording as Ctrl-C would. `status`: how it ends, 0 unless given. */
+  /** Ends the recording like Ctrl-C. `status`: expected exit code, default 0. */
   end(status?: number): Promise<void>
-  /** The same, and reads it. `status`: how it ends, 0 unless given. */
+  /** Ends the recording and reads the profile. `status`: expected exit code, default 0. */
   stop(status?: number): Promise<JsonProfile>
   readonly file: string
 }
@@ -280,7 +280,7 @@ export interface Recording {
 /**
  * `jfluid record` that runs until `stop`.
  *
- * @param target  its process id, or the options that say which it is
+ * @param target  process id, or options that select the JVM
  */
 export function startRecording(target: number | readonly string[], ...args: string[]): Recording {
   const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
@@ -304,8 +304,8 @@ export function startRecording(target: number | readonly string[], ...args: stri
 }
 
 /**
- * What `export --format json` prints of a profile. Read in this process, as a start of the command for each
- * session costs too much. Tests of the command itself start it.
+ * Returns the output of `export --format json`. It is generated in this process, since a start of the command for each
+ * session would take too long. Tests of the command itself start it.
  */
 export async function readProfileJson(file: string): Promise<JsonProfile> {
   const [{ readProfile }, { jsonPieces }] = await Promise.all([
@@ -315,7 +315,7 @@ export async function readProfileJson(file: string): Promise<JsonProfile> {
   return JSON.parse([...jsonPieces(await readProfile(file))].join('')) as JsonProfile
 }
 
-/** Resolves when a line of stderr matches; rejects with what was said when the process ends without. */
+/** Resolves when a line of stderr matches. Rejects with the output if the process ends before. */
 export function stderrLine(p: JavaProcess, pattern: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     const look = (): boolean => {
@@ -336,10 +336,10 @@ export function stderrLine(p: JavaProcess, pattern: RegExp): Promise<void> {
 
 const nameOf = (n: JsonNode): string => `${n.class}.${n.method}${n.descriptor}`
 
-/** Calls by path, `class.method(descriptor)` from the root down joined by semicolons. */
+/** Calls keyed by path: `class.method(descriptor)` from the root down, joined by semicolons. */
 export function callsByPath(roots: readonly JsonNode[]): Map<string, number> {
   const calls = new Map<string, number>()
-  // No recursion: a tree may be deeper than a stack.
+  // Without recursion: a tree may be deeper than the stack.
   const left = roots.map((node) => ({ node, path: nameOf(node) })).reverse()
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const { node, path } = next
@@ -350,24 +350,24 @@ export function callsByPath(roots: readonly JsonNode[]): Map<string, number> {
   return calls
 }
 
-/** Calls by method. */
+/** Calls keyed by method. */
 export function callsByMethod(profile: JsonProfile): Map<string, number> {
   return new Map(
     profile.methods.filter((m) => m.calls > 0).map((m) => [`${m.class}.${m.method}${m.descriptor}`, m.calls]),
   )
 }
 
-/** A map as sorted lines, so that a failed comparison reads as a diff. */
+/** Returns a map as sorted lines, so that a failed comparison is readable as a diff. */
 export function lines(map: ReadonlyMap<string, number>): string[] {
   return [...map].map(([name, calls]) => `${name} ${calls}`).sort()
 }
 
-/** Every node's total is its self time and its children's totals. */
+/** Checks that the total of every node is its self time plus the totals of its children. */
 export function sumsAreExact(roots: readonly JsonNode[]): boolean {
   const isExact = ({ totalNs, selfNs, children }: JsonNode): boolean =>
     Math.abs(totalNs - selfNs - children.reduce((sum, child) => sum + child.totalNs, 0)) <=
     1e-6 * Math.max(1, Math.abs(totalNs)) + 1
-  // No recursion: a tree may be deeper than a stack.
+  // Without recursion: a tree may be deeper than the stack.
   const left = [...roots]
   for (let node = left.pop(); node !== undefined; node = left.pop()) {
     if (!isExact(node)) return false

@@ -14,7 +14,7 @@ afterEach(() => {
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const COORDINATES = 'org.example:thing:1.0:jar:sources'
 
-/** A mvn whose `dependency:copy` writes this text, and notes that it was run. */
+/** A fake mvn whose `dependency:copy` writes this text, and which records its calls. */
 function fakeMaven(text: string): { runs: () => number } {
   const dir = temporaryDirectory('jfluid-mvn-')
   const log = join(dir, 'log')

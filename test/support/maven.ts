@@ -1,6 +1,6 @@
 // Artifacts of Maven Central that tests profile or compile, by coordinates and checksum.
 //
-// `mvn` finds and fetches them, as a user's own settings and mirrors have it; a checked copy is kept (cache.ts).
+// `mvn` downloads them with the user's settings and mirrors. A checked copy is kept (cache.ts).
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -10,22 +10,22 @@ import { temporaryDirectory } from './java-process.ts'
 import type { Jdk } from './jdks.ts'
 
 export interface Artifact {
-  /** `group:artifact:version[:packaging[:classifier]]`, without what it depends on. */
+  /** `group:artifact:version[:packaging[:classifier]]`, without dependencies. */
   readonly coordinates: string
   /** SHA-256 of the file, in hexadecimal. */
   readonly sha256: string
 }
 
-/** 326 sources that need nothing but the JDK: 70,000 lines, generics and anonymous classes. */
+/** 326 sources that need only the JDK: 70,000 lines, with generics and anonymous classes. */
 export const COLLECTIONS_SOURCES: Artifact = {
   coordinates: 'org.apache.commons:commons-collections4:4.4:jar:sources',
   sha256: '93b4ff13ee810830a247dfa83bf5b73c401a591af4c11f3efb9b9da581e70452',
 }
 
 /**
- * Path of the artifact's file in the cache, fetched if it is not there or is not what it should be.
+ * Returns the path of the artifact's file in the cache. Downloads the file if it is missing or has another checksum.
  *
- * @param cache  the directory to keep it in; made if missing
+ * @param cache  directory for the file; created if missing
  * @throws Error if mvn is missing or does not find it, or if the file has another checksum
  */
 export async function mavenArtifact(
@@ -47,7 +47,7 @@ export async function mavenArtifact(
   return await cachedFile({ what: coordinates, name: kept, sha256, fetch }, cache)
 }
 
-/** The contents of an artifact, in a directory that goes with the test file. */
+/** Returns the contents of an artifact, in a directory that is removed with the test file. */
 export async function unpackedArtifact(jdk: Jdk, artifact: Artifact): Promise<string> {
   const file = await mavenArtifact(artifact)
   const dir = temporaryDirectory('jfluid-artifact-')

@@ -1,10 +1,10 @@
-// The title of a test that is skipped has the reason, in the form that the summary of the lane reads.
+// The title of a skipped test contains the reason, in the format that the lane's summary reads.
 
 import { describe, expect, it } from 'vitest'
 import { reasonOf } from '../lanes/summary.ts'
 import { describeOnlyIf, itOnlyIf, withReason } from './only-if.ts'
 
-/** Keeps titles, and the cases of `each`, which vitest reads of `this`. */
+/** Records titles, and the cases of `each`, which vitest reads from `this`. */
 class FakeSkip {
   readonly titles: string[] = []
   readonly skip = Object.assign((title: string) => void this.titles.push(title), {

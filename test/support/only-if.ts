@@ -1,8 +1,8 @@
-// Tests that run only under a condition. A skipped one carries the reason in its title, where the lane's summary finds it.
+// Tests with a condition. The title of a skipped test contains the reason, which the lane's summary reads.
 
 import { describe, it } from 'vitest'
 
-/** `it` where the condition holds; else `it.skip`, with the reason in brackets behind the title. */
+/** `it` if the condition holds; otherwise `it.skip`, with the reason in brackets after the title. */
 export function itOnlyIf(holds: boolean, reason: string): typeof it {
   return holds ? it : withReason(it.skip as typeof it, reason)
 }
@@ -14,7 +14,7 @@ export function describeOnlyIf(holds: boolean, reason: string): typeof describe 
 
 type Titled = (title: string, ...rest: unknown[]) => unknown
 
-/** @param skip  a skipping `it` or `describe` of vitest */
+/** @param skip  `it.skip` or `describe.skip` of vitest */
 export function withReason<T extends object>(skip: T, reason: string): T {
   const titled = (inner: Titled): Titled => {
     return (title, ...rest) => inner(`${title} [${reason}]`, ...rest)

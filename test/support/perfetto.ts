@@ -1,5 +1,5 @@
-// The Perfetto UI with its trace processor, as ui.perfetto.dev has it, for tests without a network: a Python package ships all of
-// it. `pip` fetches that, as a user's own settings and mirrors have it.
+// The Perfetto UI with its trace processor, as on ui.perfetto.dev, for tests without a network. A Python package contains all
+// its files; `pip` downloads the package with the user's settings and mirrors.
 
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -11,10 +11,10 @@ import type { Jdk } from './jdks.ts'
 
 const VERSION = '1.1.1'
 const SHA256 = '92b27f3be8d956bb04c3c773916a8861a1e4ec0f8001ea736ace168c4f5aeb2c'
-/** The wheel of one kind of machine, whatever this one is: the pages are the same. */
+/** The wheel of one platform, used on every platform: the pages are equal. */
 const WHEEL = ['--python-version', '3.11', '--abi', 'cp311', '--platform', 'manylinux2014_x86_64']
 
-/** Its pages, in a directory that goes with the test file. */
+/** Its pages, in a directory that is removed with the test file. */
 export async function perfettoPages(jdk: Jdk): Promise<string> {
   const wheel = await cachedFile(
     {

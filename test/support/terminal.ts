@@ -1,5 +1,5 @@
-// A terminal with a command in it, as a user has one: a pseudo-terminal of the kernel's, made by
-// script(1), and an emulator that keeps what would be on the glass.
+// A command in a real terminal: a pseudo-terminal of the kernel, created by
+// script(1), and an emulator that keeps the screen.
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync, writeSync } from 'node:fs'
@@ -11,13 +11,13 @@ import { type JavaExit, startProcess, stop } from './java-process.ts'
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const QUOTE = /'/g
 
-/** A liveness ceiling, below that of the tests: whoever waits in vain is shown the screen. */
+/** Timeout below that of the tests, so that the error contains the screen. */
 const CEILING_MS = 25_000
 
 export interface TerminalOptions {
   columns?: number
   rows?: number
-  /** Shell commands around the one that is run. */
+  /** Shell commands before and after the command. */
   before?: string
   after?: string
 }
@@ -43,7 +43,7 @@ export class Terminal {
     const line = `stty rows ${rows} cols ${columns}; ${before}; ${quoted}; code=$?; ${after}; exit $code`
     this.#emulator = new headless.Terminal({ cols: columns, rows, scrollback: 1000, allowProposedApi: true })
     this.#watchCursor()
-    // What the developer's own terminal is must not matter.
+    // Independent of the developer's own terminal.
     const env = { SHELL: '/bin/sh', TERM: 'xterm-256color', LC_ALL: 'C.UTF-8', NO_COLOR: undefined }
     this.#script = startProcess('script', ['-qefc', line, '/dev/null'], { env })
     this.#script.child.stdout?.on('data', (text: string) => this.#emulator.write(text, () => this.#look()))
@@ -53,7 +53,7 @@ export class Terminal {
     })
   }
 
-  /** The emulator keeps the cursor's visibility to itself: DECTCEM, mode 25. */
+  /** The emulator does not expose the visibility of the cursor: DECTCEM, mode 25. */
   #watchCursor(): void {
     for (const final of ['h', 'l']) {
       this.#emulator.parser.registerCsiHandler({ prefix: '?', final }, (modes) => {
@@ -67,19 +67,19 @@ export class Terminal {
     for (const look of this.#waiting) look()
   }
 
-  /** The lines on the screen, without blanks at their ends. */
+  /** Lines of the screen, without trailing blanks. */
   screen(): string[] {
     const { active } = this.#emulator.buffer
     return Array.from({ length: this.#emulator.rows }, (_, row) => textOf(active.getLine(active.baseY + row)))
   }
 
-  /** The first screen with what has scrolled off it, whether or not it is the one that shows. */
+  /** The normal screen with its scrollback, even if the alternate screen is shown. */
   scrollback(): string[] {
     const { normal } = this.#emulator.buffer
     return Array.from({ length: normal.length }, (_, row) => textOf(normal.getLine(row)))
   }
 
-  /** The first line on the screen that is drawn in inverse, as selections are. */
+  /** The first line of the screen in inverse video, which marks selections. */
   selected(): string | undefined {
     const { active } = this.#emulator.buffer
     return this.screen().find((_, row) =>
@@ -90,7 +90,7 @@ export class Terminal {
     )
   }
 
-  /** What programs change and must put back. */
+  /** Modes that programs change and must restore. */
   modes(): { screen: 'normal' | 'alternate'; mouse: string; cursorShown: boolean; applicationKeys: boolean } {
     const { buffer, modes } = this.#emulator
     return {
@@ -101,21 +101,21 @@ export class Terminal {
     }
   }
 
-  /** All that has been written to it, orders and all. */
+  /** All bytes written to it, including control sequences. */
   written(): string {
     return this.#script.stdout()
   }
 
-  /** Types, or clicks: what the terminal would send. */
+  /** Sends keys or mouse clicks. */
   send(keys: string): void {
     this.#script.child.stdin?.write(keys)
   }
 
   /**
-   * Asks now and after each output until the answer is neither false nor undefined, and returns it. The
-   * screen may be half drawn whenever it is asked: what is asserted belongs into the question.
+   * Evaluates the condition now and after each output, until it is neither false nor undefined, and returns the value. The
+   * screen may be partly drawn at any time: so assertions belong into the condition.
    *
-   * @throws Error with the screen, if the command ends first or it takes longer than the ceiling
+   * @throws Error with the screen, if the command ends first or the timeout is exceeded
    */
   until<T>(question: (lines: string[]) => T | false | undefined, ceilingMs: number = CEILING_MS): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -139,14 +139,14 @@ export class Terminal {
     })
   }
 
-  /** Gives the terminal another size, of which the kernel tells the command. */
+  /** Resizes the terminal, which the kernel reports to the command. */
   resize(columns: number, rows: number): void {
     this.#emulator.resize(columns, rows)
     const slave = readlinkSync(`/proc/${this.processes()[0]}/fd/0`)
     execFileSync('stty', ['-F', slave, 'rows', `${rows}`, 'cols', `${columns}`])
   }
 
-  /** Process ids of what runs in the terminal, parents before children. */
+  /** Ids of the processes in the terminal, parents before children. */
   processes(): number[] {
     const found = [this.#script.pid]
     for (const pid of found) found.push(...childrenOf(pid))
@@ -154,7 +154,7 @@ export class Terminal {
   }
 
   /**
-   * Nobody reads what is written to it until `goOn`, and what it holds by itself is full: who writes waits.
+   * Stops reading the output until `goOn`, with full buffers: a write to the terminal blocks.
    */
   async stall(): Promise<void> {
     await stop(this.#script)
@@ -162,7 +162,7 @@ export class Terminal {
       `/proc/${this.processes()[0]}/fd/0`,
       constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
     )
-    // The kernel hands on what it was given, and has room again for a moment.
+    // The kernel forwards buffered data, and then has space again for a moment.
     for (let full = 0; full < 5; await sleep(5)) full = fill(slave) === 0 ? full + 1 : 0
     closeSync(slave)
   }
@@ -171,13 +171,13 @@ export class Terminal {
     this.#script.child.kill('SIGCONT')
   }
 
-  /** As when its window is closed, or the network goes. */
+  /** Like a closed window, or a lost network connection. */
   async hangUp(): Promise<void> {
     await this.#script.kill()
   }
 }
 
-/** Writes what no terminal shows, until it takes nothing more. @returns how much it took */
+/** Writes invisible output until the buffers are full. @returns the number of bytes */
 function fill(terminal: number): number {
   const nothing = Buffer.alloc(1024)
   for (let written = 0; ; ) {
