@@ -7,8 +7,8 @@
 // ServiceLoader. Entries name the class to which a call resolves, or any subclass of it in the JDK.
 //
 // There is no level between these calls and all others. A call that only prints or compares reaches more than toString()
-// and equals(): a JDK object may contain application objects, as a Comparator its functions, a proxy
-// its handler, a URL its stream handler, and an exception's toString() calls getMessage().
+// and equals(): a JDK object may contain application objects (functions in a Comparator, the handler of a proxy or
+// of a URL), and an exception's toString() calls getMessage().
 //
 // The levels are ordered. A level that is too open costs precision; a level that is too closed loses calls.
 

@@ -28,7 +28,7 @@ export interface RootPattern {
   readonly option?: 'region'
 }
 
-/** Returns the name of `text` in a message: "root 'Foo.process'". */
+/** The word before the pattern in error messages: "root 'Foo.process'". */
 export type RootOption = 'root' | 'region'
 
 export interface ClassPattern {

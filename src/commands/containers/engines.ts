@@ -93,7 +93,7 @@ export async function containerOfPod(what: string, id: string, clients: Clients)
 /** One question to a client, and its result. */
 class Asked {
   isThere = false
-  /** Messages of clients that do not know the container. */
+  /** Error messages of the engine clients (docker, podman, …) that do not know the container. */
   readonly said: string[] = []
   found: readonly Found[] = []
   problem: JfluidError | undefined

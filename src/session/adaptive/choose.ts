@@ -102,7 +102,7 @@ export function seenMethods(
   const own = new Int32Array(count)
   const innermost = new Float64Array(count)
   const children = new Int32Array(count)
-  // Values without the values of the children.
+  // Self values: the values of each node minus those of its children.
   const computes = cpuNs.slice()
   const ends = samples.slice()
   for (let node = 0; node < count; node++) {
