@@ -15,7 +15,14 @@ forNewestJdk((jdk) => {
     jar = await hostileJar(jdk)
   })
 
-  async function broken(what: string, first: boolean, storms: boolean, chance: Chance): Promise<Outcome> {
+  /** @param attempts  sessions to run until a transformation is spoilt: in about 1 of 64 sessions, none is by chance */
+  async function broken(
+    what: string,
+    first: boolean,
+    storms: boolean,
+    chance: Chance,
+    attempts = 3,
+  ): Promise<Outcome> {
     const target = await start(jdk, jar, first)
     const { java, jvm, tell, call } = target
     const before = await liveCode(jvm, 'Lfix/')
@@ -34,7 +41,12 @@ forNewestJdk((jdk) => {
     if ((await call(calls)) > 0) harm.push('wrong results while it was profiled')
     const profile = await end(target, recording, { harm, wrong })
     // In classes redefined during the session, or at the detach.
-    if ((await target.spoilt()) === 0) throw new Error('nothing was spoilt: this was no trial')
+    if ((await target.spoilt()) === 0) {
+      if (attempts === 1) throw new Error('no transformation was spoilt in three sessions')
+      await jvm.dispose()
+      await java.kill()
+      return broken(what, first, storms, chance, attempts - 1)
+    }
     if (profile !== null && profile.instrumentation.gaps === 0 && !storms)
       wrong.push(...unbalanced(profile, calls))
     if (storms) {
