@@ -27,7 +27,7 @@ export function idOf(name: string): number {
   return names.indexOf(name)
 }
 
-/** The ids assigned by `idOf`. */
+/** Returns the name to which `idOf` has assigned this id. */
 export function nameOf(id: number): string {
   return names[id]
 }

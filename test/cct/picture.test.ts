@@ -11,7 +11,7 @@ const OTHERS = 999
 const RUNNABLE = 1
 const BLOCKED = 2
 
-/** Ids of methods `T.<letter>`: R has 1, the next letter 2, and so on. */
+/** Ids of the methods `T.<letter>`. */
 const ID: Readonly<Record<string, number>> = { R: 1, A: 2, B: 3, f: 4, g: 5, h: 6 }
 const NAME = new Map(Object.entries(ID).map(([name, id]) => [id, name]))
 

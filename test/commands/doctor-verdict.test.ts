@@ -8,7 +8,7 @@ const finding = (check: Finding['check'], level: Finding['level']): Finding => (
 
 it.each<[Finding[], number, boolean, string]>([
   [[finding('jdk', 'ok')], 0, false, 'OK to attach: no obstacle found for jfluid attach 7'],
-  // The program has no cost.
+  // This note has no effect on the program.
   [[finding('other agents', 'note')], 0, false, 'OK to attach: no obstacle found for jfluid attach 7'],
   [
     [finding('classes', 'note'), finding('processors', 'note')],

@@ -217,7 +217,7 @@ describe('a recording with --push', () => {
     const { problem, path, store: has } = await put({ out: '/dev/full', push: store.url })
     expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
     expect([has, store.received.length]).toEqual([`${store.url}/ingest`, 1])
-    // The output for the user contains only the problem.
+    // Besides the error, the user sees only this line.
     expect(told).toEqual([`pushed to ${store.url}/ingest as com.acme.Main{pid=4711,mode=exact}`])
     rmSync(dirname(path!), { recursive: true })
   })

@@ -31,7 +31,7 @@ const COMMANDS: readonly (readonly [name: string, ...rest: string[]])[] = [
   ['roots', NOBODY],
 ]
 
-/** The complete command line. */
+/** Options that were removed with all their values. */
 const OPTIONS = REMOVED_OPTIONS.filter(({ value }) => value === undefined).map(({ option }) => option)
 
 const refused = async (...words: string[]): Promise<unknown> =>

@@ -33,7 +33,7 @@ describe('the HTML page in a browser', () => {
     browser = await startBrowser('--disable-gpu')
     page = await browser.newPage({ viewport: { width: 1300, height: 800 } })
     page.on('console', (message) => {
-      // A request of the test itself for the colours.
+      // Caused by the test itself, which reads colours of the canvas.
       if (!message.text().includes('readback')) problems.push(`console: ${message.text()}`)
     })
     page.on('pageerror', (error) => problems.push(`error: ${error.message}`))

@@ -205,7 +205,7 @@ async function ended(client: Client, witness: Witness, found: Aftermath, isTold 
   }
 }
 
-/** Message about a target that may still have probes. */
+/** Harm that a target reports while it may still have probes. */
 async function lookedAt(witness: Witness): Promise<Aftermath> {
   const { harm, longest, asleep } = await harmOf(witness)
   return { harm, ms: { 'stood still': longest, asleep } }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Chance } from './trials.ts'
 
 const END = fileURLToPath(new URL('tun-end.mjs', import.meta.url))
-/** A common queue length; the kernel limits longer queues. */
+/** MTU of Ethernet, in bytes. The kernel splits longer data into packets of this size. */
 const MTU = 1500
 
 export interface LinkOptions {

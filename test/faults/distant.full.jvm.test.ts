@@ -129,7 +129,7 @@ async function drawn(between: Link, jdk: Jdk, classes: string): Promise<Outcome>
   }
 }
 
-/** Starts a proxy in the network namespace of the target. */
+/** Starts a command in the network namespace of the target. */
 function beside({ there }: Link, ...command: readonly string[]): JavaProcess {
   return startProcess('ip', ['netns', 'exec', there.namespace, ...command])
 }

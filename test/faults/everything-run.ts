@@ -11,7 +11,7 @@ import type { Outcome } from './trials.ts'
 /** Each part of the program takes a tenth of a second alone. Without output for longer than this, the program hangs. */
 const SILENT_MS = 60_000
 
-/** Timeout with `--jdk`. */
+/** Options of the sessions; each is combined with `--jdk`, except a region. */
 export const MODES = [
   ['--scheme', 'a'],
   ['--scheme', 'b'],
@@ -35,7 +35,7 @@ export function withRoot(root: string, flags: readonly string[]): readonly strin
 
 interface Told {
   readonly out: string
-  /** Its standard error, without lines of jfluid and the JVM. */
+  /** The program's own lines of its standard error, which begin with "err: ". */
   readonly err: string
   readonly code: number | null
 }

@@ -45,7 +45,7 @@ const MOVE = `
 /**
  * methods:       calls every method of the classes fix.Many… once
  * deep n:        a recursion n deep that returns, on a thread with a large stack; then a recursion whose last call throws,
- * and whose first call catches the exception
+ *                and whose first call catches the exception
  * threads n:     n threads, 16 at a time, call the root once each
  * frequency:     prints "<n> Hz, rule <n>": the clock's frequency, and the duration of rule() in ns
  * leap n:        the clock advances by n ticks inside leap(), without events of its thread; and by RULE in each of RULES calls of rule()

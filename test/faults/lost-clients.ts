@@ -24,7 +24,7 @@ export const ASLEEP_MS = 1400
 const TRIALS_A_WITNESS = 25
 const TRIALS_A_LOOK = 5
 
-/** Recorded programs: a root that is called continuously, and a root that loads classes. */
+/** Recorded roots: one that is called continuously, and one that loads classes. */
 export const ROOTS = ['--root', 'fix.Witness.root', '--root', 'fix.Witness.fresh'] as const
 
 export interface Client {

@@ -33,7 +33,7 @@ const kibOfRedefinition = (jdk: Jdk): number => (jdk.version < 25 ? 90 : 7.5)
 const KIB_OF_WORKER = 80
 /** Objects with which a collector fills gaps of the heap (JDK 25). */
 const FILLER = '[Ljdk.internal.vm.FillerElement;'
-/** Memory that the shop itself keeps per order. */
+/** Classes of the objects that the shop itself keeps for each order. */
 const JOURNAL = ['[J', 'java.lang.Integer', 'java.util.HashMap$Node', '[Ljava.util.HashMap$Node;']
 /** Minimum share of the earlier throughput, or of that of an untouched JVM if lower; and time for the compilers. */
 const GOAL = 0.97

@@ -15,7 +15,7 @@ const GOAL = 0.97
 const LOOP_LEAST = 0.75
 /** Time until discarded code is compiled again. */
 const BACK_MS = 60_000
-/** Options that leave processor time for the compilers and for the other JVM. No debugger port, which makes the JVM compile differently. */
+/** Starts a program that leaves processor time for the compilers and for the other JVM. Without a debugger port, with which the JVM compiles differently. */
 const start = (jdk: Jdk, eternal = false) =>
   Witness.start(jdk, { threads: 1, rest: 2, eternal, debuggable: false })
 

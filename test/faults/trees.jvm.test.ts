@@ -58,7 +58,7 @@ const MAZE = `
 const HELD_MS = 2500
 const BOUND = 5000
 const ROOT_CALLS = FULL ? 1_000_000 : 10_000
-/** Heap of the client with the default number of contexts on a machine with 2 GiB or more. */
+/** Maximum resident memory of the client with the default limit of contexts of a machine with 2 GiB or more. */
 const MOST_MIB = 512
 
 forEachJdk((jdk) => {

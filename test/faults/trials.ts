@@ -72,7 +72,7 @@ export interface Row {
   readonly harmed: number | null
   /** Errors of clients or profiles, including a lost profile. */
   readonly wrong: number | null
-  /** Number of profiles, of the trials in which one was possible. */
+  /** Number of trials that had data for a profile, and number of profiles kept. */
   readonly profilesDue: number
   readonly profilesKept: number
   readonly leftBehind: number | null

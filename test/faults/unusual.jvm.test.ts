@@ -37,7 +37,7 @@ const PRESSED = `
 interface Unusual {
   readonly name: string
   readonly options: readonly string[]
-  /** Versions of the JDK. */
+  /** Minimum version of the JDK. */
   readonly from?: number
   /** Whether `npm run test:live` runs it on this JDK. */
   readonly short?: Jdk

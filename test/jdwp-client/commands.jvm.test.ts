@@ -83,7 +83,7 @@ forEachJdk((jdk) => {
     })
 
     it('VirtualMachine counts instances', async () => {
-      // Only `object`, which `keep` in main refers to.
+      // The only instances: `object`, and `keep` in main.
       expect(await the(jvm.virtualMachine.instanceCounts([known.program, known.small]))).toEqual([1, 1])
       const [found] = await the(jvm.referenceType.instances(known.program, 0))
       expect(found).toEqual(await known.value('object'))

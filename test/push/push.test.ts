@@ -166,7 +166,7 @@ describe('push by OTLP', () => {
       if (length > 0) break
       pauses.push(length)
     }
-    expect(pauses.length).toBeGreaterThan(3) // one pause for blocks of stacks, and one for each of two kinds of samples
+    expect(pauses.length).toBeGreaterThan(3) // pauses after blocks of stacks, and after blocks of samples of two kinds
   })
 
   it('sums of the push equal calls and time of the profile', async () => {

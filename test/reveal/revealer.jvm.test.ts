@@ -233,7 +233,7 @@ describe('methods known to run', () => {
     expect(await target.rootsWillRun(ran)).toBe('Deep.deep Deep.deeper Main.pass Often.go Seldom.go')
     for (const it of ['Main.run', 'Main.pass', 'Often.go', 'Deep.deep'])
       expect(target.isReady(it), it).toBe(true)
-    // A method that is not known to have run may still be running. It sends its first-invocation request then.
+    // A method that is not known to have run may run later. It then sends its first-invocation request.
     expect(target.isReady('Seldom.go')).toBe(false)
     expect(await target.invoke('Seldom.go')).toBe('Deep.other')
   })

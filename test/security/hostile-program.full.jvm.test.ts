@@ -144,7 +144,7 @@ forEachJdk((jdk) => {
     expect((await client.exit).code, client.stderr()).toBe(0)
     looked('record --stream', client.stdout(), client.stderr())
     const { methods, threads } = await readProfileJson(file)
-    // The entry existed, and is reported by its own name.
+    // The profile contains the class, the method and the thread under their own names.
     expect(methods.map((it) => it.class)).toContain(`fix.${CLASS}`)
     expect(methods.map((it) => it.method)).toContain(METHOD)
     expect(threads.map(({ name }) => name)).toContain(THREAD)

@@ -29,7 +29,7 @@ function jvmWith(...stacks: object[][]) {
     resume: command('resume'),
     interrupt: command('interrupt'),
   }
-  /** Delivers one message. @returns the requests received so far */
+  /** Answers the pending requests. @returns the requests received by then */
   const turn = async (): Promise<string> => {
     for (const answer of answers.splice(0)) answer()
     await new Promise((resolve) => setImmediate(resolve))
