@@ -71,6 +71,7 @@ try {
     ])
     process.exitCode = run(jdk.java, [
       '-XX:TieredStopAtLevel=1',
+      '-Xbatch', // compiles entry and exit probes in the same round of JFluid1StackTest, also on a busy machine
       '-XX:+UseSerialGC',
       '-Xmx256m',
       '-XX:-PrintWarnings', // omits one warning per probe that has run on the reserved stack (JFluid1StackTest)

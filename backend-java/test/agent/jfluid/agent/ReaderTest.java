@@ -54,10 +54,13 @@ final class ReaderTest {
         /** Returns whether the condition becomes true within a few seconds. */
         static boolean becomes(java.util.function.BooleanSupplier what) {
             long until = System.nanoTime() + 10_000_000_000L;
-            while (!what.getAsBoolean() && System.nanoTime() < until) {
+            do {
+                if (what.getAsBoolean()) {
+                    return true;
+                }
                 Thread.onSpinWait();
-            }
-            return what.getAsBoolean();
+            } while (System.nanoTime() < until);
+            return false;
         }
 
         void work(boolean on) {
