@@ -1,8 +1,8 @@
-// Autosave files of recordings that did not end normally, beside the profile.
+// Finds the autosave file beside a profile. A recording that did not end normally leaves one.
 
 import { existsSync } from 'node:fs'
 
-/** "p.jfluid.autosave" */
+/** Suffix of an autosave file, for example "p.jfluid.autosave". */
 export const AUTOSAVE_ENDING = '.autosave'
 
 /** Returns the path of an autosaved profile beside `path`; undefined if there is none. */

@@ -10,10 +10,10 @@ import { elements, jsonText } from './json-text.ts'
 import { rootTotal } from './profile.ts'
 import { fullName, placeText } from './text.ts'
 
-/** Maximum number of frames of a path, counted from the method outwards: a context may be 100,000 calls deep. */
+/** Maximum number of frames in a path. The innermost frames are kept, since a context may be 100,000 calls deep. */
 const PATH_FRAMES = 256
 
-/** Yields the JSON text in pieces. @param top  number of methods, and of contexts in each direction */
+/** Yields the JSON text in pieces. @param top  maximum number of methods, and of contexts per direction of change */
 export function* changesJsonPieces(
   before: Compared,
   after: Compared,
@@ -103,7 +103,7 @@ function contextJson(
   }
 }
 
-/** JSON has neither NaN nor infinity. */
+/** Returns null for NaN and infinity, which JSON cannot represent. */
 function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null
 }

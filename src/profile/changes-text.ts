@@ -41,19 +41,19 @@ export interface ChangesTextOptions {
   /** Terminal width in cells. */
   readonly width?: number
   readonly color?: boolean
-  /** Number of methods, and of contexts in each direction. */
+  /** Maximum number of methods, and of contexts, per direction of change. */
   readonly top?: number
 }
 
 const DEFAULTS = { width: 80, color: false, top: 10 }
 
-/** Cells before the name: change, before, after, percent. */
+/** Width in cells of the columns before the name: change, before, after, percent. */
 const CONTEXT_CELLS = 38
 
-/** Cells of the column of changes. */
+/** Width of the change column in cells. */
 const CHANGE_CELLS = 10
 
-/** Yields the report as lines with a line feed. */
+/** Yields the lines of the report. Each line ends with a line feed. */
 export function* changesPieces(
   before: Compared,
   after: Compared,
@@ -138,7 +138,7 @@ function signed(metric: Metric, value: number): string {
   return `${value > 0 ? '+' : '-'}${amount(metric, Math.abs(value))}`
 }
 
-/** For a line of text. */
+/** Appends the unit to a formatted amount, for use in running text. */
 function withUnit({ isTime, sign }: Metric, text: string): string {
   return isTime ? text.trimEnd() : `${text} ${sign}`
 }
@@ -160,7 +160,7 @@ function costCells(metric: Metric, { before, after }: Pair, come: boolean, gone:
   )
 }
 
-/** "+12.3", "x 25.1" beyond tenfold. */
+/** Formats a relative change as a percentage, "+12.3", or from tenfold growth as a factor, "x 25.1". */
 function shareText(change: number): string {
   return change >= 9
     ? `x ${count(change + 1, 7)}`
@@ -172,12 +172,12 @@ function methodLine({ name, before, after }: MethodPair, metric: Metric, cells: 
   const calls = (of: { calls: number } | undefined): string =>
     right(of === undefined ? '' : callsText(of.calls), 8)
   const numbers = costCells(metric, pair, before === undefined, after === undefined)
-  // With samples, the numbers of calls are only lower bounds.
+  // Sampled profiles omit the numbers of calls, which are only lower bounds.
   const counts = metric.isSampled ? '' : calls(before) + calls(after)
   return `${numbers}${counts}  ${shortName(name, Math.max(16, cells - width(numbers + counts) - 2))}\n`
 }
 
-/** Calls per root call: "118", "0.25". */
+/** Formats a number of calls per root call: "118", "0.25". */
 function callsText(calls: number): string {
   if (calls === 0) return '0'
   if (calls >= 1000 || Number.isInteger(calls)) return count(calls, 7)
@@ -246,7 +246,7 @@ function* verdictLines(
   }
 }
 
-/** "com.acme.Foo.bar 0.1000 ms, now 0.1200 ms: +20.0 %". */
+/** Describes a verdict: "com.acme.Foo.bar 0.1000 ms, now 0.1200 ms: +20.0 %". */
 export function verdictText(
   { condition, subject, before, after, change, errorBound, isWithinErrorBound, isBelowErrorBound }: Verdict,
   { metric }: Changes,

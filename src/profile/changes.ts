@@ -23,13 +23,13 @@ export interface Changes {
   /** Cost of one root call; 1 for samples. */
   readonly rootCost: Pair
   readonly agreement: Agreement
-  /** Methods of either profile, without rows of classes, per root call. Largest change of self cost first. */
+  /** Methods of either profile with costs divided by `perRootCall`, without class rows. Largest change of self cost first. */
   readonly methods: readonly ChangedMethod[]
   /** Error bounds of the root costs. */
   readonly rootErrorBound: ErrorBound
-  /** Call sites are distinguished: each is a context of its own. */
+  /** Whether calls from different call sites are separate contexts. */
   readonly tellsPlaces: boolean
-  /** Sums of each profile; `perRootCall` is the divisor. */
+  /** Undivided costs of the contexts in both profiles. `perRootCall` contains their divisors. */
   readonly difference: Difference
   readonly perRootCall: Pair
 }
@@ -48,7 +48,7 @@ export interface Agreement {
   /** Degree of overlap, 0 to 1. */
   readonly overlap: number
   readonly hotEdges: HotEdges
-  /** -1 to 1; NaN if all values of a profile are equal. */
+  /** Correlation of self costs, -1 to 1; NaN if all values of a profile are equal. */
   readonly correlation: number
 }
 
@@ -57,7 +57,7 @@ export interface ChangeOptions {
   readonly callSites?: boolean
 }
 
-/** Both profiles must have the same metric, and at least one root call. */
+/** Compares two profiles. Both must have the same metric, and at least one root call. */
 export function changesOf(before: Profile, after: Profile, options: ChangeOptions = {}): Changes {
   const metric = metricOf(before.merged)
   const { isSampled } = metric
@@ -102,7 +102,7 @@ function scaled({ calls, self, total }: { calls: number; self: number; total: nu
   return { calls: calls / by, self: self / by, total: total / by }
 }
 
-/** Only shares of cost are compared. */
+/** Returns the agreement of two trees, computed from shares of cost. */
 function agreementOf(difference: Difference, before: Profile, after: Profile): Agreement {
   const own = ownCostOnce(difference, before, after)
   return {
@@ -153,7 +153,7 @@ export interface ContextChange {
 
 /**
  * Returns the contexts with the largest changes of self cost per root call, in one direction.
- * For allocations: only contexts of classes, since a method's own bytes are the sum of these.
+ * For allocations: returns class contexts only, since a method's own bytes are the sum of its classes' bytes.
  */
 export function contextChanges(
   changes: Changes,

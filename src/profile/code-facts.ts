@@ -18,15 +18,15 @@ export interface InstrumentationFacts {
   readonly firstMethod: number
   readonly methods: number
   nameOf(method: number): MethodName
-  /** Returns the method of a row's id. */
+  /** Converts the id of a row to a method id. */
   methodOf(id: number): number
   /** `left out`: the user excluded the method. `refused`: the JVM rejected the instrumentation. */
   stateOf(method: number): 'probes' | 'left out' | 'refused'
   /** Returns the time of the first call in ms since the start of the recording; undefined if the method was not called. */
   firstCallMs(method: number): number | undefined
-  /** Reasons per method, as in profiles. Grows during the recording. */
+  /** Reasons why methods were not instrumented, keyed by method, as in profiles. Grows during the recording. */
   readonly skipped: ReadonlyMap<string, string>
-  /** Oldest first. */
+  /** Redefinitions, oldest first. */
   readonly swaps: readonly SwapRow[]
   /** Number of redefinitions before `swaps`, which are no longer kept. */
   readonly swapsBefore: number

@@ -14,16 +14,16 @@ export function measureText(profile: Profile): string {
   return SECTIONS[profile.mode].measure(profile)
 }
 
-/** Returns the selection of methods. Methods without probes are not counted. */
+/** Returns the method selection as a text to compare. Calls of methods outside the selection are not counted. */
 export function choiceOf({ selection, followedTasks }: Profile): string {
   const { include = [], exclude = [], jdk = false } = selection ?? {}
   return JSON.stringify([[...include].sort(), [...exclude].sort(), jdk, followedTasks !== undefined])
 }
 
-/** Maximum share of the root's cost before the last redefinition had settled. Above it, a remark is added. */
+/** A remark is added if a larger share of the cost was recorded before the JVM had recompiled code after the last redefinition. */
 const MUCH_WARMUP = 0.2
 
-/** Returns one sentence per difference between the profiles, other than the program's code. */
+/** Returns one sentence per reason that makes the profiles hard to compare. */
 export function remarksOf(before: Profile, after: Profile): string[] {
   const remarks: string[] = []
   const differ = (what: string, of: (profile: Profile) => string): void => {

@@ -1,4 +1,4 @@
-// Compares two profiles of the same task by their counts: the methods with increased cost.
+// Compares the counts of two profiles of the same task, and finds the methods with changed cost.
 
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../cct/snapshot.ts'
@@ -31,7 +31,7 @@ export interface Comparison {
   readonly methods: readonly MethodChange[]
 }
 
-/** Both profiles must have the same mode, which must not be exact time. */
+/** Compares two profiles. Both must have the same mode, and the mode must not be exact time. */
 export function compareProfiles(before: Profile, after: Profile): Comparison {
   return {
     unit: METRICS[before.mode].word,
@@ -62,7 +62,7 @@ function rootCosts({ merged, methodNames }: Profile): Map<string, number> {
   return new Map([...sums].filter(([, it]) => it.calls > 0).map(([name, it]) => [name, it.total / it.calls]))
 }
 
-/** A new root has infinite growth; a root that is no longer called has none. */
+/** Returns the largest growth of any root. A new root has infinite growth; a root that is no longer called is ignored. */
 function largestGrowth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
   let growth = Number.NEGATIVE_INFINITY
   for (const [root, now] of after) {
@@ -72,7 +72,7 @@ function largestGrowth(before: ReadonlyMap<string, number>, after: ReadonlyMap<s
   return growth === Number.NEGATIVE_INFINITY ? 0 : growth
 }
 
-/** Returns the calls of top nodes. A root called below another root is part of the other root's tree. */
+/** Returns the number of calls of top nodes. A root called below another root is part of the other root's tree. */
 export function rootCalls({ merged }: Profile): number {
   return topSum(merged, 'calls')
 }
@@ -111,8 +111,8 @@ export function methodPairs(before: Profile, after: Profile): Map<string, Method
 }
 
 /**
- * Returns the tree with one method for all ids with the same `methodKey`: call sites, lambdas of a class, classes of one name in two
- * loaders.
+ * Returns the tree with one method for all ids that have the same `methodKey`. These ids differ in call site, in the number of a hidden
+ * class, or in the class loader.
  */
 export function treeByKey({ merged, methodNames }: Profile): Tree {
   return mergedMethods(merged, (id) => methodKey(nameOf(methodNames, id)))
@@ -126,7 +126,7 @@ export function methodKey({ class: owner, method, descriptor }: MethodName): str
   return `${owner}.${method}${descriptor}`.replace(HIDDEN, '$1')
 }
 
-/** Returns the displayed name for a key. */
+/** Returns the name without call site, and without numbers of hidden classes. */
 export function comparableName(name: MethodName): MethodName {
   return { ...anywhere(name), class: name.class.replace(HIDDEN, '$1') }
 }

@@ -10,8 +10,8 @@
 //   amount    = number [unit]           later value; for samples, number % of all samples
 //   unit      = ns us µs ms s | B kB MB | k M, depending on the metric
 //
-// All numbers are per root call, except calls of the root, which are absolute numbers. A `number %` of a time or of samples only applies
-// to a difference above the error bound (`errorBoundOf`).
+// All numbers are per root call, except calls of the root, which are absolute numbers. For times and samples, a limit in percent
+// applies only if the difference exceeds the error bound (`errorBoundOf`).
 
 import { UsageError } from '../base/errors.ts'
 import type { Metric, Unit } from '../measures/columns.ts'
@@ -34,16 +34,16 @@ export interface Condition {
 /** `part`: relative change, 0.1 is +10 %. `by`: absolute change. `amount`: the later value itself. */
 export interface Limit {
   readonly how: 'part' | 'by' | 'amount'
-  /** In units of the metric: ns, bytecodes, calls, bytes. For samples: a share of all samples. */
+  /** Limit in units of the metric: ns, bytecodes, calls, bytes. For samples: a share of all samples. */
   readonly value: number
 }
 
-/** Result of a condition for one method. */
+/** Result of a condition for one method or the root. */
 export interface Verdict extends Pair {
   readonly condition: Condition
   /** `root`, or the method's name. */
   readonly subject: string
-  /** 0.1 is +10 %; infinite if the earlier value was 0. */
+  /** Relative change: 0.1 is +10 %; infinite if the earlier value was 0. */
   readonly change: number
   /** Error bound of the difference; 0 for counted values. */
   readonly errorBound: number
@@ -218,7 +218,7 @@ function verdictOf(
   const slack = TINY * Math.max(1, Math.abs(limit.value))
   const isMore = operator === '>'
   const holds = isMore ? value > limit.value + slack : value < limit.value - slack
-  // A limit on the opposite side, such as `> -5%`, is exceeded without any change. Noise therefore does not excuse it.
+  // A limit such as `> -5%` is exceeded even without a change. Its condition therefore fails even within the error bound.
   const needsChange = limit.how === 'part' && (isMore ? limit.value >= 0 : limit.value <= 0)
   const isWithinErrorBound = holds && needsChange && Math.abs(after - before) <= errorBound
   const failed = holds && !isWithinErrorBound
@@ -244,7 +244,7 @@ export function relativeChange(before: number, after: number): number {
   return other / one - 1
 }
 
-/** "+12.3 %", "-100.0 %", "without bound". */
+/** Formats a relative change: "+12.3 %", "-100.0 %", or "without bound" if infinite. */
 export function changeText(change: number): string {
   if (!Number.isFinite(change)) return 'without bound'
   return `${change > 0 ? '+' : change < 0 ? '-' : ''}${percent(Math.abs(change), 1)} %`

@@ -4,12 +4,12 @@ import type { Heads, Metric } from '../measures/columns.ts'
 import { count, timeCell } from './text.ts'
 
 export interface CostWords extends Heads {
-  /** At most `width` cells. */
+  /** Formats a cost in at most `width` cells. */
   cost(value: number, width?: number): string
   each(total: number, calls: number): string
 }
 
-/** Formats with four significant digits in at most eight cells. Bytecodes or calls per call may be fractions. */
+/** Formats a count per call with four significant digits in at most eight cells. The average may be a fraction. */
 function countPerCall(total: number, calls: number): string {
   if (calls === 0 || !Number.isFinite(total)) return '-'
   const each = total / calls

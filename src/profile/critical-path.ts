@@ -6,8 +6,8 @@
 // thus one chain from the root's end to its start. Each step is on one thread, and the steps sum to the root's duration.
 //
 // The target does not report the cause of a wait. The cause is assumed to be the task that ended last within the wait, or, if none ended,
-// the running task that ended first. Without rows of waits, the waits themselves are unknown, too. Then any interval without a call is
-// assumed to be a wait if a task ended in it. Waits for threads outside the call are steps of the waiting thread.
+// the running task that ended first. If waits are not recorded, any interval between two events of a thread is assumed to be a wait if a
+// task ended in the interval. Waits for threads outside the call are steps of the waiting thread.
 
 import { LEAVE, type TracedCall, type TraceTrack } from '../cct/trace.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -19,7 +19,7 @@ export interface Step {
   /** Time since the start of the call. */
   readonly fromNs: number
   readonly toNs: number
-  /** Time between submission and start of the track's work, before this step; 0 if the step continues a track. */
+  /** Queueing time before this step, from the submission of the task to its start; 0 if the step continues a track. */
   readonly queuedNs: number
 }
 
@@ -67,8 +67,8 @@ export function criticalSteps(call: TracedCall, isWait?: (method: number) => boo
 }
 
 /**
- * Returns the hottest path of a step, from its outermost frame: at each level the method with the most time of all callees. Stops at the
- * level with more self time than this method's time.
+ * Returns the hottest path of a step. It begins at the outermost frame and continues with the callee with the most time. The path ends
+ * at a method with more self time than the time of any callee.
  */
 export function pathOf(call: TracedCall, { track, fromNs, toNs }: Step): PathFrame[] {
   const { tree } = orderedCalls(call.tracks[track]!, fromNs, toNs, Number.POSITIVE_INFINITY)
@@ -103,7 +103,7 @@ interface Join {
   readonly endNs: number
 }
 
-/** Maximum number of tasks checked that end after a wait. */
+/** Maximum number of tasks checked among the tasks that end after a wait. */
 const MAX_CHECKED_TASKS = 64
 
 /** Relations between the tracks of a call, and the waits of their threads. */
@@ -112,12 +112,12 @@ class Family {
   /** Submitting track of each track (-1 for the first), and the time of submission. */
   readonly #from: Int32Array
   readonly #handedNs: Float64Array
-  /** Preorder of tracks by submission: position of each track, and the size of its subtree, including itself. */
+  /** Preorder position of each track in the tree of submissions, and the size of its subtree, including itself. */
   readonly #place: Int32Array
   readonly #size: Int32Array
-  /** Tasks in the order of their ends. */
+  /** Tasks, sorted by end time. */
   readonly #byEnd: Int32Array
-  /** Start and end of each possible wait of a track, in order of time. */
+  /** Possible waits, keyed by track: pairs of start and end, sorted by time. */
   readonly #stretches = new Map<number, Float64Array>()
 
   constructor({ tracks }: TracedCall) {
@@ -132,7 +132,7 @@ class Family {
         this.#handedNs[-events[i]!] = times[i]!
       }
     }
-    // A track follows the track that submitted it.
+    // The index of a track is larger than the index of the track that submitted it.
     this.#size = new Int32Array(count).fill(1)
     for (let i = count - 1; i > 0; i--) this.#size[this.#from[i]!]! += this.#size[i]!
     this.#place = new Int32Array(count)
@@ -151,7 +151,7 @@ class Family {
     return { from: this.#from[track]!, handedNs: this.#handedNs[track]! }
   }
 
-  /** Returns the latest wait of a track before a time, for a task that is not yet on the path. */
+  /** Returns the task that ended the latest wait of a track before `until`. Ignores waits for tasks that are already on the path. */
   joinBefore(
     track: number,
     until: number,
@@ -165,7 +165,7 @@ class Family {
       const end = Math.min(stretches[2 * i + 1]!, until)
       const join =
         this.#endedIn(begin, end, track, isUsed) ??
-        // With rows of waits, the end of a wait may be recorded before the end of the task that ended the wait.
+        // If waits are recorded, the end of a wait may be recorded before the end of the task that ended the wait.
         (isWait === undefined || end < stretches[2 * i + 1]!
           ? null
           : this.#runningAt(begin, end, track, isUsed))
@@ -194,7 +194,7 @@ class Family {
     return null
   }
 
-  /** Excludes tasks already on the path, and submitters of the waiting task: these continue only after it. */
+  /** Excludes tasks already on the path, and the tasks that directly or indirectly submitted the waiting task. */
   #mayBe(task: number, by: number, isUsed: Uint8Array): boolean {
     const [place, size] = [this.#place[task]!, this.#size[task]!]
     const isAbove = this.#place[by]! >= place && this.#place[by]! < place + size
@@ -230,7 +230,7 @@ class Family {
   }
 }
 
-/** Returns the first index below `count` with a true predicate; `count` if there is none. Binary search. */
+/** Returns the first index below `count` for which the predicate is true, by binary search. Returns `count` if there is none. */
 function firstNotBefore(count: number, isNotBefore: (at: number) => boolean): number {
   let [low, high] = [0, count]
   while (low < high) {

@@ -1,4 +1,4 @@
-// Facts about the target after a session has detached: whether the target was restored, and any remains. session/proof.ts determines them.
+// Facts about the target after a detach: whether its code was restored, and remains of jfluid. session/proof.ts collects the facts.
 
 import { list, number, orElse, orNull, type Read, count as readCount, shape, string } from './shape.ts'
 import { classesText, count } from './text.ts'
@@ -6,9 +6,9 @@ import { classesText, count } from './text.ts'
 export interface DetachFacts {
   /** Time until the target had its original code and no thread was in a probe. */
   readonly ms: number
-  /** Time until all these facts were known, including the detach. */
+  /** Time from the start of the detach until all facts in this object were known. */
   readonly proofMs: number
-  /** As reported by the JVM. */
+  /** Number of restored classes, as reported by the JVM. */
   readonly restoredClasses: number
   readonly refusedClasses: number
   /** Duration of all JVM pauses during the detach, whatever their cause; null if the JVM or the file does not report it. */
@@ -18,7 +18,7 @@ export interface DetachFacts {
   readonly left: readonly string[]
   /** Checks that were not possible. */
   readonly unseen: readonly string[]
-  /** Number of classes made for lambdas of the restored classes. HotSpot never unloads them. */
+  /** Number of classes that the JVM generated for lambdas of the restored classes. HotSpot never unloads them. */
   readonly lambdaClasses: number
 }
 
@@ -27,16 +27,16 @@ export interface CodeFacts {
   readonly checkedClasses: number
   readonly checkedMethods: number
   readonly originalClasses: number
-  /** Some of the methods that differ from the original, or are missing. */
+  /** Names of at most MAX_DIFFERENT methods that differ from the original, or are missing. */
   readonly different: readonly string[]
-  /** Reason why not all classes were checked; empty if all were. */
+  /** Reason why not all classes were checked; empty if all classes were checked. */
   readonly unchecked: string
 }
 
-/** Maximum number of names listed. */
+/** Maximum length of `CodeFacts.different`. */
 export const MAX_DIFFERENT = 20
 
-/** "restored: 42 classes original, nothing left", or the differences. */
+/** Returns "restored: 42 classes original, nothing left", or a description of the differences. */
 export function restoredText(facts: DetachFacts): string {
   return `restored: ${codeText(facts)}, ${remainsText(facts, isAllOriginal(facts))}`
 }
@@ -48,14 +48,17 @@ export function keptProbes(facts: Pick<DetachFacts, 'code' | 'refusedClasses'> |
   return Math.max(facts.refusedClasses, checkedClasses - originalClasses)
 }
 
-/** Only covers the classes that were checked. */
+/** Returns whether all code is the original code. False if not all classes were checked. */
 function isAllOriginal(facts: DetachFacts): boolean {
   const { checkedClasses, unchecked } = facts.code
   const isLookedAt = checkedClasses > 0 || facts.restoredClasses + facts.refusedClasses === 0
   return keptProbes(facts) === 0 && isLookedAt && unchecked === ''
 }
 
-/** "nothing left" requires that every check was possible. @param isOriginal  whether all code is known to be the original code */
+/**
+ * Describes the remains of jfluid. "nothing left" requires that every check was possible.
+ * @param isOriginal  whether all code is known to be the original code
+ */
 export function remainsText(
   { left, unseen }: Pick<DetachFacts, 'left' | 'unseen'>,
   isOriginal: boolean,

@@ -1,7 +1,7 @@
 // Error bounds of the times of methods and roots, so that a comparison of two profiles does not report noise as a change.
 //
-// Probe costs are subtracted from times, and are known only to a fraction of a ns. Each call has the error of one half of a probe pair, and
-// its caller that of the other half.
+// Probe costs are subtracted from times, and are known only to a fraction of a ns. The cost of a probe pair has
+// two halves: the error of the inner half applies to the called method, and the error of the outer half to its caller.
 //
 // Counts have no error. The error of samples is statistical and depends on their number.
 
@@ -10,7 +10,7 @@ import { hotMethods } from '../cct/snapshot.ts'
 import { methodKey, treeByKey } from './compare.ts'
 import { column, nameOf, type Profile } from './profile.ts'
 
-/** In units of the metric. */
+/** Error bounds of a method's costs, in units of the metric. */
 export interface ErrorBound {
   readonly self: number
   readonly total: number
@@ -62,7 +62,7 @@ function errorBoundColumns({ merged, calibration }: Profile): { self: Float64Arr
   return { self, total }
 }
 
-/** Returns the error bound of the difference of two values, each divided by its own number. */
+/** Returns the error bound of the difference of two quotients: `one / oneBy` and `other / otherBy`. */
 export function errorBoundOfDifference(
   one: ErrorBound | undefined,
   oneBy: number,

@@ -74,7 +74,7 @@ export class CannotWriteProfile extends JfluidError {
 }
 
 /**
- * Error code of jfluid, not of the operating system: the path contains a link or pipe of another user, which is not followed or written to.
+ * Error code of jfluid, not of the operating system: the path contains a link or pipe that another user owns. jfluid does not use it.
  */
 export const PLANTED = 'PLANTED'
 

@@ -1,6 +1,6 @@
 // The `.jfluid` file: one profile, lossless, written atomically.
 //
-// All numbers little-endian.
+// All numbers are little-endian.
 //
 //   offset  size  type   field
 //        0     8  bytes  magic    89 4A 46 4C 55 49 44 0A, "\x89JFLUID\n"
@@ -12,20 +12,20 @@
 // The body is `Profile` with the same keys, except that
 //   methodNames   is an array of [class, method, descriptor, loader], id 1 first;
 //   regions[].intervals   are arrays of [count, totalNs, maxNs];
-//   course        is {first, events, waitNs, pauses, pauseNs, rootCalls: {calls, p50, p95, max}}, all but `first` f64
-//     arrays as `bin` with one number per second; rootCalls is absent if root calls are not timed;
-//   slowCalls     has trees as `merged` in `tree`, `slowest[].tree` and `latest.tree`;
-//   jvms          is present for several JVMs: then threads[] are the JVMs in the same order;
+//   course        is {first, events, waitNs, pauses, pauseNs, rootCalls: {calls, p50, p95, max}}. All values except
+//     `first` are f64 arrays as `bin`, with one number per second; rootCalls is absent if root calls are not timed;
+//   slowCalls     contains trees in the form of `merged`: `tree`, `slowest[].tree` and `latest.tree`;
+//   jvms          is present if several JVMs were profiled; threads[] then contains one tree per JVM, in the same order;
 //   callSites     is {bci, line}, i32 arrays as `bin` with one number per method name, -1 for none; absent
 //     without call sites;
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
 //     size are i32 arrays and a column is an f64 array, each as MessagePack `bin`; the parents follow
-//     from the sizes and are not stored. Method 0 is a row of collapsed contexts. Then `merged` also has `collapsed`, the sums of
-//     collapsed contexts per method: {count, method, calls, self, total}, columns as above;
+//     from the sizes and are not stored. Method 0 is a row of collapsed contexts. If there are any, `merged` also
+//     has `collapsed`, the sums of collapsed contexts per method: {count, method, calls, self, total}, columns as above;
 //   trace         is described in trace-file.ts.
 //
-// The first byte of the magic number is not ASCII, so that no program treats the file as text. The last byte is a line feed, so that a
-// transfer in text mode is detected. A reader rejects newer versions, and checks every length before use, since files are not trusted.
+// The first byte of the magic number is not ASCII, so that no program treats the file as text. Its last byte is a line feed, so that jfluid
+// detects a transfer in text mode. A reader rejects newer versions, and checks every length before use, since files are not trusted.
 
 import { constants } from 'node:buffer'
 import { type FileHandle, open, stat } from 'node:fs/promises'
@@ -117,6 +117,7 @@ export function decodeProfile(bytes: Uint8Array, path: string): Profile {
 const READ_AT_ONCE = 16 << 20
 
 /**
+ * Reads a profile from a file.
  * @param onProgress  called after each read with the fraction read, 0 to 1
  * @throws CannotReadProfile, NotAProfile, NewerProfile, CorruptProfile
  */
@@ -162,8 +163,8 @@ async function readInPieces(path: string, onProgress: (part: number) => void): P
 }
 
 /**
- * Writes a profile atomically: `path` contains either its previous content or the whole profile (see `replaceFile`). Writes in pieces and
- * yields to the event loop in between, since a million contexts take time and a session may be running.
+ * Writes a profile atomically: `path` contains either its previous content or the whole profile (see `replaceFile`). Yields to the event
+ * loop after each piece, since a million contexts take time and a session may be running.
  * @throws CannotWriteProfile
  */
 export async function writeProfile(profile: Profile, path: string): Promise<void> {

@@ -1,12 +1,12 @@
-// Finds methods of a profile by text from a user: `Foo.bar`, `com.acme.Foo.bar`, with parameters to select an overload. `.`, `/` and `$`
-// are equivalent separators, as in root names.
+// Finds methods of a profile by a text from the user, such as `Foo.bar` or `com.acme.Foo.bar`. Parameters select an overload. `.`, `/` and
+// `$` are equivalent separators, as in root names.
 
 import { UsageError } from '../base/errors.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { isWait, signature } from './text.ts'
 
-/** Thrown if no tree has the method. A condition for it would always hold. */
+/** Thrown if no tree contains the method. Without this error, a `--fail-if` with a misspelled method would pass. */
 export class NoSuchMethod extends UsageError {
   static sample = () => new NoSuchMethod('OrderServise.place', ['com.acme.shop.OrderService.place'])
   readonly hint: string
@@ -21,7 +21,7 @@ export class NoSuchMethod extends UsageError {
 
 const dotted = (text: string): string => text.replace(/[/$]/g, '.')
 
-/** Returns a predicate for names that equal the text, or end with it from a class name on. @returns a predicate for many names */
+/** Returns a predicate for names that equal the text or end with the text. The text must begin at a package or class name. */
 export function methodMatcher(text: string): (name: MethodName) => boolean {
   const open = text.indexOf('(')
   const wanted = dotted((open < 0 ? text : text.slice(0, open)).trim())
@@ -31,7 +31,7 @@ export function methodMatcher(text: string): (name: MethodName) => boolean {
     const full = dotted(`${name.class}.${name.method}`)
     if (full !== wanted && !(full.endsWith(wanted) && full[full.length - wanted.length - 1] === '.'))
       return false
-    // A bare method name would match all methods of that name.
+    // A method name without class would match the methods of all classes.
     if (!wanted.includes('.')) return false
     if (parameters === undefined) return true
     const written = signature({ ...name, descriptor: name.descriptor.replace(/\).*$/s, ')V') })

@@ -1,5 +1,5 @@
-// Reads files of versions that had an overhead budget in schemes a and b (--max-overhead, decision 45). Some methods were temporarily only
-// counted, or not even counted. Rows contain the timed calls and their times; a warning reports the other calls.
+// Reads files of earlier versions, which had an overhead budget in schemes a and b (--max-overhead, decision 45). These versions did not
+// time all calls: some calls were only counted, some only estimated. Rows contain the timed calls; a warning reports the untimed calls.
 
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { nameOf } from './profile.ts'
@@ -7,15 +7,15 @@ import { column, fields } from './shape.ts'
 import { count, fullName, plural } from './text.ts'
 
 /**
- * Columns per node: calls in addition to `calls` that were counted, calls that were extrapolated from those of their callers, and the state
- * of the method at the end.
+ * Columns per node: calls that were counted but not timed, calls that were extrapolated from the calls of the caller, and the final state
+ * of the method. The column `calls` includes timed calls only.
  */
 export const BUDGET_COLUMNS = ['countedCalls', 'extrapolatedCalls', 'folded'] as const
 
 const NOT_TIMED = 'not timed because of --max-overhead of an earlier version'
-/** Start of this warning in profiles that an earlier build has saved. */
+/** Start of the same warning in profiles that an earlier build has saved. */
 const FORMER_NOT_TIMED = 'not timed, for --max-overhead of an earlier version'
-/** Maximum number of methods named. */
+/** Maximum number of methods named in the warning. */
 const NAMED = 10
 
 /**

@@ -1,9 +1,9 @@
-// Missing calls and the reasons, derived from other facts of the profile.
+// Describes missing calls and the reasons, derived from other facts of the profile.
 
 import { allWarnings, type Profile } from './profile.ts'
 import { count, plural } from './text.ts'
 
-/** Describes calls that ran before a reply or free room was available, with the reasons. */
+/** Returns the number of gaps and the reasons why calls are missing. */
 export function gapsText(profile: Profile, between = ': '): string {
   const { instrumentation, scheme } = profile
   const { gaps } = instrumentation
@@ -16,14 +16,14 @@ export function gapsText(profile: Profile, between = ': '): string {
 }
 
 const LIMITED = "the trees of the JVM's threads are limited to "
-/** Start of this warning in profiles of earlier builds. */
+/** Start of the same warning in profiles of earlier builds. */
 const FORMER_LIMITED = "the trees of the JVM's threads had room for "
 
 /**
  * Warns of threads without room for their trees (`--mode count`, `--mode bytecodes`), and suggests a remedy.
- * @param contexts  number of contexts that fit
- * @param code      error code when the buffer could not grow; null if it has its maximum size
- * @param where     directory of the buffer
+ * @param contexts  number of contexts that fit in the trees
+ * @param code      error code if the event buffer could not grow; null if the buffer has its maximum size
+ * @param where     directory of the event buffer
  */
 export function treeRoomWarning(contexts: number, code: string | null, where: string): string {
   const room = `${LIMITED}${count(contexts)} contexts, and further calls are missing`
@@ -32,7 +32,7 @@ export function treeRoomWarning(contexts: number, code: string | null, where: st
   return `${room}, because the event buffer could not grow (${why}): free some space in ${where} before the next recording`
 }
 
-/** Returns whether a profile has that warning. */
+/** Returns whether the warnings contain a `treeRoomWarning`. */
 function tellsTreeRoom(warnings: readonly string[]): boolean {
   return warnings.some((it) => it.includes(LIMITED) || it.includes(FORMER_LIMITED))
 }

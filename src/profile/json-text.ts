@@ -1,5 +1,5 @@
-// JSON that is safe to display. It parses to the same value, and contains no characters that control a terminal or change the text
-// direction.
+// Writes JSON that is safe to display: it contains no characters that control a terminal or change the text direction. A parser returns
+// the same value as without the escapes.
 
 /**
  * DEL, the control characters that JSON does not escape (C1, including U+009B, which starts terminal control sequences), and all characters
@@ -7,7 +7,7 @@
  */
 const UNSEEN = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** Like `JSON.stringify`, with these characters escaped. */
+/** Returns the result of `JSON.stringify` with the characters in `UNSEEN` escaped. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(UNSEEN, escaped)
 }

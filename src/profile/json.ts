@@ -25,13 +25,13 @@ import { tracePieces } from './trace-json.ts'
 /** Parts that differ between the JSON of a whole profile and of a report. */
 export interface Shown {
   readonly format: string
-  /** Maximum number of methods, and of classes. */
+  /** Maximum length of the list of methods, and of the list of classes. */
   readonly top: number
   /** Whether traced calls contain all their events. */
   readonly withEvents: boolean
   readonly threads: boolean
   nodes(tree: Tree): Iterable<string>
-  /** Yields text after the list of nodes of one thread, or of all threads. */
+  /** Yields text to append to the nodes of a tree. */
   behind(tree: Tree): Iterable<string>
 }
 
@@ -131,8 +131,8 @@ function* hotMethodsJson(profile: Profile, top: number): Generator<object> {
 }
 
 /**
- * Returns the metric of the costs in the file. For trees of waits this is time, since rows and columns of waiting contain times. Back
- * traces only have the columns of their metric.
+ * Returns the metric of the costs in the JSON. For trees of waits this is time, since wait rows and wait columns contain times. Back
+ * traces of waits have no time columns and keep their own metric.
  */
 function writtenMetric(tree: Tree): Metric {
   const metric = metricOf(tree)
@@ -161,7 +161,7 @@ function waitsByMethod(tree: Tree): (method: number) => { readonly [column: stri
     sumsOf(tree, 'waitedNs', 'totalWaitedNs'),
   ].map((sums) => new Map(sums.map((it) => [it.method, it])))
   return (method) => {
-    // All contexts of a method may have been collapsed.
+    // A method has no sums if all its contexts were collapsed.
     const [b, w] = [blocked!.get(method) ?? NOTHING, waited!.get(method) ?? NOTHING]
     return { blockedNs: b.self, waitedNs: w.self, totalBlockedNs: b.total, totalWaitedNs: w.total }
   }
@@ -183,7 +183,10 @@ function* classesJson(profile: Profile, top: number): Generator<object> {
   }
 }
 
-/** Returns the JSON text with which all nodes of a method begin, cached per method. @param places  whether to include the call site, if recorded */
+/**
+ * Returns a function that returns the first part of the JSON of a method's nodes, cached per method.
+ * @param places  whether to include the call site, if recorded
+ */
 export function nodeHeads(profile: Profile, places = true): (id: number) => string {
   const heads: (string | undefined)[] = []
   return (id) => {
@@ -199,10 +202,10 @@ export function nodeHeads(profile: Profile, places = true): (id: number) => stri
   }
 }
 
-/** End of the head of a class's node. Every method has a descriptor, so an empty one marks a class. */
+/** Last part of the head of a class node. Every method has a descriptor, so an empty descriptor marks a class. */
 const ALLOCATION_HEAD = `,"method":"${ALLOCATION}","descriptor":""`
 
-/** Returns the allocations of a node's own allocation sites, per class. */
+/** Returns the JSON of a node's own allocations, one object per class. */
 function allocatedBy(tree: Tree, node: number, head: (id: number) => string): string[] {
   const objects = column(tree, 'objects')
   const { self } = costsOf(tree)
@@ -232,7 +235,7 @@ function sampledJson({ metrics }: Tree, node: number): string {
   return `,"known":"${known}"${columns.map(([name, value]) => `,"${name}":${value}`).join('')}`
 }
 
-/** Returns the JSON of a node without its children and closing brace; null for a class node, which is part of its caller's text. */
+/** Returns a function: the JSON of a node without children and closing brace; null for a class node, which is in its caller's JSON. */
 function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => string | null {
   const { method } = tree
   const calls = column(tree, 'calls')
@@ -265,7 +268,7 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
   }
 }
 
-/** Yields the nodes of the merged tree in preorder, one object each, with a depth instead of children. */
+/** Yields one JSON object per node of the merged tree, in preorder. Each object contains the node's depth instead of children. */
 export function* flatNodes(profile: Profile): Generator<string> {
   const { count, parent } = profile.merged
   const textOf = nodeTexts(profile.merged, nodeHeads(profile))

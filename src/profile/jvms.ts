@@ -4,7 +4,7 @@ import { type Tree, topSum } from '../cct/tree.ts'
 import type { JvmFacts } from './profile.ts'
 import { clean, plural, span } from './text.ts'
 
-/** One of several JVMs: "pid 4711, shop.Orders, JDK 25.0.3: 812 calls in 4 threads, 10 s". */
+/** Describes one of several JVMs: "pid 4711, shop.Orders, JDK 25.0.3: 812 calls in 4 threads, 10 s". */
 export function jvmText(
   { pid, mainClass, jdk, durationMs, threads, truncated }: JvmFacts,
   calls: number,

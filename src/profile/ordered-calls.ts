@@ -1,7 +1,7 @@
 // Converts an interval of a traced call to a tree with children in the order of their first calls, and with loops folded.
 //
-// Calls of a method by one row become one row, `find ×12`, if only a few other calls are between them: then they form a loop. The row is at
-// the position of its first call. Its children are the callees of all these calls.
+// Repeated calls of a method by one row become one row, `find ×12`, if only a few other rows are between the calls: the calls form a loop.
+// The row is at the position of its first call. Its children are the callees of all calls of the loop.
 
 import { LEAVE, type TraceTrack } from '../cct/trace.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -21,7 +21,7 @@ const NONE = -1
 /**
  * Returns the calls between two times of a track. Calls that began earlier or end later are clipped to the interval.
  * Time and memory are proportional to the track's events. Not recursive.
- * @param loopRows Default: 8. Infinity: all calls of a method by one row become one row
+ * @param loopRows  maximum number of rows between two calls of one loop; Infinity: all calls of a method by one row become one row
  */
 export function orderedCalls(
   { events, times }: Pick<TraceTrack, 'events' | 'times'>,
@@ -69,7 +69,7 @@ class Rows {
   /** Child entered last, per row. */
   readonly #latest: number[] = []
   readonly #tops = { first: NONE, last: NONE, latest: NONE }
-  /** Keyed by parent and method, if all calls of a method become one row. */
+  /** Rows keyed by parent and method; null unless `loopRows` is Infinity. */
   readonly #known: Map<number, number> | null
 
   constructor(private readonly loopRows: number) {

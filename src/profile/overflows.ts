@@ -1,17 +1,18 @@
-// StackOverflowErrors that left methods with probes. Probes use stack space themselves, so the profiler may have caused the errors.
+// Counts StackOverflowErrors that propagated out of methods with probes. Probes use stack space, so the profiler may have caused the
+// errors.
 
 import { count, plural } from './text.ts'
 
-/** An error is counted for the first method with probes that it leaves and that has enough stack space to report it. */
+/** Number of errors of a method. An error counts for the first method with probes that has enough stack space to report the error. */
 export interface Overflow {
   readonly method: string
   readonly errors: number
 }
 
-/** Maximum number of methods named. The JSON has all of them. */
+/** Maximum number of methods named in the warning. The JSON lists all methods. */
 const METHODS = 3
 
-/** Returns one sentence; none if there were no errors. */
+/** Returns one warning, or an empty list if there were no errors. */
 export function overflowWarnings(overflows: readonly Overflow[]): string[] {
   if (overflows.length === 0) return []
   const errors = overflows.reduce((sum, it) => sum + it.errors, 0)

@@ -1,10 +1,10 @@
-// Agreement of two profiles: the overlap of section 7.1 of the Komorium paper, and the share of hot contexts found in both.
+// Agreement of two profiles: the overlap (Komorium paper, section 7.1), the share of hot edges found in both profiles, and a correlation.
 
 import type { Difference, Sides } from '../cct/difference.ts'
 
 /**
- * Returns the sum over all contexts of the smaller share of cost: 1 for profiles with the same shape, 0 for profiles without common
- * contexts. Negative costs count as 0.
+ * Returns the overlap. Each context adds the smaller of its two shares of cost: the sum is 1 for profiles with the same shape, and 0 for
+ * profiles without common contexts. Negative costs count as 0.
  */
 export function overlapOf({ self, count }: Difference): number {
   const { before, after } = sharesOf(self)
@@ -16,13 +16,13 @@ export function overlapOf({ self, count }: Difference): number {
 export interface HotEdges {
   /** Number of calls between contexts that are hot in the first profile. */
   readonly count: number
-  /** Share of them that is also hot in the second profile: 1 if there are none. */
+  /** Share of these hot edges that is also hot in the second profile; 1 if `count` is 0. */
   readonly coverage: number
 }
 
 /**
- * Compares hot edges. An edge (a call between two contexts) is hot if its cost is at least `threshold` of the total cost. Returns the share
- * of the first profile's hot edges that are hot in the second profile: 1 if there are none (Hofer and others, section 5.4).
+ * Compares hot edges. An edge (a call between two contexts) is hot if its cost is at least `threshold` of the total cost. Coverage is the
+ * share of the first profile's hot edges that are also hot in the second profile (Hofer and others, section 5.4).
  */
 export function hotEdgesOf({ count, parent, size, total }: Difference, threshold = 0.01): HotEdges {
   const [before, after] = [total.before, total.after].map((costs) => {
@@ -40,8 +40,8 @@ export function hotEdgesOf({ count, parent, size, total }: Difference, threshold
 }
 
 /**
- * Returns Pearson's correlation of the contexts' self costs, over the contexts of either profile: the agreement of two segments of one run
- * (Whaley, section 6). NaN if all values of a profile are equal.
+ * Returns Pearson's correlation of the self costs of all contexts of either profile. Whaley (section 6) uses it to compare two segments of
+ * one run. NaN if all values of a profile are equal.
  */
 export function correlationOf({ self, count }: Difference): number {
   const { before, after } = sharesOf(self)

@@ -1,5 +1,5 @@
-// MessagePack in pieces: the body of a profile is never in memory twice. Columns of trees are written directly from their arrays;
-// everything else is small.
+// Encodes a profile as MessagePack in pieces, so that its body is never in memory twice. Columns of trees are written directly from their
+// arrays; all other data are small.
 
 import { Packr } from 'msgpackr/pack'
 import type { MethodName, Tree } from '../cct/tree.ts'
@@ -16,12 +16,12 @@ export const CODEC = {
   int64AsType: 'number',
 } as const
 
-/** Number of names packed per piece. A large program has a million names, and the event loop must handle keys in between. */
+/** Number of names packed per piece. A large program has a million names, and the event loop must handle keys between two pieces. */
 const NAMES_A_PIECE = 4096
 
 /**
- * Yields the body of a `.jfluid` file, as described in `file.ts`. Pieces may be views of the profile's own arrays, so they must be written
- * before these change.
+ * Yields the body of a `.jfluid` file, as described in `file.ts`. Pieces may be views of the profile's own arrays, so the pieces must be
+ * written before the arrays change.
  */
 export function* bodyPieces(profile: Profile): Generator<Uint8Array> {
   const { methodNames, merged, threads, regions, callSites, course, slowCalls, trace, ...facts } =
@@ -108,7 +108,7 @@ function arrayHead(entries: number): Uint8Array {
   return entries < 16 ? Uint8Array.of(0x90 | entries) : head(entries, [0xdc, 2], [0xdd, 4])
 }
 
-/** Encodes a type byte and a big-endian length, in the first form with enough bytes. */
+/** Encodes a type byte and a big-endian length, in the first of `forms` with enough bytes for the length. */
 function head(length: number, ...forms: readonly (readonly [type: number, bytes: number])[]): Uint8Array {
   const form = forms.find(([, bytes]) => length < 256 ** bytes)
   if (form === undefined) throw new RangeError(`${length} is more than MessagePack can hold`)

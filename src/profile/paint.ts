@@ -13,10 +13,10 @@ export function paintIf(color: boolean): Paint {
   return color ? colored : plain
 }
 
-/** Cells of a label with its trailing blanks. */
+/** Width of a label with its trailing blanks, in cells. */
 export const LABEL_CELLS = 10
 
-/** Wraps lines to `cells`, with the label before the first line. The label has LABEL_CELLS cells, whatever its color. */
+/** Wraps `text` to `cells`, with the label before the first line. The caller pads the label to LABEL_CELLS cells. */
 export function labelled(label: string, text: string, cells: number): string {
   return `${label}${wrap(text, cells - LABEL_CELLS).join(`\n${' '.repeat(LABEL_CELLS)}`)}\n`
 }

@@ -1,8 +1,8 @@
 // A finished profile: the trees of a session, the names of their methods, and facts about the accuracy of the numbers. `session/` creates
 // it, `file.ts` stores it, reports and exports read it.
 //
-// Times are compensated and may be negative, if a method is shorter than the calibration error. They stay negative here and in every file.
-// Views show them as "~0".
+// The cost of probes is subtracted from times. The result may be negative if a method is shorter than the calibration error. Profiles and
+// files keep negative times; views show them as "~0".
 
 import type { Scheme } from '../base/scheme.ts'
 import type { BareCalls } from '../cct/bare-calls.ts'
@@ -21,12 +21,12 @@ import type { StackFacts } from './stack-facts.ts'
 export { MODES, type Mode } from '../measures/columns.ts'
 
 /**
- * Source of times: System.nanoTime(), the processor's time stamp counter, or HotSpot's clock based on that counter (JFR's clock). `ticks`
- * means `nanoTime` or `counterTime`, in profiles of versions that did not distinguish them.
+ * Source of times. `nanoTime`: System.nanoTime(). `rdtsc`: the processor's time stamp counter. `counterTime`: HotSpot's clock based on that
+ * counter (JFR's clock). `ticks`: `nanoTime` or `counterTime`, in profiles of versions that did not distinguish the two clocks.
  */
 export type Clock = 'nanoTime' | 'counterTime' | 'rdtsc' | 'ticks'
 
-/** Sorted by the cost of a reading, highest first. */
+/** All clocks, sorted by the cost of a reading, highest first. */
 export const CLOCKS: readonly Clock[] = ['nanoTime', 'counterTime', 'ticks', 'rdtsc']
 
 export interface AllocationFacts {
@@ -37,16 +37,16 @@ export interface AllocationFacts {
    * absent if the JVM does not report it for all threads.
    */
   readonly jvmBytes?: number
-  /** For tracked objects: number of garbage collections so far, and number of objects that were not tracked because the table was full. */
+  /** With --liveness: number of garbage collections, and number of objects that were not tracked because the table was full. */
   readonly liveness?: { readonly collections: number; readonly untracked: number }
 }
 
 /** A change by the user during the session. */
 export interface HandChange {
-  /** Methods excluded, included again, or added; or other roots, where `text` names the old roots. */
+  /** Methods were excluded, included again, or added; or the roots were changed, and `text` names the old roots. */
   readonly what: 'exclude' | 'include' | 'add' | 'roots'
   readonly text: string
-  /** Time since the start of the recording; 0 for settings from the start. */
+  /** Time since the start of the recording; 0 for settings made before the start. */
   readonly atMs: number
   /** Number of methods that lost or got probes. */
   readonly methods: number
@@ -80,11 +80,11 @@ export interface Profile {
    */
   readonly jvms?: readonly JvmFacts[]
   readonly mode: Mode
-  /** For mode `bytecodes`: definition of the end of a basic block. */
+  /** For mode `bytecodes`: text that defines where a basic block ends. */
   readonly blocks?: string
   /** For mode `sample`: the sampling interval, and the source of the samples. */
   readonly sampling?: Sampling
-  /** For mode `alloc`. */
+  /** Facts about allocations; absent except in mode `alloc`. */
   readonly allocation?: AllocationFacts
   /** Order of instrumentation (paper, section 6): all methods at once, or on first invocations. */
   readonly scheme: Scheme
@@ -95,7 +95,7 @@ export interface Profile {
     readonly include: readonly string[]
     readonly exclude: readonly string[]
     readonly jdk: boolean
-    /** Oldest first; absent if there were none. */
+    /** Changes by the user, oldest first; absent if there were none. */
     readonly byHand?: readonly HandChange[]
   }
   /** ISO 8601 time of the start of the recording. */
@@ -121,8 +121,8 @@ export interface Profile {
     readonly redefinedClasses: number
     readonly hotSwapMs: number
     /**
-     * Longest pause of the target during a redefinition, whatever the cause: a garbage collection during the redefinition counts. Absent if
-     * the JVM does not report it, and in profiles of versions that did not record it.
+     * Longest pause of the target during a redefinition. A garbage collection during the redefinition counts, too. Absent if the JVM does
+     * not report pauses, and in profiles of versions that did not record them.
      */
     readonly longestPauseMs?: number
     readonly analysisMs: number
@@ -131,10 +131,10 @@ export interface Profile {
     readonly gaps: number
     /** Number of frames without a matching exit, closed at the exit of an outer frame or at a root. */
     readonly healed: number
-    /** Absent in profiles of versions that did not record it. */
+    /** StackOverflowErrors per method; absent in profiles of versions that did not record them. */
     readonly overflows?: readonly Overflow[]
   }
-  /** Time until the last redefinition had settled; `warmupSelfNs` of the trees is from this time. */
+  /** Time until the JVM had recompiled code after the last redefinition; `warmupSelfNs` of the trees is the self time until this moment. */
   readonly warmupMs: number
   /** False, true, or the reason why the session ended prematurely. */
   readonly truncated: boolean | string
@@ -145,8 +145,8 @@ export interface Profile {
     readonly waitMs: number
   }
   /**
-   * Maximum memory of the agent in the target during the session, by the agent's own count; absent in profiles of versions that did not
-   * count it.
+   * Maximum memory of the agent in the target during the session, as counted by the agent; absent in profiles of versions that did not
+   * count this memory.
    */
   readonly kept?: {
     /** Bytes in the target's heap. */
@@ -154,52 +154,52 @@ export interface Profile {
     /** Bytes outside the heap: instrumented method bodies. */
     readonly outsideBytes: number
   }
-  /** Checks after the detach; absent if the session ended otherwise, and in profiles of versions without the checks. */
+  /** Results of the checks after the detach; absent if the session ended without a detach, and in profiles of versions without checks. */
   readonly detach?: DetachFacts
-  /** Absent if no stacks of threads inside roots were sampled. */
+  /** Facts about stacks; absent if no stacks of threads inside roots were sampled. */
   readonly stacks?: StackFacts
   /** Ids of `methodNames` stand for pairs of method and call site; absent if call sites were not recorded. */
   readonly callSites?: true
-  /** Absent if the comparison was not useful or not possible, and with schemes other than b. */
+  /** Comparison with calls without probes; absent if not useful or not possible, and with schemes other than b. */
   readonly bareCalls?: BareCalls
   /** Number of submitted tasks and threads shown below the submitting context; absent without --follow-threads. */
   readonly followedTasks?: number
-  /** With bytecodes, which are counted at the end of a call: number of calls unfinished at the end of the recording; absent if 0. */
+  /** For bytecodes, which are counted when a call ends: number of calls unfinished at the end of the recording; absent if 0. */
   readonly openCalls?: number
-  /** For modes that measure times or bytecodes; absent in profiles of versions that did not record it. */
+  /** Durations of root calls, for modes that measure times or bytecodes; absent in profiles of versions that did not record them. */
   readonly rootCalls?: RootCallTimes
   /** Values per second, for at most the last hour; absent in the same cases as `rootCalls`. */
   readonly course?: CourseTimes
-  /** With all their trees; absent if slow calls were not recorded. */
+  /** Slow calls with their trees; absent if slow calls were not recorded. */
   readonly slowCalls?: SlowTimes
-  /** For timed regions: there are no trees. Absent in profiles of roots. */
+  /** Timed regions. A profile of regions has no trees. Absent in profiles of roots. */
   readonly regions?: readonly RegionTimes[]
   /** Root calls recorded event by event; absent if not requested. */
   readonly trace?: Trace
-  /** Indexed by method id; [0] is unused. */
+  /** Names, indexed by method id; [0] is unused. */
   readonly methodNames: readonly MethodName[]
-  /** Sum of all threads. */
+  /** Tree with the sums of all threads. */
   readonly merged: Tree
   readonly threads: readonly ThreadTree[]
 }
 
 /**
  * Sampling interval and source. A sample is taken after every `every` units: bytecodes executed by the thread, or nanoseconds.
- * `probes`: threads sample themselves in instrumented methods inside a root. With all other sources nothing is instrumented, and the JVM
- * samples its threads; if there are roots, only samples inside roots are kept. `jfr`: the flight recorder. `cpu`: the flight recorder, by
- * CPU time. `stacks`: a dump of all threads; `every` is then the average interval if the cost of dumps determined it.
+ * `probes`: threads sample themselves in instrumented methods inside a root. With all other sources, no method is instrumented, and the JVM
+ * samples its threads. If there are roots, only samples inside roots are kept. `jfr`: the flight recorder. `cpu`: the flight recorder, by
+ * CPU time. `stacks`: a dump of all threads; `every` is the average interval if the interval was adapted to the cost of dumps.
  */
 export interface Sampling {
   readonly every: number
   readonly unit: 'bytecodes' | 'ns'
-  /** Upper bound of the random number added to each interval; 0 for none. */
+  /** Upper bound of the random number that is added to each interval; 0 if the intervals are constant. */
   readonly random?: number
   readonly by: 'probes' | 'jfr' | 'cpu' | 'stacks'
   /** For samples by the JVM with roots: number of samples outside the roots, which are discarded. */
   readonly outside?: number
   /** For `stacks`: number of dumps. */
   readonly dumps?: number
-  /** For `stacks`: total time that dumps stopped the JVM, or their duration if the JVM does not report this. */
+  /** For `stacks`: total time for which dumps stopped the JVM, or the total duration of the dumps if the JVM does not report this time. */
   readonly stoppedNs?: number
   /** Number of samples of all threads. */
   readonly samples?: number
@@ -218,7 +218,7 @@ export interface Latency {
 
 /** One method that a --region matches, or lines of the method. */
 export interface RegionTimes extends Durations {
-  /** As written by the user. */
+  /** Region as written by the user. */
   readonly region: string
   /** Id of the method. */
   readonly method: number
@@ -231,7 +231,7 @@ export interface SkippedMethod {
   readonly reason: string
 }
 
-/** Returns whether nothing is instrumented, and the JVM samples its threads itself. */
+/** Returns whether the JVM itself samples its threads, without instrumentation. */
 export function isSampledByJvm({ sampling }: Profile): boolean {
   return sampling !== undefined && sampling.by !== 'probes'
 }
@@ -254,7 +254,7 @@ export function nameKey({ class: owner, method, descriptor, loader }: MethodName
   return [owner, method, descriptor, loader].join('\n')
 }
 
-/** Returns the array for `Tree.methodOf`. */
+/** Returns the array for `Tree.methodOf`: it maps the ids of all call sites of a method to one id. */
 export function methodsByName(names: readonly MethodName[]): Int32Array {
   const numbers = new Map<string, number>()
   return Int32Array.from(names, (name, id) => {
@@ -267,7 +267,7 @@ export function methodsByName(names: readonly MethodName[]): Int32Array {
 
 const NO_NUMBERS = new Float64Array(0)
 
-/** Returns a metric column, or zeros if the tree does not have it. */
+/** Returns a metric column, or a column of zeros if the tree has no such column. */
 export function column(tree: Tree, name: string): Float64Array {
   const found = tree.metrics[name]
   if (found) return found

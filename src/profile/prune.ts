@@ -1,10 +1,10 @@
-// Selects the part of a tree for a page: at most N nodes above a share of their root, largest first.
+// Selects the nodes of a tree for a page: at most N nodes with a minimum share of their root's cost, largest first.
 
 import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 
 export interface Pruned {
-  /** 1 for a node to show. A shown node's parent is always shown, too. */
+  /** One entry per node: 1 if the node is shown. The parent of a shown node is always shown. */
   readonly kept: Uint8Array
   readonly keptCount: number
 }

@@ -44,7 +44,7 @@ import { readStacks } from './stack-facts.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
 import { readTrace } from './trace-file.ts'
 
-/** @throws Unsound */
+/** Reads a profile from the decoded body. @throws Unsound */
 export function readBody(content: unknown): Profile {
   const given = fields(content, '')
   const plainNames = readNames(given.methodNames, 'methodNames')
@@ -58,9 +58,9 @@ export function readBody(content: unknown): Profile {
   return { ...read, warnings, ...(hasPlaces && { callSites: true }), methodNames }
 }
 
-/** Keys are in the order in which a profile is written: reading and writing a file gives the same bytes. */
+/** Returns the reader of a profile. Its keys are in the order in which a profile is written, so reading and writing keeps the bytes. */
 function profileOf(mode: Mode, methods: number, tree: Read<Tree>) {
-  // Files of earlier versions may contain this key with times, too.
+  // Files of earlier versions may contain `sampling` in modes that measure times, too.
   const sampling = METRICS[mode].isSampled ? { sampling: optional(readSampling) } : {}
   return shape({
     target: shape({ pid: number, jdk: string, vm: string, mainClass: string }),
@@ -179,7 +179,7 @@ function withPlaces(names: readonly MethodName[], value: unknown): MethodName[] 
   }))
 }
 
-/** Columns written by earlier versions only, for error bars and an overhead budget. They are discarded. */
+/** Columns that only earlier versions wrote, for error bars and an overhead budget. The reader discards them. */
 const FORMER_COLUMNS: readonly string[] = ['selfErrorNs', 'errorNs', ...BUDGET_COLUMNS]
 
 function treeOf(mode: Mode, names: readonly MethodName[], hasPlaces: boolean): Read<Tree> {

@@ -1,4 +1,4 @@
-// Text report of regions: one table, then for each region its histogram, its course and its latest durations.
+// Text report of regions: one table, then for each region a histogram, the course over time, and the latest durations.
 
 import { maxOf } from '../base/arrays.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -9,10 +9,10 @@ import { count, cut, pad, percent, right, shortName, signature, span } from './t
 
 const ROWS = 12
 const LATEST = 8
-/** Percentiles in the section of a region. */
+/** Percentiles shown in the section of a region. */
 const SHOWN = ['50', '90', '99', '99.9', '99.99'] as const
 
-/** "shop.OrderService.process", followed by ":120-140" if the region is a range of lines. */
+/** Returns "shop.OrderService.process", followed by ":120-140" if the region is a range of lines. */
 export function regionName(method: MethodName, region: RegionTimes, cells: number): string {
   const lines = linesText(region)
   return shortName(method, Math.max(8, cells - lines.length)) + lines
@@ -28,7 +28,7 @@ export function rateOf(region: RegionTimes, durationMs: number): number {
   return durationMs > 0 ? (region.count * 1000) / durationMs : 0
 }
 
-/** Yields lines that end with a line feed. */
+/** Yields the lines of the report. Each line ends with a line feed. */
 export function* regionLines(page: Page): Generator<string> {
   const { profile, width, paint } = page
   const regions = profile.regions ?? []
@@ -51,7 +51,7 @@ export function* regionLines(page: Page): Generator<string> {
   for (const region of regions) if (region.count > 0) yield* details(page, region)
 }
 
-/** Cells of drawings. A pipe has no width of its own. */
+/** Returns the width of a drawing in cells. A pipe has unlimited width, and gets drawings of 80 cells. */
 const drawingCells = (width: number): number => (Number.isFinite(width) ? width : 80)
 
 function* details({ profile, width, paint }: Page, region: RegionTimes): Generator<string> {
@@ -80,7 +80,7 @@ function* details({ profile, width, paint }: Page, region: RegionTimes): Generat
   const each = span(intervalMs * (groups[0]?.length ?? 1))
   yield `\n${paint('dim', 'count     ')}${sparkline(counts, BARS)}\n`
   yield `${paint('dim', 'longest   ')}${sparkline(longest, BARS)}  ${paint('dim', `each bar is ${each}`)}\n`
-  // Each value has at most eight cells and two blanks.
+  // Each value needs at most eight cells, plus two blanks.
   const latest = lastNs.slice(-Math.min(LATEST, Math.floor((cells + 4) / 10))).map((ns) => time(ns))
   yield `${paint('dim', 'latest    ')}${latest.join('  ')}\n`
 }
@@ -106,7 +106,7 @@ export function regionFacts(profile: Profile): object[] {
   })
 }
 
-/** Number of executions for the report's facts. */
+/** Returns the number of executions of all regions. */
 export function executions(profile: Profile): number {
   return (profile.regions ?? []).reduce((sum, it) => sum + it.count, 0)
 }

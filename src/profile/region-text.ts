@@ -1,10 +1,10 @@
-// Text form of a region's durations: times, a histogram with a few rows, a course in one line.
+// Text form of a region's durations: times, a histogram with a few rows, and a sparkline of the course over time.
 
 import { maxOf } from '../base/arrays.ts'
 import type { TimeBucket } from '../regions/times.ts'
 
 export interface BarGlyphs {
-  /** Glyphs for one eighth to eight eighths of a cell. */
+  /** Eight glyphs that fill one eighth to eight eighths of a cell. */
   readonly levels: readonly string[]
   readonly micro: string
 }
@@ -12,7 +12,7 @@ export interface BarGlyphs {
 export const BARS: BarGlyphs = { levels: [...'▁▂▃▄▅▆▇█'], micro: 'µ' }
 export const ASCII_BARS: BarGlyphs = { levels: [...'.:-=+*#@'], micro: 'u' }
 
-/** A duration in at most eight cells with three significant digits: "850 ns", "1.23 µs", "12.3 ms", "4.56 s", "2:03 h". */
+/** Formats a duration in at most eight cells with three significant digits: "850 ns", "1.23 µs", "12.3 ms", "4.56 s", "2:03 h". */
 export function time(ns: number, { micro } = BARS): string {
   if (!Number.isFinite(ns) || ns < 0) return '-'
   if (ns < 99.5) return `${ns < 9.95 && ns > 0 ? ns.toFixed(1) : ns.toFixed(0)} ns`
@@ -28,7 +28,7 @@ export function time(ns: number, { micro } = BARS): string {
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')} h`
 }
 
-/** Executions per second: "0.25", "12.3", "41,200". */
+/** Formats a number of executions per second: "0.25", "12.3", "41,200". */
 export function perSecond(rate: number): string {
   if (!Number.isFinite(rate)) return '-'
   if (rate === 0) return '0'
@@ -44,11 +44,12 @@ export interface BarRow {
 }
 
 const STEPS = [[1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8], [1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]] as const
-/** Share of executions below the last row. Outliers above it share the last row, so that the other rows stay narrow. */
+/** The last row begins at about this share of all executions. It also contains all outliers, so that the other rows stay narrow. */
 const LAST_ROW = 0.999
 
 /**
- * Groups the buckets in at most `rows` rows (at least 2) with round bounds, as narrow as possible. The last row ends with the last bucket.
+ * Groups the buckets into at most `rows` (2 or more) rows with round bounds. Chooses the narrowest rows that fit. The last row includes the
+ * last bucket.
  */
 export function barRows(buckets: readonly TimeBucket[], rows: number): BarRow[] {
   if (buckets.length === 0) return []
@@ -96,7 +97,7 @@ function boundsAround(least: number, most: number, step: readonly number[]): num
   }
 }
 
-/** A bar of at most `cells`, in eighths of a cell. A nonzero value has at least one eighth. */
+/** Draws a bar of at most `cells`, in eighths of a cell. The bar of a nonzero value has at least one eighth. */
 export function bar(part: number, cells: number, { levels }: BarGlyphs): string {
   if (!(part > 0)) return ''
   const isAscii = levels[0] === '.'
@@ -108,7 +109,7 @@ export function bar(part: number, cells: number, { levels }: BarGlyphs): string 
   )
 }
 
-/** One character per value, full height for the largest value; 0 is a blank. */
+/** Draws one character per value. The largest value has full height, and 0 is a blank. */
 export function sparkline(values: readonly number[], { levels }: BarGlyphs, largest = maxOf(values)): string {
   return values
     .map((value) => {
@@ -118,7 +119,7 @@ export function sparkline(values: readonly number[], { levels }: BarGlyphs, larg
     .join('')
 }
 
-/** Groups neighbors into at most `cells` groups. */
+/** Splits `values` into at most `cells` groups of consecutive values. */
 export function gathered<T>(values: readonly T[], cells: number): T[][] {
   const size = Math.max(1, Math.ceil(values.length / cells))
   const groups: T[][] = []

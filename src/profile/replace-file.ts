@@ -7,10 +7,10 @@ import { errorCode, PLANTED } from './errors.ts'
 import { removeLeftBehind, temporaryName } from './temporary-name.ts'
 
 /**
- * Writes a file atomically with `write`: `path` contains either its previous content or the complete new content. The data go to a
- * temporary file in the same directory, which is synced and then renamed. The file is readable by its owner only, since it contains names
- * and times of a service. Remains of earlier, killed writes are removed first, since they may fill the disk.
- * A device or pipe (`/dev/stdout`) is written to in place, since a rename would replace it.
+ * Writes a file atomically with `write`: `path` contains either its previous content or the complete new content. The data are written
+ * to a temporary file in the same directory, which is synced and then renamed. The file is readable only by its owner, since it contains
+ * names and times of a service. Temporary files of killed processes are removed first, since they may fill the disk.
+ * The data of a device or pipe (`/dev/stdout`) are written in place, since a rename would replace the device or pipe.
  * @throws errors of the system and of `write`, after the temporary file is removed
  */
 export async function replaceFile(
@@ -50,14 +50,14 @@ interface Target {
   readonly path: string
   /** A device or a pipe. */
   readonly special: boolean
-  /** Flag for `open`: prevents that a link replaces the file between check and open. */
+  /** Flag for `open`, O_NOFOLLOW or 0. The flag rejects a link that was created between check and open. */
   readonly noFollow: number
 }
 
 /**
  * Resolves symbolic links to an existing or future file; the links themselves are kept. In a directory writable by all users (`/tmp`),
- * links and pipes of other users are rejected. Other users cannot replace a checked entry there, and a free name or a regular file is
- * opened without following links. `fs.protected_symlinks` is therefore not required. Parent directories are not checked.
+ * links and pipes of other users are rejected. Other users cannot replace a checked entry in such a directory. A free name or a regular
+ * file is opened without following links. `fs.protected_symlinks` is therefore not required. Parent directories are not checked.
  */
 async function targetOf(path: string): Promise<Target> {
   const { end, found } = await endOfLinks(path)
@@ -74,20 +74,20 @@ async function targetOf(path: string): Promise<Target> {
   return { path: end, special: true, noFollow: fsp.constants.O_NOFOLLOW }
 }
 
-/** @returns the end of the chain and its file status, which is never a link; undefined if nothing exists there */
+/** Follows a chain of symbolic links. @returns the path at its end, and the status of the file at this path; undefined if it is missing */
 async function endOfLinks(path: string): Promise<{ end: string; found: Stats | undefined }> {
   let end = path
   for (let links = 0; links < MAX_LINKS; links++) {
     const found = await ifThere(fsp.lstat(end))
     if (found === undefined || !found.isSymbolicLink()) return { end, found }
-    const above = await fsp.realpath(dirname(end)) // base of a relative link
+    const above = await fsp.realpath(dirname(end)) // relative links start here
     await refusePlanted(found, above)
     end = resolve(above, await fsp.readlink(join(above, basename(end))))
   }
   throw failure('ELOOP')
 }
 
-/** Applies the rule of the kernel's `fs.protected_symlinks`. */
+/** Rejects a link or pipe of another user, by the rule of the kernel's `fs.protected_symlinks`. */
 async function refusePlanted({ uid }: Stats, directory: string): Promise<void> {
   const above = await fsp.stat(directory)
   if (isOpenToAll(above) && uid !== process.geteuid?.() && uid !== above.uid) throw failure(PLANTED)
@@ -153,7 +153,7 @@ async function writeAndSync(
   }
 }
 
-/** Makes the rename durable across a power failure. File systems without support are not an error. */
+/** Makes the rename durable across a power failure, if the file system supports it. */
 async function syncDirectory(path: string): Promise<void> {
   try {
     const handle = await fsp.open(path, 'r')

@@ -1,5 +1,5 @@
-// Text report of a profile: facts, warnings, the pruned calling context tree, the hot methods. For a terminal, a pipe or a ticket. `jfluid
-// report` prints it, and so does the live view on exit.
+// Text report of a profile: facts, warnings, the pruned calling context tree, the hot methods. `jfluid report` prints the report, and so
+// does the live view on exit.
 
 import { labelledLines } from './paint.ts'
 import { isSampledByJvm, type Profile } from './profile.ts'
@@ -12,7 +12,7 @@ import { reportWarnings } from './report/warnings.ts'
 import { clean, cut, nothingText } from './text.ts'
 import { traceSection } from './trace-report.ts'
 
-/** Sections below the header, in this order. A section yields nothing if the profile has no data for it. */
+/** Sections below the header, in this order. A section yields no lines if the profile contains no data for the section. */
 const SECTIONS: readonly ((page: Page) => Iterable<string>)[] = [
   treeSections,
   slowSection,
@@ -23,7 +23,7 @@ const SECTIONS: readonly ((page: Page) => Iterable<string>)[] = [
   traceSection,
 ]
 
-/** Yields the text report as lines with a line feed. */
+/** Yields the lines of the text report. Each line ends with a line feed. */
 export function* reportPieces(profile: Profile, options: ReportOptions = {}): Generator<string> {
   const page = pageOf(profile, options)
   if (options.trace !== undefined) {

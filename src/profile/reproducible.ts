@@ -1,20 +1,20 @@
-// Reduces a profile to the parts that are equal in every run of a deterministic program. Bytecodes and calls are equal; time and place of
-// the run, durations, and the order of method discovery are not.
+// Reduces a profile to the parts that are equal in every run of a deterministic program. Bytecodes and calls are equal in every run.
+// The time and machine of the run, durations, and the order of method discovery differ.
 //
-// Methods are numbered, and children ordered, by name. Threads are ordered by their trees, since their names may contain a pool's counter.
+// Method ids and children are sorted by name. Threads are sorted by their trees, since the name of a thread may contain a pool's counter.
 // Equal trees therefore give equal bytes. Class loaders are reduced to their kind, since their numbers depend on the order of discovery.
 
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { type AllocationFacts, methodsByName, nameOf, type Profile } from './profile.ts'
 
-/** Clears facts of the run. Warnings and gaps stay, since they affect the accuracy. */
+/** Returns the profile without facts that differ between runs. Keeps warnings and gaps, since they concern the accuracy. */
 export function reproducible(profile: Profile): Profile {
   const { target, instrumentation, events } = profile
   const { order, methodNames } = namesInOrder(profile)
   const methodOf = profile.callSites && methodsByName(methodNames)
   const tree = (of: Tree): Tree => ({ ...ordered(of, order), ...(methodOf !== undefined && { methodOf }) })
   const { longestPauseMs: _, ...facts } = instrumentation
-  // Threads are sorted, so the order of JVMs would no longer match.
+  // `threads` is sorted, so `jvms` would no longer have the same order as `threads`.
   const { kept: __, course: ___, slowCalls: ____, detach: _____, jvms: ______, allocation, ...all } = profile
   const { bareCalls: _______, calibration, ...rest } = all
   return {
@@ -76,7 +76,7 @@ function namesInOrder(profile: Profile): Pick<Profile, 'methodNames'> & { order:
   }
 }
 
-/** "com.foo.Loader@7" is the seventh loader seen; the number differs between runs. */
+/** Removes the number of a class loader: "com.foo.Loader@7" is the seventh loader found, and the number differs between runs. */
 function withoutNumber(name: MethodName): MethodName {
   return { ...name, loader: name.loader.replace(/@\d+$/, '') }
 }
@@ -125,7 +125,7 @@ function columnPairs(a: Tree, b: Tree): (readonly [Float64Array, Float64Array])[
   return Object.keys(a.metrics).map((name) => [a.metrics[name]!, b.metrics[name]!] as const)
 }
 
-/** Compares UTF-16 code units, which is independent of the locale. */
+/** Compares by UTF-16 code units, so that the order does not depend on the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,4 +1,4 @@
-// Durations of root calls and the course of the recording: in the file, in JSON, and as a line of the report.
+// Converts durations of root calls, and values per second of the recording, for the file, for JSON, and for a line of the report.
 
 import { type CourseTimes, ROOT_PERCENTILES, type RootCallTimes } from '../cct/root-calls.ts'
 import { BARS, type BarGlyphs, time } from './region-text.ts'
@@ -18,7 +18,7 @@ import {
 } from './shape.ts'
 import { count, plural } from './text.ts'
 
-/** Returns the form for the file: columns of f64 as `bin`. */
+/** Returns values per second in their file format: f64 columns as `bin`. */
 export function packCourse({ rootCalls, first, ...columns }: CourseTimes): object {
   const packed = (of: { readonly [name: string]: Float64Array }) =>
     Object.fromEntries(Object.entries(of).map(([name, values]) => [name, bytesOf(values)]))
@@ -46,7 +46,7 @@ export const readRootCalls: Read<RootCallTimes> = shape({
   buckets: list(tuple(number, 3)),
 })
 
-/** Omits the histogram, which is only in the file: JSON has the percentiles instead. */
+/** Returns the durations of root calls for JSON: with percentiles, but without the histogram. */
 export function rootCallsJson({ buckets: _, ...facts }: RootCallTimes): object {
   return facts
 }
@@ -71,15 +71,16 @@ export function callCost(value: number, unit: RootCallTimes['unit'], glyphs: Bar
   return unit === 'ns' ? time(Math.max(0, value), glyphs) : `${count(Math.round(value), 9)} bc`
 }
 
-/** Root calls that ended before a given second, and the later ones: their number and their average duration; 0 without calls. */
+/** Number and average duration of the root calls that ended before a given second, and of the later root calls. 0 without calls. */
 export interface CallsApart {
   readonly before: { readonly count: number; readonly mean: number }
   readonly later: { readonly count: number; readonly mean: number }
 }
 
 /**
+ * Splits the root calls at a given second.
  * @param seconds  time since the start of the recording
- * @returns null if the course has no such data: it keeps only the last hour, and old files have no averages
+ * @returns null without data: the values per second cover only the last hour, and old files have no averages
  */
 export function callsApart(all: RootCallTimes, course: CourseTimes, seconds: number): CallsApart | null {
   const { first, rootCalls } = course
@@ -96,7 +97,7 @@ export function callsApart(all: RootCallTimes, course: CourseTimes, seconds: num
   return { before: part(Math.max(0, all.count - count), all.total - total), later: part(count, total) }
 }
 
-/** "of 4,252 calls: p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms". */
+/** Formats percentiles: "of 4,252 calls: p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms". */
 export function rootCallsText({ unit, count: calls, percentiles, max }: RootCallTimes): string {
   const parts = [
     ...(['50', '95', '99'] as const).map((it) => `p${it} ${callCost(percentiles[it], unit)}`),

@@ -1,15 +1,15 @@
-// Text for the source of a row (timed, counted, or sampled), for calls that its probes missed, and for its thread states.
+// Texts about a row: its deviation if the row is sampled, its thread states, and calls of its method that probes missed.
 
 import { SAMPLED, STATE_COLUMNS } from '../cct/picture.ts'
 import { methodsOf } from '../cct/snapshot.ts'
 import { type Tree, topSum } from '../cct/tree.ts'
 import { UNSEEN } from '../cct/unseen.ts'
 
-/** In the order of STATE_COLUMNS. */
+/** Names of thread states, in the order of STATE_COLUMNS. */
 const STATE_WORDS = ['CPU', 'lock', 'I/O', 'sleep', 'waiting'] as const
 /** Minimum share of a state that is shown after a row's name. */
 const MIN_SHARE = 0.2
-/** Minimum difference to the parent row's share for a state to be shown. */
+/** A state is not shown if the parent row has the same state and its share differs by less than this. */
 const SAME_SHARE = 0.15
 
 export interface SampledRow {
@@ -19,27 +19,27 @@ export interface SampledRow {
   readonly sd: number
 }
 
-/** Returns whether the tree has rows without counted calls. */
+/** Returns whether the tree may contain sampled rows. */
 export function hasSampledRows({ metrics }: Tree): boolean {
   return metrics.known !== undefined
 }
 
-/** Returns undefined for a timed row. */
+/** Returns the samples of a row, or undefined if the row is not sampled. */
 export function sampledRow({ metrics }: Tree, node: number): SampledRow | undefined {
   const { known, samples, sdNs } = metrics
   if (known?.[node] !== SAMPLED) return undefined
   return { samples: samples?.[node] ?? 0, sd: sdNs?.[node] ?? 0 }
 }
 
-/** "± 12 %" of a row's total; "±100 %" at most. */
+/** Formats the deviation as a share of the row's total: "± 12 %"; at most "±100 %". */
 export function deviationText({ sd }: SampledRow, total: number): string {
   const percent = total <= 0 ? 100 : Math.min(100, Math.round((100 * sd) / total))
   return `±${String(percent).padStart(3)} %`
 }
 
 /**
- * " [I/O 83 %]": the most frequent thread state of a row, other than CPU. Empty if the row is mostly on CPU, or if the parent row shows a
- * similar value.
+ * Returns " [I/O 83 %]": the most frequent thread state of a row, other than CPU. Empty if the row is mostly on CPU, or if the parent row
+ * shows a similar value.
  */
 export function stateText(tree: Tree, node: number): string {
   const own = mostlyDoing(tree, node)
@@ -66,7 +66,7 @@ function stateNs({ metrics }: Tree, state: number, node: number): number {
   return metrics[STATE_COLUMNS[state]!]?.[node] ?? 0
 }
 
-/** "62 % CPU, 20 % lock, 3 % not known", for all roots together; null for a tree without samples. */
+/** Returns "62 % CPU, 20 % lock, 3 % not known" for the sum of all roots; null for a tree without samples. */
 export function rootStatesText(tree: Tree): string | null {
   if (!hasSampledRows(tree)) return null
   const total = topSum(tree, 'totalNs')
@@ -81,22 +81,22 @@ export function rootStatesText(tree: Tree): string | null {
     .join(', ')
 }
 
-/** Mark after the name of a row with calls that its probes missed. */
+/** Mark after the name of a row: the probes of its method missed some calls. */
 export const UNSEEN_MARK = ' !'
 
-/** Explanation of the mark, with advice. */
+/** Explanation of UNSEEN_MARK, with advice. */
 export const UNSEEN_LEGEND =
   '! samples show calls of this method that its probes did not record: these calls began before the method had probes, or another agent changed its class. The row has too few calls, and too little time unless it is sampled: this time is in its callers and their sampled rows. A recording that begins after these calls have ended is complete.'
 
-/** Short form of the explanation, for one line of a terminal. */
+/** Explanation of UNSEEN_MARK in one line of a terminal. */
 export const UNSEEN_SHORT = '! samples show calls of it that its probes did not record (? explains)'
 
-/** Returns the mark of a row, or an empty string. */
+/** Returns UNSEEN_MARK if the row has missed calls, or an empty string. */
 export function unseenMark({ metrics }: Tree, node: number): string {
   return (metrics[UNSEEN]?.[node] ?? 0) > 0 ? UNSEEN_MARK : ''
 }
 
-/** Returns the methods with the mark in at least one row. */
+/** Returns the methods with missed calls in at least one row. */
 export function unseenMethods(tree: Tree): ReadonlySet<number> {
   const found = new Set<number>()
   if (tree.metrics[UNSEEN] === undefined) return found
@@ -116,7 +116,7 @@ export function unseenPart({ count, metrics, size }: Tree): number | null {
   let sum = 0
   for (let node = 0; node < count; ) {
     sum += unseen[node]!
-    // Samples below a sampled row with missed calls are already included in that row.
+    // A sampled row with missed calls already includes the samples of its subtree.
     node += known[node] === SAMPLED && unseen[node]! > 0 ? size[node]! : 1
   }
   return Math.min(1, sum / all)

@@ -1,6 +1,6 @@
-// Validates and reads values of unknown type from a file. Readers of composite values are composed of readers of their parts.
+// Validates and reads values of unknown type from a file. A reader of a composite value is built from readers of its parts.
 
-/** Error message about a value, without its subject. */
+/** Error of a reader: a value in the file is invalid. The message does not name the file. */
 export class Unsound extends Error {}
 
 /** @param what  name of the value in errors @throws Unsound */
@@ -19,7 +19,7 @@ export function optional<T>(read: Read<T>): Optional<T> {
   return Object.assign((value: unknown, what: string) => read(value, what), { isOptional: true as const })
 }
 
-/** Reads a map and ignores other keys. The result has the keys in the order of `members`. */
+/** Reads a map. Ignores keys that are not in `members`. The result has the keys in the order of `members`. */
 export function shape<const M extends Members>(members: M): Read<Shape<M>> {
   return (value, what) => {
     const given = fields(value, what)
@@ -67,7 +67,7 @@ export function byKey<const K extends string, T>(
   return shape(Object.fromEntries(keys.map((key) => [key, read]))) as Read<Readonly<Record<K, T>>>
 }
 
-/** Allows a missing value, for files of earlier versions. */
+/** Reads a value, or returns `absent` if the value is missing, as in files of earlier versions. */
 export function orElse<T, U>(read: Read<T>, absent: U): Read<T | U> {
   return (value, what) => (value === undefined ? absent : read(value, what))
 }
@@ -121,7 +121,7 @@ export function methodId(methods: number): Read<number> {
   }
 }
 
-/** Returns the first `count` elements as bytes for `bin`. Little-endian, like every machine that runs Node. */
+/** Returns the first `count` elements as bytes for `bin`. The bytes are little-endian, like every machine that runs Node. */
 export function bytesOf(values: Int32Array | Float64Array, count = values.length): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, count * values.BYTES_PER_ELEMENT)
 }
@@ -145,7 +145,7 @@ export function integers(length: number): Read<Int32Array> {
   return (value, what) => new Int32Array(copied(value, length * Int32Array.BYTES_PER_ELEMENT, what))
 }
 
-/** Returns an aligned copy, independent of the file's buffer. */
+/** Returns an aligned copy of the bytes, independent of the file's buffer. */
 function copied(value: unknown, length: number, what: string): ArrayBuffer {
   if (!(value instanceof Uint8Array)) throw new Unsound(`${what} is missing`)
   if (value.byteLength !== length) throw new Unsound(`${what} has ${value.byteLength} bytes, not ${length}`)

@@ -5,11 +5,11 @@ import { isOtherAgents, OTHER_AGENT, whyClassRefused } from '../base/refusal.ts'
 import type { SkippedMethod } from './profile.ts'
 import { classesText, plural } from './text.ts'
 
-/** Maximum number of reasons, and of methods per reason. The JSON has all of them. */
+/** Maximum number of reasons, and of methods per reason. The JSON lists all methods. */
 const REASONS = 4
 const METHODS = 2
 
-/** Maximum number of classes named. */
+/** Maximum number of refused classes named. */
 const CLASSES = 3
 
 /** Returns one sentence about classes that should have probes but got none, for the profile's warnings. */
@@ -37,7 +37,7 @@ function classOf(method: string): string {
   return method.slice(0, method.lastIndexOf('.', end === -1 ? undefined : end))
 }
 
-/** Returns one sentence, most frequent reason first; none if all methods are covered by `refusedWarnings`. */
+/** Returns one sentence with the reasons, most frequent first; an empty list if `refusedWarnings` covers all methods. */
 export function skippedWarnings(all: readonly SkippedMethod[]): string[] {
   const skipped = all.filter(({ reason }) => whyClassRefused(reason) === undefined)
   if (skipped.length === 0) return []

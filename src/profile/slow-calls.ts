@@ -1,4 +1,4 @@
-// Slow calls in a profile: in the file, in JSON, and as a section of the report.
+// Converts slow calls for the file, for JSON, and for a section of the report.
 
 import { changesPerCall, sidesOf } from '../cct/baseline.ts'
 import { differenceOf } from '../cct/difference.ts'
@@ -23,7 +23,7 @@ import {
 } from './shape.ts'
 import { clean, cut, pad, plural, right, shortName, span } from './text.ts'
 
-/** Returns the form for the file, with trees encoded like the other trees. */
+/** Returns slow calls in their file format, with trees encoded like `merged`. */
 export function packSlow({ tree, slowest, latest, ...facts }: SlowTimes): object {
   const packed = ({ tree: own, ...call }: SlowCallTimes): object => ({
     ...call,
@@ -47,7 +47,7 @@ function packTree({ count: nodes, method, size, metrics }: Tree): object {
   }
 }
 
-/** @param methods  number of names, including the unused name 0 */
+/** Returns the reader of slow calls. @param methods  number of names, including the unused name 0 */
 export function readSlow(methods: number, tree: Read<Tree>): Read<SlowTimes> {
   const call = shape({
     number: count,
@@ -84,17 +84,17 @@ export function* slowJsonPieces(
   yield ']}'
 }
 
-/** "above p99 (now 12.0 ms)"; "of 50.0 ms or more". */
+/** Describes the threshold: "above p99 (now 12.0 ms)" or "of 50.0 ms or more". */
 export function thresholdText({ threshold, thresholdNow, unit }: SlowTimes): string {
   if (threshold !== 'p99') return `of ${callCost(threshold, unit)} or more`
   if (thresholdNow === null) return 'above p99 (known after 100 calls)'
   return `above p99 (now ${callCost(thresholdNow, unit)})`
 }
 
-/** Maximum number of rows with a larger share in slow calls than in all calls. */
+/** Maximum number of contexts listed by `changeLines`. */
 const MAX_CHANGES = 5
 
-/** Yields facts about slow calls other than their tree: lines without a line feed, the title first. */
+/** Yields facts about slow calls, without their tree. The first line is the title. Lines have no line feed. */
 export function* slowLines(slow: SlowTimes, profile: Profile, cells: number): Generator<string> {
   const { unit, count: calls, dropped, slowest, tree } = slow
   yield `Slow calls: ${plural(calls, 'call')} ${thresholdText(slow)}`
@@ -133,7 +133,7 @@ function* changeLines(
   }
 }
 
-/** "3 slow calls (mean 45.2 ms, of all calls 2.10 ms)". */
+/** Returns "3 slow calls (mean 45.2 ms, of all calls 2.10 ms)". */
 export function averageText({ unit, tree, count: calls }: SlowTimes, all: Tree): string {
   const mean = (of: Tree | undefined) => {
     if (of === undefined) return '-'

@@ -1,4 +1,4 @@
-// Facts about the stacks that scheme adaptive samples inside roots: their number, their cost in the target, and possible stalls of the
+// Facts about the stacks that scheme adaptive samples inside roots: the number of stacks, the cost in the target, and stalls of the
 // target's threads.
 
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
@@ -17,8 +17,8 @@ export interface PauseFact {
 /**
  * Causes of a stall. `redefinition`: a redefinition by jfluid. `collection`: the JVM stopped its threads for a garbage collection.
  * `safepoint`: the JVM stopped its threads for another reason, or for a garbage collection if collections are not reported. `stacks`:
- * jfluid sampled stacks inside roots. `throttled`: the JVM itself did not stop; its control group had used up its CPU quota. `suspended`:
- * the process was stopped. `processor`: none of these, so no processor was free.
+ * jfluid sampled stacks inside roots. `throttled`: the JVM's control group had used up its CPU quota. `suspended`: the process was
+ * stopped. `processor`: no other cause was found, so no processor was free.
  */
 export const STALL_CAUSES = [
   'redefinition',
@@ -42,7 +42,7 @@ const CAUSE_TEXT: Readonly<Record<Exclude<StallCause, 'stacks'>, string>> = {
 
 export interface StackFacts {
   readonly samples: number
-  /** Share of samples in rows with calls that probes missed, 0 to 1; null without samples in rows, and in files without this fact. */
+  /** Share of samples that contain calls missed by probes, 0 to 1; null without samples in rows, and in files without this fact. */
   readonly unseenPart: number | null
   /** Number of threads that had left the root before their stack was sampled, or could not be sampled. */
   readonly missed: number
@@ -50,20 +50,20 @@ export interface StackFacts {
   readonly dropped: number
   /** Cost of the sampling. */
   readonly costMs: number
-  /** Maximum delay of the sampler thread's wakeup, or duration of a sampling if longer; and its time since the start of the recording. */
+  /** Maximum delay of the sampler thread's wakeup, or maximum duration of a sampling if longer; and when it occurred. */
   readonly longestStallMs: number
   readonly stallAtMs: number
   /** Main cause of the longest stall; null if unknown. */
   readonly stallCause: StallCause | null
   /** Total time of suspensions of the process. Excluded from all rows and calls. */
   readonly suspendedMs: number
-  /** One entry per redefinition, except the last, which restores the original code: that is in `DetachFacts`. */
+  /** One entry per redefinition. `DetachFacts` describes the last redefinition, which restores the original code. */
   readonly pauses: readonly PauseFact[]
   /** Start of the interval covered by the trees. Durations of root calls cover the whole recording. */
   readonly rowsFromMs: number
   /**
-   * Estimated time until code discarded by redefinitions was compiled again, from the start of the recording; null in files without this
-   * fact.
+   * Estimated time, since the start of the recording, when all code discarded by redefinitions had been compiled again; null in files
+   * without this fact.
    */
   readonly coldUntilMs: number | null
   /** Number of root calls that began since the start of the recording or the last reset, counted in the target. */
@@ -72,16 +72,16 @@ export interface StackFacts {
   readonly timedOneOf: number
 }
 
-/** Further input for the lines about stacks. */
+/** Facts from other parts of the profile for `stackLines`. */
 export interface AroundStacks {
   readonly durationMs: number
-  /** Checks after the detach. */
+  /** Results of the checks after the detach. */
   readonly detach?: DetachFacts
   readonly rootCalls?: RootCallTimes
   readonly course?: CourseTimes
 }
 
-/** Returns lines of a report with their labels. */
+/** Returns the report lines about stacks, with their labels. */
 export function stackLines(facts: StackFacts, around: AroundStacks): [string, string][] {
   const lines: [string, string | null][] = [
     ['samples', samplesText(facts, around)],
@@ -125,7 +125,7 @@ function rowsText({ rowsFromMs, timedOneOf }: StackFacts): string | null {
   return `recorded from ${span(rowsFromMs)} after the start on: ${timedOneOf > 1 ? `from then on at most 1 of ${timedOneOf} calls of the root is timed` : 'the timed methods were chosen by then'}`
 }
 
-/** Compares root calls during recompilation with the later ones. */
+/** Compares the root calls during recompilation with the later root calls. */
 function warmUpText({ coldUntilMs, timedOneOf }: StackFacts, around: AroundStacks): string | null {
   const { rootCalls, course, durationMs } = around
   if (coldUntilMs === null || coldUntilMs === 0 || rootCalls === undefined || course === undefined)

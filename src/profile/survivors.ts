@@ -6,22 +6,22 @@ import { METRICS } from '../measures/columns.ts'
 import { wordsOf } from './cost-text.ts'
 import { count, percent, right, shortName } from './text.ts'
 
-/** Columns of a tree with tracked objects. In a method's row: objects allocated by the method itself. */
+/** Columns of a tree with tracked objects. The row of a method contains the objects that the method itself allocated. */
 export const LIVE_COLUMNS = ['liveObjects', 'liveBytes', 'age'] as const
 
 export interface SurvivorRow {
   /** Id of the class. */
   readonly method: number
-  /** One of the class's nodes in the merged tree: below the allocating method. */
+  /** A class node in the merged tree, below the allocating method. For `class` rows: any node of the class. */
   readonly node: number
-  /** Estimate, if only a fraction of the objects is tracked. */
+  /** Number of live objects; an estimate if only a fraction of the objects is tracked. */
   readonly liveObjects: number
   readonly liveBytes: number
   /** Average number of garbage collections survived. */
   readonly age: number
 }
 
-/** Returns rows with most bytes first. `context`: one row per class and place in the tree; `class`: one row per class. */
+/** Returns rows, most live bytes first. `context`: one row per class and tree position. `class`: one row per class. */
 export function survivorsOf(
   tree: Tree,
   nameOf: (method: number) => MethodName,

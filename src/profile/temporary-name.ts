@@ -1,5 +1,5 @@
-// Hidden temporary files that are renamed after a write. Their names identify the writing process, so that the file of a killed process
-// can be recognized as abandoned:
+// Names of hidden temporary files, which are renamed after a write. A name identifies the writing process, so that the file of a killed
+// process is recognized as abandoned:
 //
 //   .p.jfluid.d41f09ab-00001267-9f3c02d7.tmp
 //     |        |        |        random
@@ -16,8 +16,8 @@ import { AUTOSAVE_ENDING } from './autosaved.ts'
 /** Maximum length of a file name in bytes. */
 const MAX_NAME_BYTES = 255
 /**
- * Age of an abandoned temporary file, ms. Used for files of another machine or an earlier boot, where the process cannot be checked. No
- * write pauses for that long.
+ * Age in ms at which a temporary file counts as abandoned. Applies to files of another machine or an earlier boot, since jfluid cannot
+ * check their processes. No write pauses for a whole day.
  */
 const ABANDONED_AFTER_DURATION_MS = 24 * 3600 * 1000
 
@@ -36,7 +36,7 @@ function stemOf(name: string): string {
   return bytes.toString().replace(/\ufffd+$/, '')
 }
 
-/** Used without /proc. */
+/** Scope of process ids on systems without /proc. */
 const NOWHERE = '0'.repeat(HEX_DIGITS)
 
 let knownHere: string | undefined
@@ -57,8 +57,8 @@ function hashOfHere(): string {
 }
 
 /**
- * Removes abandoned temporary files of `path` and of its autosave: files of this user by a process that has ended, or untouched for a day
- * if the process cannot be checked.
+ * Removes abandoned temporary files of `path` and of its autosave file. A file is abandoned if it belongs to this user and its process has
+ * ended. If the process cannot be checked: if the file was not modified for a day.
  * Best effort: errors are ignored, since the pending write is more important.
  */
 export async function removeLeftBehind(path: string): Promise<void> {
@@ -78,7 +78,7 @@ export async function removeLeftBehind(path: string): Promise<void> {
   }
 }
 
-/** Returns undefined if the file is not a temporary file of `name`. */
+/** Returns the process that wrote a temporary file; undefined if the file is not a temporary file of `name`. */
 function ownerOf(temporary: string, name: string): { where: string; pid: number } | undefined {
   const after = AFTER.exec(temporary.slice(-AFTER_LENGTH))
   if (after === null || !temporary.startsWith('.')) return undefined
@@ -89,7 +89,7 @@ function ownerOf(temporary: string, name: string): { where: string; pid: number 
   return isOurs ? { where: after[1]!, pid: Number.parseInt(after[2]!, 16) } : undefined
 }
 
-/** A process of another user counts as alive, too. */
+/** Returns whether a process is alive, even if it belongs to another user. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -6,7 +6,7 @@ import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'
 
 /**
- * Milliseconds from nanoseconds, at most `width` cells, three decimals if they fit.
+ * Formats nanoseconds as milliseconds in at most `width` cells, with three decimals if they fit.
  * Negative time (a method shorter than the calibration error) is "~0": approximately zero.
  */
 export function ms(ns: number, width = 9): string {
@@ -22,7 +22,7 @@ export function ms(ns: number, width = 9): string {
   return whole.length <= width ? whole : value.toExponential(1).replace('e+', 'e')
 }
 
-/** Nanoseconds and symbol of each unit, largest first. */
+/** Time units: number of nanoseconds, and symbol. Largest first. */
 const TIME_UNITS = [
   [1e9, 's'],
   [1e6, 'ms'],
@@ -31,8 +31,8 @@ const TIME_UNITS = [
 ] as const
 
 /**
- * A time for a column: "64 ns", "29.02 µs", "107.3 ms", "1.968 s ". Four significant digits; units have two cells, so right-aligned digits
- * line up.
+ * Formats a time for a column: "64 ns", "29.02 µs", "107.3 ms", "1.968 s ". Has four significant digits. Each unit has two cells, so that
+ * right-aligned digits line up.
  *
  * Negative time (a method shorter than the calibration error) is "~0".
  */
@@ -46,12 +46,12 @@ export function timeCell(ns: number): string {
   return `${text} ${unit.padEnd(2)}`
 }
 
-/** The same for a line of text, without padding. */
+/** Formats a time like `timeCell`, but without padding. */
 export function timeText(ns: number): string {
   return timeCell(ns).trimEnd()
 }
 
-/** A share in percent, one decimal: "100.0", "0.1", "~0". */
+/** Formats a share in percent with one decimal: "100.0", "0.1", "~0". */
 export function percent(part: number, whole: number): string {
   if (!(whole > 0)) return '-'
   const share = (100 * part) / whole
@@ -59,7 +59,7 @@ export function percent(part: number, whole: number): string {
   return share >= 999.95 ? share.toFixed(0) : share.toFixed(1)
 }
 
-/** A count: with thousands separators if it fits, else "12.3M". */
+/** Formats a count with thousands separators, or as "12.3M" if the full number does not fit. */
 export function count(value: number, width = 13): string {
   if (!Number.isFinite(value)) return '-'
   const full = thousands(Math.round(value))
@@ -72,17 +72,17 @@ export function nothingText(what: 'root' | 'region', gaps: number): string {
   return what === 'root' ? 'no root was called' : 'no region was executed'
 }
 
-/** "1 gap", "2 gaps". */
+/** Returns a number with its noun: "1 gap", "2 gaps". */
 export function plural(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** "1 class", "2 classes". */
+/** Returns "1 class" or "2 classes". */
 export function classesText(number: number): string {
   return number === 1 ? '1 class' : `${count(number)} classes`
 }
 
-/** "950", "12.3k", "4.56M": three significant digits. */
+/** Formats a count with three significant digits: "950", "12.3k", "4.56M". */
 export function shortCount(value: number): string {
   const units = ['', 'k', 'M', 'G', 'T', 'P']
   let unit = 0
@@ -100,7 +100,7 @@ export function roundSpan(milliseconds: number): string {
   return span(milliseconds).replace('.0 s', ' s')
 }
 
-/** A duration for a status line: "850 ms", "12.3 s", "3:07", "1:02:03". */
+/** Formats a duration for a status line: "850 ms", "12.3 s", "3:07", "1:02:03". */
 export function span(milliseconds: number): string {
   if (!Number.isFinite(milliseconds) || milliseconds < 0) return '-'
   if (milliseconds < 999.5) return `${milliseconds.toFixed(0)} ms`
@@ -113,8 +113,8 @@ export function span(milliseconds: number): string {
 
 /**
  * Makes text safe to print, with a known width. Control characters, escape sequences, zero-width, direction-changing and combining
- * characters are removed or replaced by "?". Emoji are replaced, too, since their width differs between terminals. Names of methods and
- * threads may contain all of these.
+ * characters are removed or replaced by "?". Emoji are also replaced, since their width differs between terminals. Names of methods and
+ * threads may contain all these characters.
  */
 export function clean(text: string): string {
   if (/^[ -~]*$/.test(text)) return text
@@ -130,7 +130,7 @@ export function clean(text: string): string {
   return safe
 }
 
-/** Like `clean`, for a text of several lines. */
+/** Cleans a text of several lines, and keeps the line feeds. */
 export function cleanLines(text: string): string {
   return text.split('\n').map(clean).join('\n')
 }
@@ -143,7 +143,7 @@ export function width(text: string): number {
   return cells
 }
 
-/** 2 for East Asian wide and full-width characters, else 1. */
+/** Returns the width of a character: 2 cells for East Asian wide and full-width characters, else 1. */
 export function cellsOf(character: string): number {
   const code = character.codePointAt(0) ?? 0
   if (code < 0x1100) return 1
@@ -183,7 +183,7 @@ export function pad(text: string, cells: number): string {
   return short + ' '.repeat(Math.max(0, cells - width(short)))
 }
 
-/** Right-aligns in `cells`. */
+/** Right-aligns text in `cells`. */
 export function right(text: string, cells: number): string {
   return ' '.repeat(Math.max(0, cells - width(text))) + text
 }
@@ -230,18 +230,18 @@ export function anywhere({ bci: _, line: __, ...name }: MethodName): MethodName 
   return name
 }
 
-/** Call site as text: ":42", or "@17" without line numbers; '' if call sites are not recorded. */
+/** Returns the call site as text: ":42", or "@17" without line numbers; '' if call sites are not recorded. */
 export function placeText({ bci, line }: MethodName): string {
   if (line !== undefined) return `:${line}`
   return bci === undefined ? '' : `@${bci}`
 }
 
-/** Returns whether a row is a row of waiting. Only these have no descriptor. The class is that of the awaited object. */
+/** Returns whether a row is a wait row. A wait row has no descriptor, and `class` is the class of the awaited object. */
 export function isWait({ method, descriptor }: MethodName): boolean {
   return descriptor === '' && method.startsWith('(')
 }
 
-/** `com.acme.Foo.bar`; for a row of waiting `(blocked on com.acme.Foo)`; for an allocated class `new com.acme.Foo`. */
+/** Returns `com.acme.Foo.bar`; for a wait row `(blocked on com.acme.Foo)`; for an allocated class `new com.acme.Foo`. */
 export function fullName(name: MethodName): string {
   if (isAllocation(name)) return `new ${name.class}`
   if (!isWait(name)) return `${name.class}.${name.method}`
@@ -260,7 +260,7 @@ function shortWait(name: MethodName, cells: number, ellipsis: string): string {
   return shorten(fits ? bare : `${begin}${ellipsis}${inner})`, cells, ellipsis)
 }
 
-/** Omits the package if the name is too long. */
+/** Shortens the name of an allocated class to at most `cells`. Omits the package if the name is too long. */
 function shortAllocation(name: MethodName, cells: number, ellipsis: string): string {
   const full = clean(fullName(name))
   if (width(full) <= cells) return full
@@ -297,7 +297,7 @@ export function shortName(name: MethodName, cells: number, ellipsis = '…'): st
   return shorten(bare, cells, ellipsis)
 }
 
-/** `com.acme.OrderService.process(int, String[]) : boolean`, for a line of details. */
+/** Returns `com.acme.OrderService.process(int, String[]) : boolean`, for a line of details. */
 export function signature(name: MethodName): string {
   const call = clean(fullName(name))
   const parts = /^\((.*)\)(.+)$/s.exec(clean(name.descriptor))
@@ -333,14 +333,14 @@ function typesOf(descriptor: string): string[] {
   return types
 }
 
-/** "12.3 MB": decimal units. */
+/** Formats a number of bytes with decimal units: "12.3 MB". */
 export function bytesText(bytes: number): string {
   if (bytes < 10_000) return `${bytes} B`
   const [unit, size] = bytes < 1e7 ? ['kB', 1e3] : bytes < 1e10 ? ['MB', 1e6] : ['GB', 1e9]
   return `${(bytes / (size as number)).toFixed(1)} ${unit}`
 }
 
-/** Nanoseconds in a suitable unit. */
+/** Formats nanoseconds in a suitable unit with three significant digits. */
 export function shortSpan(ns: number): string {
   if (ns >= 1e9) return span(ns / 1e6)
   const [value, unit] = ns >= 1e6 ? [ns / 1e6, 'ms'] : ns >= 1e3 ? [ns / 1e3, 'µs'] : [ns, 'ns']

@@ -7,7 +7,8 @@ import { overflowsTogether } from './overflows.ts'
 import { allWarnings, CLOCKS, type JvmFacts, nameOf, type Profile } from './profile.ts'
 
 /**
- * @param profiles  at least one, all with the same mode, and without data that `unionOf` cannot merge: no survivors, no call sites, no
+ * Merges profiles of several JVMs.
+ * @param profiles  at least one profile. All have the same mode. They contain no data that `unionOf` cannot merge: survivors, call sites,
  * regions
  */
 export function together(profiles: readonly Profile[]): Profile {
@@ -72,7 +73,7 @@ export function jvmFacts({ target, durationMs, threads, truncated }: Profile): J
   }
 }
 
-/** "17.0.15, 25.0.3": each value once. */
+/** Lists each different text once: "17.0.15, 25.0.3". */
 function same(texts: readonly string[]): string {
   return [...new Set(texts)].join(', ')
 }
@@ -89,7 +90,7 @@ function sumOf<Key extends 'openCalls' | 'followedTasks'>(
   return known.length === 0 ? {} : ({ [key]: sum(known) } as { readonly [K in Key]?: number })
 }
 
-/** Latencies are omitted, since they cannot be added. */
+/** Returns the sampling facts of all JVMs. Omits latencies, since they cannot be added. */
 function samplingOf(profiles: readonly Profile[]): Pick<Profile, 'sampling'> {
   const known = profiles.map(({ sampling }) => sampling).filter((it) => it !== undefined)
   const [first] = known
@@ -120,7 +121,7 @@ function allocationOf(profiles: readonly Profile[]): Pick<Profile, 'allocation'>
   }
 }
 
-/** Returns the maximum of each value. A JVM's times were corrected with its own calibration, so the maximum is an upper bound per call. */
+/** Returns the maximum of each value. The times of a JVM were corrected with its own calibration: the maximum is an upper bound. */
 function calibrationOf(profiles: readonly Profile[]): Profile['calibration'] {
   const all = profiles.map(({ calibration }) => calibration)
   const spread = (key: 'innerSpreadNs' | 'outerSpreadNs') => {
@@ -132,12 +133,12 @@ function calibrationOf(profiles: readonly Profile[]): Profile['calibration'] {
     outerNs: maxOf(all.map(({ outerNs }) => outerNs)),
     ...spread('innerSpreadNs'),
     ...spread('outerSpreadNs'),
-    // The clock with the most expensive reading.
+    // CLOCKS is sorted, so this finds the clock with the most expensive reading.
     clock: CLOCKS.find((name) => all.some(({ clock }) => clock === name)) ?? 'nanoTime',
   }
 }
 
-/** Returns sums, and the longest pause. Methods of the same name count once per JVM. */
+/** Returns sums over all JVMs, and the longest pause. Methods of the same name count once per JVM. */
 function instrumentationOf(profiles: readonly Profile[]): Profile['instrumentation'] {
   const all = profiles.map(({ instrumentation }) => instrumentation)
   const pauses = all.map(({ longestPauseMs }) => longestPauseMs).filter((it) => it !== undefined)

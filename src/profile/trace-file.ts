@@ -2,9 +2,9 @@
 //
 //   {asked, cutAfter?, leftOut?, calls: [{startNs, state, tracks: [{id, name, events, times}]}]}
 //
-// This is `Trace` with the members of `thread` inlined. `events` is an i32 array and `times` an f64 array, each as MessagePack `bin`. A reader
-// checks the invariants that views rely on: ids have names, every frame has an exit, work is submitted once and by an earlier track, and
-// times do not decrease. The writer uses the same checks, since a file that cannot be read back would be a lost profile.
+// This is `Trace` with the members of `thread` inlined. `events` is an i32 array and `times` an f64 array, each as MessagePack `bin`. The
+// reader checks the invariants that views rely on: ids have names, every frame has an exit, work is submitted once and by an earlier track,
+// and times do not decrease. The writer makes the same checks, since a profile is lost if its file cannot be read.
 
 import { LEAVE, TRACE_STATES, type Trace, type TracedCall, type TraceTrack } from '../cct/trace.ts'
 import type { Profile } from './profile.ts'
@@ -51,7 +51,7 @@ export function packTrace({ calls, ...facts }: Trace): object {
   }
 }
 
-/** @param methods number of method names, including [0] */
+/** Returns the reader of a trace. @param methods number of method names, including [0] */
 export function readTrace(methods: number): Read<Trace> {
   return shape({
     asked: count,
@@ -96,7 +96,7 @@ function faultOf({ startNs, tracks }: TracedCall, methods: number): string | nul
   return isHandedOver.subarray(1).includes(0) ? 'a track of a traced call has no origin' : null
 }
 
-/** @param isHandedOver 1 per track that an earlier track has submitted. This function sets the entries of the tracks that this track submits */
+/** Returns a fault of one track, or null. @param isHandedOver entry per track: 1 if submitted by an earlier track; updated here */
 function faultOfTrack(
   { events, times }: TraceTrack,
   place: number,

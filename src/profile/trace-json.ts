@@ -8,12 +8,12 @@ import { elements, jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { fullName, isWait } from './text.ts'
 
-/** Numbers per piece. */
+/** Maximum number of array elements per piece of text. */
 const NUMBERS = 1000
-/** Maximum number of critical path steps with details: the longest steps. */
+/** Maximum number of critical path steps with details. Only the longest steps have details. */
 const STEPS = 100
 
-/** Yields the value of `trace`. @param withEvents whether to include all events; a report only has the derived data */
+/** Yields the value of `trace`. @param withEvents whether to include all events; a report contains only derived data */
 export function* tracePieces(profile: Profile, withEvents: boolean): Generator<string> {
   const { trace, methodNames } = profile
   if (trace === undefined) return

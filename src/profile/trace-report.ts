@@ -1,4 +1,4 @@
-// Text report of traced calls: a list of the calls, the critical path, and the callees in the order of time.
+// Text report of traced calls: a list of the calls, the critical path, and the callees in order of time.
 
 import type { TracedCall, TraceState } from '../cct/trace.ts'
 import { tellsWaits } from '../cct/waits.ts'
@@ -22,23 +22,23 @@ import {
   width as widthOf,
 } from './text.ts'
 
-/** Number of calls with a critical path, unless one call is selected. */
+/** Maximum number of calls shown with their critical path, unless one call is selected. */
 const PATHS = 5
-/** Maximum number of rows in the order of time; the second value is for a selected call. */
+/** Maximum number of rows of callees in order of time. The second value applies if one call is selected. */
 const [ROWS, MORE_ROWS] = [20, 200]
-/** Maximum number of tasks per call with rows: the longest tasks. */
+/** Maximum number of tasks shown per call. Only the longest tasks are shown. */
 const [TASKS, MORE_TASKS] = [3, 20]
 const [STEPS, MORE_STEPS] = [12, 100]
-/** Maximum number of frames in a step, at both ends of its path. */
+/** Maximum number of frames shown of a path. Frames in the middle are omitted. STEP_FRAMES applies if the path has several steps. */
 const FRAMES = 24
 const STEP_FRAMES = 8
 /** Minimum share of the call's duration for a row. */
 const MIN_SHARE = 0.005
-/** Cells of a row before the name. */
+/** Width in cells of the columns before the name. */
 const NUMBER_CELLS = 40
 const HEADER = `${right('start', 10)}${right('total', 10)}${right('% call', 8)}${right('calls', 10)}  `
 
-/** Text after a call: unfinished work at the end of the recording, or the limit of events. */
+/** Mark after a call: `open` if its work was unfinished at the end of the recording, `cut` if its events exceeded the limit. */
 const STATES: Readonly<Record<TraceState, string>> = {
   whole: '',
   open: ' (open)',

@@ -7,7 +7,7 @@ import type { Writable } from 'node:stream'
 const BATCH = 1 << 16
 
 /**
- * Writes `pieces` to `out` and waits while it is full; does not end `out`.
+ * Writes `pieces` to `out` and waits while the buffer of `out` is full. Does not end `out`.
  * A closed reader (`| head`, a closed terminal) is not an error: writing stops, and the result is `false`.
  * @throws other errors of the stream (`ENOSPC`, …)
  */
@@ -28,7 +28,7 @@ export async function writePieces(out: Writable, pieces: Iterable<string | Uint8
     if (isGone(error, out)) return false
     throw error
   } finally {
-    // The error of a write may arrive later than its callback, so an EPIPE listener stays installed.
+    // The error event of a write may follow its callback, so a listener for EPIPE stays installed.
     out.off('error', fail)
     out.on('error', (error) => {
       if (!isGone(error, out)) throw error
@@ -36,7 +36,7 @@ export async function writePieces(out: Writable, pieces: Iterable<string | Uint8
   }
 }
 
-/** Joins small pieces of text; bytes are unchanged. */
+/** Joins small pieces of text. Passes pieces of bytes on unchanged. */
 export function* inBatches(pieces: Iterable<string | Uint8Array>): Generator<string | Uint8Array> {
   let batch = ''
   for (const piece of pieces) {
@@ -51,7 +51,7 @@ export function* inBatches(pieces: Iterable<string | Uint8Array>): Generator<str
   if (batch !== '') yield batch
 }
 
-/** Resolves when `piece` has been passed to the system, so that its error is known. */
+/** Resolves when the system has accepted `piece`. Rejects if the write failed. */
 async function writeOne(out: Writable, piece: string | Uint8Array): Promise<void> {
   if (out.destroyed || out.writableEnded) throw Object.assign(new Error('write after end'), { code: 'EPIPE' })
   await new Promise<void>((resolve, reject) => {

@@ -19,7 +19,7 @@ type Fact = [label: string, text: string]
 /** Label of the time in which threads waited for room in the event buffer. */
 const STALLED = 'application threads stalled by jfluid'
 
-/** Returns facts for judging the numbers: labels of at most nine letters, with one sentence each. */
+/** Returns facts that help to judge the numbers. Each fact has a label of at most nine letters and one sentence. */
 export function reportFacts(profile: Profile): Fact[] {
   const { merged, regions, stacks } = profile
   const facts = regions === undefined ? [...recorded(profile), ...measured(profile)] : ofRegions(profile)
@@ -31,7 +31,7 @@ export function reportFacts(profile: Profile): Fact[] {
   return facts
 }
 
-/** How the numbers were corrected, and what jfluid needed: lines at the end of the page. */
+/** Returns the lines at the end of the page: the corrections of the numbers, and the memory of jfluid in the target. */
 export function reportDetails(profile: Profile): Fact[] {
   const { calibration, kept, mode, regions } = profile
   const facts: Fact[] = []
@@ -49,7 +49,7 @@ export function reportDetails(profile: Profile): Fact[] {
   return facts
 }
 
-/** The cost of probes that was taken out of times. */
+/** Describes the cost of probes that was subtracted from times. */
 function probesText({ calibration, jvms }: Profile): string {
   const { innerNs, outerNs, innerSpreadNs, outerSpreadNs } = calibration
   const text = `${nanos(innerNs, innerSpreadNs)} inside each call (t_I) and ${nanos(outerNs, outerSpreadNs)} in its caller (t_O), removed from all times`
@@ -77,7 +77,7 @@ function recorded(profile: Profile): Fact[] {
   return isSampledByJvm(profile) ? ofSamples(profile) : ofRoots(profile)
 }
 
-/** Returns the trees of threads. With several JVMs, each JVM has one tree. */
+/** Returns the nonempty trees of threads, or of JVMs in a profile of several JVMs. */
 function treesOf({ threads }: Profile): Tree[] {
   return threads.map(({ tree }) => tree).filter(({ count: nodes }) => nodes > 0)
 }
@@ -131,11 +131,11 @@ function callsFact(profile: Profile): Fact {
   const { followedTasks, jvms, merged, mode, rootCalls, roots, stacks } = profile
   const trees = treesOf(profile)
   const part = jvms === undefined ? 'thread' : 'JVM'
-  // A thread that only runs submitted tasks has the submitter's path, but without calls.
+  // The tree of a thread that only runs submitted tasks contains the path of the submitter, but no root calls.
   const callers =
     followedTasks === undefined ? trees.length : trees.filter((tree) => topCalls(tree) > 0).length
   const inRows = topCalls(merged)
-  // Rows may begin later than the recording. The number of finished calls covers the whole recording.
+  // Rows may cover only the later part of the recording. The number of finished calls covers the whole recording.
   const ended = (stacks?.rowsFromMs ?? 0) > 0 ? (rootCalls?.count ?? 0) : 0
   const counted = stacks !== undefined && stacks.timedOneOf > 1 ? stacks.rootCalls : 0
   const all = Math.max(inRows, ended, counted)

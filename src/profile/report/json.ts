@@ -8,8 +8,8 @@ import { prune } from '../prune.ts'
 import { DEFAULTS, type ReportOptions } from './page.ts'
 
 /**
- * Yields the report for programs: keys as in `export --format json`, but `methods` contains only the top methods, and `merged` (and
- * `threads`) only the nodes in the text report.
+ * Yields the report as JSON. The keys are as in `export --format json`, but `methods` contains only the top methods. `merged` and `threads`
+ * contain only the nodes of the text report.
  */
 export function reportJsonPieces(profile: Profile, options: ReportOptions = {}): Generator<string> {
   const { top, threads, minPercent, maxRows, backTraces: asked } = { ...DEFAULTS, ...options }
@@ -25,7 +25,7 @@ export function reportJsonPieces(profile: Profile, options: ReportOptions = {}):
     *behind(tree) {
       if (traced.length === 0) return
       yield '],\n"backTraces":['
-      // A row combines the calls from all call sites.
+      // The node of a back trace combines the calls from all call sites, so call sites are omitted.
       yield* nodes(backTraces(tree, traced).tree, nodeHeads(profile, false))
     },
   })

@@ -78,7 +78,7 @@ export function* survivors(page: Page): Generator<string> {
 
 /** Maximum number of waiting methods shown per awaited object. */
 const WAITERS = 3
-/** Cells before a name in the list of locks. */
+/** Width in cells of the columns before a name in the list of locks. */
 const LOCK_CELLS = 40
 
 export function* locks(page: Page): Generator<string> {

@@ -1,30 +1,30 @@
-// A page of text: its width, its content options, and the headings of its lists.
+// Options of a text report, and helpers for its layout.
 
 import { METRICS } from '../../measures/columns.ts'
 import { type Paint, paintIf } from '../paint.ts'
 import type { Profile } from '../profile.ts'
 
 export interface ReportOptions {
-  /** Cells in a line. */
+  /** Width of a line in cells. */
   readonly width?: number
   readonly color?: boolean
-  /** Number of hot methods. */
+  /** Maximum number of hot methods. */
   readonly top?: number
-  /** Minimum share of a tree node in its root, in percent. */
+  /** Minimum share of a tree node in the cost of its root, in percent. */
   readonly minPercent?: number
   /** Maximum number of rows of the tree. */
   readonly maxRows?: number
   /** Whether to show a tree per thread, too. */
   readonly threads?: boolean
-  /** Methods with callers shown instead of the tree; ids from `methodsNamed`. */
+  /** If not empty, the callers of these methods are shown instead of the tree. Ids from `methodsNamed`. */
   readonly backTraces?: readonly TracedMethods[]
-  /** Number of the only traced call to show, from 1. */
+  /** If defined, only this traced call is shown. The first call has number 1. */
   readonly trace?: number
 }
 
 /** One or more methods matching a user's text. */
 export interface TracedMethods {
-  /** As written by the user. */
+  /** Text as written by the user. */
   readonly text: string
   readonly methods: readonly number[]
 }
@@ -42,9 +42,9 @@ export function pageOf(profile: Profile, options: ReportOptions): Page {
   return { ...all, profile, paint: paintIf(all.color) }
 }
 
-/** Cells before the name, in the tree and in the list of hot methods. */
+/** Width in cells of the columns before the name, in the tree and in the list of hot methods. */
 export const NUMBER_CELLS = 50
-/** Minimum width: the numbers and 16 cells of a name. */
+/** Minimum width in cells: the number columns and 16 cells for a name. */
 const NARROWEST = NUMBER_CELLS + 16
 
 /** Returns `width` and `color` for a stream: a pipe has unlimited width, and no color. */
@@ -66,13 +66,13 @@ export function* heading(page: Page, title: string, rest: string, columns: strin
   yield `${paint('dim', columns)}\n`
 }
 
-/** ", 10 of 43". */
+/** Returns ", 10 of 43". */
 export const shownOf = (shown: number, all: number): string => `, ${shown} of ${all}`
 
-/** Returns the cells left for a name after `cells` of numbers. */
+/** Returns the number of cells left for a name after `cells` for numbers. */
 export const nameCells = ({ width }: Page, cells: number): number => Math.max(16, width - cells)
 
-/** Returns whether nothing is instrumented, and all threads of the JVM are sampled. */
+/** Returns whether all threads of the JVM are sampled, without roots. */
 export function isWholeJvm({ mode, roots }: Profile): boolean {
   return METRICS[mode].isSampled && roots.length === 0
 }

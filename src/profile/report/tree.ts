@@ -1,4 +1,4 @@
-// Calling context trees as rows: of all threads, of each thread, of slow calls, and of back traces.
+// Shows calling context trees as rows: the tree of all threads, of each thread, of slow calls, and of back traces.
 
 import { backTraces } from '../../cct/back-traces.ts'
 import { costsOf } from '../../cct/metric.ts'
@@ -14,7 +14,7 @@ import { averageText, slowLines } from '../slow-calls.ts'
 import { clean, count, cut, percent, plural, right, shortName, width as widthOf, wrap } from '../text.ts'
 import { heading, isWholeJvm, NUMBER_CELLS, nameCells, type Page } from './page.ts'
 
-/** Yields the trees of a page: of all threads, and of each thread if requested. */
+/** Yields the tree of all threads, and the tree of each thread if requested. */
 export function* treeSections(page: Page): Generator<string> {
   const { backTraces: traced, profile } = page
   const [one, all] = profile.jvms === undefined ? ['Thread', 'all threads'] : ['JVM', 'all JVMs']
@@ -29,7 +29,7 @@ export function* treeSections(page: Page): Generator<string> {
   }
 }
 
-/** Yields the back traces of the requested methods; nothing for methods that the thread did not call. */
+/** Yields the back traces of the requested methods. Skips methods that the thread did not call. */
 function* traceTrees(page: Page, where: string, from: Tree): Generator<string> {
   for (const { text, methods } of page.backTraces) {
     const { tree, isCut, levels } = backTraces(from, methods)
@@ -77,7 +77,7 @@ function* treeRows(page: Page, tree: Tree, pruned: Pruned): Generator<string> {
   const names = namesOf(profile.methodNames)
   const cells = nameCells(page, NUMBER_CELLS)
   let isMarked = false
-  // One frame per level: its nodes to show, the position, and the total of the root (or of all roots, for a whole JVM).
+  // One frame per tree level: the nodes to show, the current position, and the total of the root (for a whole JVM: of all roots).
   const whole = isWholeJvm(profile) ? rootTotal(tree) : -1
   const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootCost: whole }]
   while (frames.length > 0) {
@@ -115,7 +115,7 @@ function keptChildren(tree: Tree, node: number, pruned: Pruned): number[] {
   return childrenByTotal(tree, node).filter((child) => pruned.kept[child] === 1)
 }
 
-/** Two cells per level; if no room for the name would remain, the depth as a number. */
+/** Returns two blanks per level, or the depth as a number if the blanks would leave no room for the name. */
 function indentation(depth: number, most: number): string {
   if (2 * depth <= most) return '  '.repeat(depth)
   const label = `[${depth}] `

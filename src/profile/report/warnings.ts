@@ -8,7 +8,7 @@ import { skippedWarnings } from '../skipped.ts'
 import { plural } from '../text.ts'
 import { timesText } from './facts.ts'
 
-/** Returns sentences about the accuracy. */
+/** Returns all warnings, one sentence each. */
 export function reportWarnings(profile: Profile): string[] {
   const warnings = [...allWarnings(profile)]
   const { bareCalls } = profile
@@ -24,12 +24,12 @@ export function reportWarnings(profile: Profile): string[] {
   return warnings
 }
 
-/** Limits of charged/bare: a ratio above the first or below the second causes a warning. */
+/** Limits of the ratio charged/bare. A ratio above OVERSTATED or below UNDERSTATED causes a warning. */
 const OVERSTATED = 1.3
 
 const UNDERSTATED = 1 / OVERSTATED
 
-/** Returns at most one sentence. */
+/** Returns at most one warning about the ratio charged/bare. */
 function bareWarnings({ chargedNs, bareNs, low, high }: BareCalls): string[] {
   const charged = timesText(chargedNs / bareNs)
   if (low > OVERSTATED)
