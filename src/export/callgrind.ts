@@ -1,7 +1,7 @@
-// Writes Callgrind's format (valgrind.org/docs/manual/cl-format.html) for KCachegrind, QCachegrind and callgrind_annotate: for each method
-// its self cost, and its calls of other methods with their inclusive cost.
-// The format has methods and calls between them, but no contexts. A recursive call has the inclusive cost 0, so that the calls of a method
-// sum up to its total. Top nodes are called by `[all threads]` or, with `threads`, by one such method per thread.
+// Writes Callgrind's format (valgrind.org/docs/manual/cl-format.html) for KCachegrind, QCachegrind and callgrind_annotate. For each method,
+// it contains the self cost, and the calls of other methods with their inclusive cost.
+// The format has methods and calls between methods, but no contexts. A recursive call has the inclusive cost 0, so that the calls of a
+// method sum up to its total. A pseudo method `[all threads]` calls the top nodes; with `threads`, there is one pseudo method per thread.
 // Negative costs are written as 0: the format has no sign.
 
 import { Numbers } from '../base/numbers.ts'
@@ -56,7 +56,7 @@ function* body(graph: CallGraph, functions: Functions, totals: number[]): Genera
     for (const [at, cost] of self.entries()) totals[at]! += cost
     yield `${functions.opening('fl', 'fn', caller)}0 ${self.join(' ')}\n`
     for (const { callee, line, calls, costs } of graph.callsOf(caller)) {
-      // Without a call (a sample whose call was not observed), the next line would be read as the caller's self cost.
+      // Writes at least one call, even for a sample without an observed call: after `calls=0`, readers take the next line for self cost.
       yield `${functions.opening('cfi', 'cfn', callee)}calls=${Math.max(1, whole(calls))} 0\n`
       yield `${line} ${costs.map(whole).join(' ')}\n`
     }
@@ -85,7 +85,7 @@ class CallGraph {
   /** Nodes grouped by the function of their parent: the group of function f is [starts[f], starts[f + 1]). */
   readonly #nodes: Int32Array
   readonly #starts: Int32Array
-  /** Per node: whether its function also occurs above it. */
+  /** Per node: whether a caller in its context has the same function. */
   readonly #isRecursive: Uint8Array
   /** Per function: whether it has nodes. */
   readonly #isThere: Uint8Array
@@ -125,7 +125,7 @@ class CallGraph {
       const costs = new Float64Array(count)
       const self = column(tree, event.self)
       for (let node = 0; node < tree.count; node++) {
-        // The rows of classes below a method contain the method's own allocation.
+        // The class rows below a method contain the method's own allocations.
         if (!isBytes || functions.isAllocation(tree.method[node]!)) costs[ofNode[node]!]! += self[node]!
       }
       return costs
@@ -157,16 +157,16 @@ class CallGraph {
   }
 }
 
-/** Exceeds the largest line number of a class file. */
+/** Larger than any line number in a class file. */
 const LINES = 65_536
 
-/** Functions in the format's sense: methods with class and signature, and the callers of top nodes. */
+/** Functions of the file: methods with class and signature, and the pseudo methods that call top nodes. */
 class Functions {
   readonly #numbers = new Numbers<string>()
   readonly #known: { readonly file: string; readonly name: string }[] = []
   readonly #ofMethod: (number | undefined)[] = []
   readonly #files = new Numbers<string>()
-  /** Names already written; they are referred to by number. */
+  /** Names already written. A name is written once, and later referred to by its number. */
   readonly #written = new Set<string>()
 
   constructor(private readonly profile: Profile) {}

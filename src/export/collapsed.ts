@@ -1,8 +1,8 @@
 // Writes collapsed stacks, one line per context: `com.Foo.a;com.Foo.b 1234`, for flame graph tools (flamegraph.pl, speedscope, inferno).
-// The number is self time in ns, rounded, or the mode's other measure.
-// Contexts whose self time rounds to zero or below are dropped: the format has no negative numbers, and a context without self time adds
-// nothing. So sums may exceed the sums of other formats by the dropped negative values. With `threads`, the first frame of a line is the
-// thread.
+// The number is the self cost, rounded: time in ns, or the measure of the mode.
+// Contexts whose self cost rounds to zero or below are dropped: the format has no negative numbers, and a context without self cost does
+// not change a sum. Without the negative values, sums may be larger than in other formats. With `threads`, the first frame of a line is
+// the thread.
 
 import type { Tree } from '../cct/tree.ts'
 import type { ExportFormat } from './format.ts'
@@ -33,7 +33,7 @@ function* collapsedTree(tree: Tree, names: FrameNames, first: readonly string[])
   }
 }
 
-/** Replaces the format's separator in a frame. */
+/** Replaces semicolons in a frame, since the format separates frames by semicolons. */
 function noSemicolon(text: string): string {
   return text.includes(';') ? text.replaceAll(';', ':') : text
 }

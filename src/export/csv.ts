@@ -1,13 +1,14 @@
 // Writes one row per context, for spreadsheets and data frames, by RFC 4180: lines end with CR LF, and a field with a comma, a quote or a
 // line end is quoted.
 // A spreadsheet reads a cell that begins with =, +, -, @, a tab or a line end as a formula, and a thread name may begin with any of these.
-// So a text that begins with one of these characters, or with an apostrophe, gets an apostrophe in front; remove it to get the name. Text
-// after a semicolon is treated alike, such as each method of a path: many spreadsheets begin a cell there. Numbers get no apostrophe.
+// A text that begins with one of these characters, or with an apostrophe, therefore gets an additional apostrophe at its start. The same
+// applies to text after a semicolon, such as a method of a path, since many spreadsheets split cells at semicolons. Numbers are unchanged.
 // Control characters except tabs and line feeds, and characters that change the text direction, become question marks, since a CSV is often
 // shown in a terminal.
 //
 // The first row names the columns. `node` and `parent` are row numbers from 0; a top node has no parent. `path` lists the methods from the
-// top node down, joined by semicolons; a deep path is cut in the middle. The numbers are the JSON's columns, in the same units, unrounded.
+// top node down, joined by semicolons; the middle of a deep path is omitted. The number columns have the names and units of the JSON, and
+// are not rounded.
 
 import type { Tree } from '../cct/tree.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'

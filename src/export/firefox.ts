@@ -1,10 +1,10 @@
 // Writes the processed profile format of the Firefox Profiler (https://profiler.firefox.com, its docs-developer), version 48. Newer
-// versions of the program upgrade it on load.
-// The stack table is the tree itself: a row per node with its parent as prefix, so trees of any depth fit. A sample is a context with its
-// self cost as weight: milliseconds (`tracing-ms`), bytes, or a count (`samples`). A tree has no time line, so the samples are placed one
-// after the other, each with the length of its time. With `threads` each thread is a thread of the format; otherwise one thread stands for
-// all.
-// Contexts with a cost of zero or below have no sample: weights have no sign in this format.
+// versions of the Firefox Profiler convert the file when they load it.
+// The stack table contains one row per node of the tree, with the parent as prefix, so trees may have any depth. A sample is a context; its
+// weight is the self cost: milliseconds (`tracing-ms`), bytes, or a count (`samples`). A tree has no timeline, so the samples are placed
+// one after another, and a sample with a time lasts for this time. With `threads`, the file has one thread per thread of the profile;
+// otherwise, it has one thread with the merged tree.
+// Contexts with a cost of zero or below have no sample, since weights have no sign in this format.
 
 import { Numbers } from '../base/numbers.ts'
 import { metricOf } from '../cct/metric.ts'
@@ -31,7 +31,7 @@ const WEIGHTS: Readonly<Record<Unit, Weight>> = {
   count: { type: 'samples', scale: 1 },
 }
 
-/** Columns that are equal for all functions or all frames. */
+/** Columns with the same value in all functions, or in all frames. */
 const FUNCTION = {
   ...{ isJS: 'false', relevantForJS: 'false' },
   ...{ resource: '-1', fileName: 'null', lineNumber: 'null', columnNumber: 'null' },
@@ -137,7 +137,7 @@ function* withCosts({ count }: Tree, costOf: (node: number) => number): Generato
   for (let node = 0; node < count; node++) if (costOf(node) > 0) yield node
 }
 
-/** Writes an object of equally long lists. A column has either a text per row, or one text for all rows. */
+/** Writes an object with lists of equal length. A column is either a function that returns the text of a row, or one text for all rows. */
 function* table(
   name: string,
   length: number,

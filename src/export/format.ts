@@ -20,6 +20,6 @@ export interface ExportFormat {
   readonly saysRegions?: true
   /** Whether the format contains traced calls only. */
   readonly needsTrace?: true
-  /** Generates the export in small pieces, text or bytes. Only one piece is in memory at a time: a tree may have millions of nodes. */
+  /** Generates the export in small pieces of text or bytes. Only one piece is in memory at a time, since trees may be large. */
   pieces(profile: Profile, options: ExportOptions): Iterable<string | Uint8Array>
 }

@@ -1,4 +1,4 @@
-// The export formats by name, and writing a profile in a format.
+// Lists the export formats, finds a format by name or by file extension, and writes a profile in a format.
 
 import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -54,7 +54,7 @@ export function formatNamed(name: string): ExportFormat {
 }
 
 /**
- * Returns the format of a file's extension. The longest extension wins: `.speedscope.json` also ends with `.json`.
+ * Returns the format for a file name. The longest matching extension is used: `.speedscope.json` also ends with `.json`.
  *
  * @throws NoFormat if no extension matches, or there is no name
  */
@@ -68,7 +68,7 @@ export function formatOfFile(path: string | undefined): ExportFormat {
 }
 
 /**
- * Writes a profile to a stream, at the pace of its reader. Does not end the stream.
+ * Writes a profile to a stream, with backpressure. Does not end the stream.
  *
  * @param written  called with the number of characters or bytes so far
  * @returns false if the reader closed the stream before the end
@@ -110,7 +110,7 @@ export async function exportToFile(
 ): Promise<void> {
   const batches = inBatches(format.pieces(profile, options))
   let bytes = 0
-  // An exception of a format is not reported as a disk error.
+  // False while the format generates a piece, so that an exception of the format is not reported as a disk error.
   let isWriting = true
   try {
     await replaceFile(path, async (handle) => {

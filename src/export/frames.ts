@@ -1,4 +1,4 @@
-// Shared by the formats with stacks: names of frames, and the path from a top node down to a context.
+// Code shared by the formats with stacks: names of frames, and the path from a top node down to a context.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
@@ -30,19 +30,19 @@ export function threadTitle({ id, name }: { readonly id: number; readonly name: 
   return `${printable(name)} id=${id}`
 }
 
-/** Updates `path`, the nodes from a top node down, to end at `node`, the next node in preorder. */
+/** Changes `path`, the list of nodes from a top node down, so that it ends at `node`. `node` must be the next node in preorder. */
 export function moveTo(path: number[], node: number, size: Int32Array): void {
   while (path.length > 0 && node >= path[path.length - 1] + size[path[path.length - 1]]) path.pop()
   path.push(node)
 }
 
 /**
- * Number of frames kept at each end of a deep path. Formats that repeat the whole path of each context would produce gigabytes for a tree
- * 100,000 deep. They keep this many frames at the root and at the method, and print the number of omitted frames.
+ * Number of frames kept at each end of a deep path. Formats that write the path of each context would produce gigabytes for a tree with a
+ * depth of 100,000. These formats keep this number of frames at the root and at the method, and print the number of omitted frames.
  */
 const FRAMES_EACH_END = 256
 
-/** Returns the omitted range of a path: from, to (exclusive); both equal the path's length if none is omitted. */
+/** Returns the omitted range of a path: from, to (exclusive). Both equal the path's length if no frame is omitted. */
 export function leftOut(path: readonly number[]): { readonly from: number; readonly to: number } {
   const { length } = path
   return length > 2 * FRAMES_EACH_END
@@ -55,7 +55,7 @@ export function leftOutText({ from, to }: { readonly from: number; readonly to: 
   return `[${to - from} frames]`
 }
 
-/** Maps each node of a path from the top node down; the omitted frames become one element. */
+/** Returns one element per frame of a path, from the top node down, and one element for all omitted frames. */
 export function shownFrames<T>(
   path: readonly number[],
   frameOf: (node: number) => T,
@@ -67,7 +67,7 @@ export function shownFrames<T>(
   return [...head, gapOf(leftOutText(skip)), ...path.slice(skip.to).map((node) => frameOf(node))]
 }
 
-/** Returns a node's self cost. A method's allocation is in the rows of classes below it, so only these rows have a cost. */
+/** Returns a function: the self cost of a node. For allocations, only class nodes have a cost, so that no byte counts twice. */
 export function ownCosts(tree: Tree, { nameOf }: FrameNames): (node: number) => number {
   const { self } = costsOf(tree)
   if (!metricOf(tree).hasClasses) return (node) => self[node]!
@@ -81,7 +81,7 @@ export interface NamedTree {
   readonly thread?: { readonly id: number; readonly name: string }
 }
 
-/** Returns one tree per thread that has any calls, or one merged tree. */
+/** Returns the nonempty trees of the threads if `threads` is true, else the merged tree. */
 export function treesOf(profile: Profile, threads = false): NamedTree[] {
   if (!threads) return [{ tree: profile.merged }]
   return profile.threads

@@ -1,8 +1,8 @@
-// Compresses pieces of bytes to gzip (RFC 1952), without holding all of them. zlib's streams would make every format asynchronous.
+// Compresses pieces of bytes to gzip (RFC 1952), one chunk at a time. With the streams of node:zlib, every format would be asynchronous.
 
 import { constants, crc32, deflateRawSync } from 'node:zlib'
 
-/** Magic, method deflate, no flags, no time, no hint, operating system unknown. */
+/** Header: magic, method deflate, no flags, no time, no compression level, operating system unknown. */
 const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
 /** End of a deflate stream: a last block without contents. */
 const LAST_BLOCK = Uint8Array.of(3, 0)
@@ -15,7 +15,7 @@ export function* gzip(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const chunk of chunks(pieces)) {
     crc = crc32(chunk, crc)
     length += chunk.length
-    // Flushed to a byte boundary, so that the next chunk can be appended.
+    // The flush ends the chunk at a byte boundary, so that the next chunk can be appended.
     yield deflateRawSync(chunk, { finishFlush: constants.Z_SYNC_FLUSH })
   }
   yield LAST_BLOCK

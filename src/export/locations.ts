@@ -1,5 +1,5 @@
-// Locations for pprof and OTLP: a method and, if call sites are known, the line of its next call. They are numbered in the order of first
-// use.
+// Locations for pprof and OTLP. A location is a method and, if call sites are known, the line at which it calls the next method of the
+// stack. Locations are numbered in the order of first use.
 
 import { Numbers } from '../base/numbers.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
@@ -19,7 +19,7 @@ export interface Location {
 
 export class Locations {
   readonly nameOf: (id: number) => MethodName
-  /** Keys: method and line in one number; for omitted frames their text. */
+  /** Locations. A key combines method and line in one number; the key of omitted frames is their text. */
   readonly #places = new Numbers<number | string>()
 
   constructor(names: FrameNames) {
@@ -64,5 +64,5 @@ export class Locations {
   }
 }
 
-/** Exceeds the largest line number of a class file. */
+/** Larger than any line number in a class file. */
 const LINES = 65_536

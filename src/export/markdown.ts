@@ -1,5 +1,5 @@
-// Writes a summary in Markdown, short enough for a ticket or a prompt to a language model: the target, the method, warnings, and the hot
-// spots. Names are in code spans, so that they are not read as markup.
+// Writes a summary in Markdown, short enough for a ticket or a prompt to a language model: facts about the recording, warnings, and the
+// most expensive methods. Names are in code spans, so that they are not interpreted as markup.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
@@ -49,7 +49,7 @@ export const markdown: ExportFormat = {
   },
 }
 
-/** Returns a code span for any text. Bars are escaped, since a bar would end a table cell. */
+/** Returns a code span for any text. Vertical bars are escaped, since a bar would end a table cell. */
 export function codeSpan(text: string): string {
   const safe = shortened(clean(text)).replaceAll('|', '\\|')
   // An empty code span is not possible: two adjacent backticks open a span.
@@ -102,7 +102,7 @@ function* warnings(profile: Profile): Generator<string> {
   if (all.length > WARNINGS) yield `- and ${all.length - WARNINGS} more\n`
 }
 
-/** Follows the most expensive callee, from the most expensive root down. */
+/** Yields the hottest path: from the most expensive root, always to the most expensive callee. */
 function* hottestPath(profile: Profile): Generator<string> {
   const { merged } = profile
   const { self, total } = costsOf(merged)
@@ -126,7 +126,7 @@ function* hottestPath(profile: Profile): Generator<string> {
     yield `\nand ${plural(path.length - PATH_STEPS, 'call')} further down the path.\n`
 }
 
-/** Ends at a context with a self cost above its most expensive callee's total. */
+/** Returns the hottest path. It ends at a context with more self cost than the total cost of its most expensive callee. */
 function hottest(tree: Tree, total: Float64Array): number[] {
   const path: number[] = []
   let [from, to] = [0, tree.count]
@@ -137,7 +137,7 @@ function hottest(tree: Tree, total: Float64Array): number[] {
     for (let child = from; child < to; child += tree.size[child]!)
       if (total[child]! > total[best]!) best = child
     const above = path.at(-1)
-    // The rows of classes below a method contain the method's own allocation.
+    // The class rows below a method contain the method's own allocations.
     if (above !== undefined && !isBytes && self[above]! > total[best]!) break
     path.push(best)
     ;[from, to] = [best + 1, best + tree.size[best]!]

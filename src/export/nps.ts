@@ -51,8 +51,8 @@ const MAX_CHILDREN = 2 ** 16 - 1
 const MAX_TIME_US = 2 ** 40 - 1
 const MAX_SHORT_OFFSET = 2 ** 24 - 1
 /**
- * Maximum depth. The readers visit trees recursively, on stacks of a megabyte. Deeper contexts are merged into their ancestor at this
- * depth.
+ * Maximum depth of a tree. NetBeans and VisualVM traverse trees recursively, on stacks of one megabyte. Deeper contexts are merged into
+ * their ancestor at this depth.
  */
 const MAX_DEPTH = 1000
 /** Maximum length of a string, in characters of at most three bytes. */
@@ -86,7 +86,7 @@ export const nps: ExportFormat = {
   },
 }
 
-/** Column of times and its unit in microseconds; absent if only calls are known. */
+/** Column of times, and the factor that converts its values to microseconds. `column` is absent if only calls are known. */
 interface Times {
   readonly column?: string
   readonly scale: number
@@ -131,7 +131,7 @@ function* snapshot(profile: Profile, methods: Methods, threads: readonly Made[])
       .bool(false)
       .uint(tree.length, 4).bytes
     yield* tree.pieces()
-    // An f64 of 0 has the same bytes as an i64 of 0.
+    // The two f64 fields are written as i64, since a 0 has the same bytes in both types.
     const none = new Fields().uint(NODE_BYTES, 4).i64(0).i64(0).i64(0).i64(0)
     yield none.i64(tree.totalUs).i64(0).i64(tree.totalUs).i64(0).i64(tree.calls).bool(false).bytes
   }
@@ -161,7 +161,7 @@ class Methods {
       const fields = new Fields()
         .text(name.class === '' ? '?' : name.class)
         .text(name.method + placeText(name))
-      // A pseudo method such as a wait has no descriptor, but readers parse one.
+      // Readers parse the descriptor, and a pseudo method such as a wait has none.
       yield fields.text(name.descriptor === '' ? '()V' : name.descriptor).bytes
     }
   }
@@ -295,7 +295,7 @@ class Fields extends GrowingBytes {
     return this.add(Uint8Array.of(value ? 1 : 0))
   }
 
-  /** Writes text without the characters that modified UTF-8 encodes differently from UTF-8: NUL and characters beyond 16 bits. */
+  /** Writes text as UTF-8. Replaces the characters that modified UTF-8 encodes differently: NUL and characters beyond 16 bits. */
   text(value: string): this {
     const safe = printable(value).replace(/[\u{10000}-\u{10ffff}]|\p{Cs}/gu, '?')
     const bytes = Buffer.from(safe.slice(0, MAX_TEXT_CHARACTERS))

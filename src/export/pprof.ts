@@ -1,9 +1,9 @@
 // Writes the format of Go's pprof (github.com/google/pprof, proto/profile.proto): gzip of one protobuf message.
-// A sample is a context. Its first value is the number of calls, the others are the mode's measures. The values exclude callees and may be
-// negative, as in pprof's own differences. A location is a method with, if call sites are known, the line of its next call. With `threads`,
-// samples have the labels `thread` and `thread_id`.
-// Concatenated messages are one message (protobuf, "Last One Wins": lists are joined). So samples are encoded a few hundred at a time, and
-// the strings, which the samples define, at the end.
+// A sample is a context. Its first value is the number of calls; its other values are the costs in the measures of the mode. The values
+// exclude callees and may be negative, as in profile differences made by pprof. locations.ts defines locations. With `threads`, samples
+// have the labels `thread` and `thread_id`.
+// A concatenation of protobuf messages is one message with joined lists ("Last One Wins"). Samples are therefore encoded a few hundred at a
+// time. The string table is encoded at the end, since the samples determine its contents.
 
 import {
   emptyTableToken,
@@ -33,7 +33,7 @@ export const pprof: ExportFormat = {
   pieces: (profile, options) => gzip(messages(profile, options.threads === true)),
 }
 
-/** Writes a profile for stores that reject negative values: they become 0. */
+/** Writes a profile with 0 in place of negative values, for profile stores that reject negative values. */
 export function unsignedPprof(profile: Profile): Iterable<Uint8Array> {
   return gzip(messages(profile, false, 0))
 }

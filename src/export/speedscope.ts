@@ -1,7 +1,7 @@
 // Writes the format of https://www.speedscope.app: a table of frames, and a "sampled" profile for all threads or, with `threads`, one per
 // thread. A sample is a context; its weight is the context's self cost. Traced calls follow as "evented" profiles. Each call has one
-// profile for its own thread, and one for each submitted piece of work. All use the time of the call: compensated nanoseconds since it
-// began, as whole numbers. The format cannot show which thread submitted the work.
+// profile for its own thread, and one for each submitted task. Times are whole nanoseconds since the start of the call, without the cost of
+// probes. The format cannot show which thread submitted a task.
 // As in collapsed stacks, contexts whose cost rounds to zero or below are dropped. The schema is
 // https://www.speedscope.app/file-format-schema.json.
 
@@ -15,7 +15,7 @@ import { clean } from '../profile/text.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
 import { type FrameNames, frameNames, moveTo, ownCosts, shownFrames, threadTitle, treesOf } from './frames.ts'
 
-/** Number of events in a piece of text. */
+/** Maximum number of events in a piece of text. */
 const EVENTS = 256
 
 export const speedscope: ExportFormat = {
@@ -65,7 +65,7 @@ function* sampled(tree: Tree, name: string, frames: FrameTable): Generator<strin
   yield `],"startValue":0,"endValue":${sum}}`
 }
 
-/** Writes each profile of the file. */
+/** Yields the profiles of the file, each as pieces of text. */
 function* profilesOf(
   profile: Profile,
   { threads }: ExportOptions,

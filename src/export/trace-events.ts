@@ -1,9 +1,9 @@
 // Writes traced calls in Chrome's trace event format, a JSON array "traceEvents", for https://ui.perfetto.dev, chrome://tracing and the
-// Firefox Profiler. It contains the traced calls only: the format has points in time, no sums.
-// A thread is a row, named by an "M" event. A call of a method is a pair of "B" and "E". Submitted work is an arrow, from "s" at the submit
-// to "f" (bound to the enclosing slice, "bp":"e") at its begin. Times are compensated microseconds since the recording began, with three
-// decimals. Each root call has its own clock. So of two consecutive tasks of a thread, the second may appear to begin some microseconds
-// before the first ends; it is then moved to that end.
+// Firefox Profiler. The file contains traced calls only, since the format consists of events with times, and has no sums.
+// A thread is a row, named by an "M" event. A call of a method is a pair of "B" and "E". A submitted task is an arrow, from "s" at the
+// submission to "f" at the start of the task ("bp":"e" binds it to the enclosing slice). Times are microseconds since the start of the
+// recording with three decimals, without the cost of probes. Each root call has its own clock. The second of two consecutive tasks of a
+// thread may therefore appear to begin some microseconds before the end of the first. It is then moved to the end of the first task.
 
 import { LEAVE, type TracedCall } from '../cct/trace.ts'
 import { jsonText } from '../profile/json-text.ts'
@@ -38,7 +38,7 @@ function threadsOf({ trace }: Profile): Iterable<{ id: number; name: string }> {
   return found.values()
 }
 
-/** Returns a nonnegative id. A thread without a name has a negative id. */
+/** Returns a nonnegative id for the file, since a thread without a name has a negative id. */
 function numberOf(id: number): number {
   return id < 0 ? 2 ** 31 - 1 + id : id
 }

@@ -1,4 +1,4 @@
-// Names and units of the profile's measures, as other tools know them.
+// Kinds of values for exports, with the names and units that pprof uses.
 
 import { metricOf } from '../cct/metric.ts'
 import type { Unit } from '../measures/columns.ts'
@@ -19,7 +19,7 @@ const LIVE: readonly Value[] = [
 ]
 const CALLS: Value = { type: 'calls', unit: 'count', column: 'calls', of: 'methods' }
 
-/** Returns the kinds of values. Calls are first; the last is the default. */
+/** Returns the kinds of values in a profile. The first is the number of calls; tools show the last by default. */
 export function valuesOf({ merged }: Profile): readonly Value[] {
   const isLooked = merged.metrics.liveBytes !== undefined
   const own = metricOf(merged)

@@ -1,8 +1,8 @@
 // Rounds costs to whole numbers with correct sums.
 
 /**
- * Rounds a column so that the sum of every subtree is off by at most one: the rounding error of a node is carried to the next node. Zero
- * stays zero. Must be called node by node, in preorder.
+ * Returns a function: the rounded value of a node. The rounding error of a node is carried to the next node, so the sum of every subtree
+ * is wrong by at most one. A value of 0 stays 0. The function must be called for every node, in preorder.
  *
  * @param scale  factor for each value: 0.001 from nanoseconds to microseconds
  */

@@ -1,5 +1,5 @@
 // Compresses pieces of bytes to zlib (RFC 1950), for a format that writes the compressed length before the data. Only the compressed bytes
-// are held.
+// are held in memory.
 
 import { constants, deflateRawSync } from 'node:zlib'
 import { chunks } from './gzip.ts'
@@ -15,8 +15,8 @@ const TAIL_BYTES = 16
 
 /**
  * Returns the compressed `bytes` in pieces, and the `length` of the input.
- * Some readers stop before the last bytes of the stream if these are in a separate block of 512 bytes, and then read them as the next
- * field. So the compressed length never slightly exceeds a multiple of 512.
+ * Some readers read blocks of 512 bytes. They leave the last block unread if it contains no data, only the end of the stream, and then read
+ * this block as the next field. Padding therefore ensures that the compressed length does not exceed a multiple of 512 by a few bytes.
  */
 export function deflated(pieces: Iterable<Uint8Array>): { bytes: Uint8Array[]; length: number } {
   const bytes: Uint8Array[] = []
@@ -51,7 +51,7 @@ class Adler {
   add(bytes: Uint8Array): void {
     let [a, b] = [this.#a, this.#b]
     for (let at = 0; at < bytes.length; ) {
-      // This number of bytes cannot overflow 2^53.
+      // With 65,536 bytes per step, the sums stay below 2^53.
       const end = Math.min(at + 65_536, bytes.length)
       for (; at < end; at++) {
         a += bytes[at]!

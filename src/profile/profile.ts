@@ -134,7 +134,7 @@ export interface Profile {
     /** StackOverflowErrors per method; absent in profiles of versions that did not record them. */
     readonly overflows?: readonly Overflow[]
   }
-  /** Time until the JVM had recompiled code after the last redefinition; `warmupSelfNs` of the trees is the self time until this moment. */
+  /** Time until the last redefinition had settled. `warmupSelfNs` of the trees is the self time until this moment. */
   readonly warmupMs: number
   /** False, true, or the reason why the session ended prematurely. */
   readonly truncated: boolean | string

@@ -21,7 +21,7 @@ export interface Block {
   readonly bytes: Uint8Array
 }
 
-/** @param kept  1 for each node to write, and for all its ancestors */
+/** Encodes the kept nodes. @param kept  1 for each node to write, and for all its ancestors */
 export function blockOf({ count, name, size, columns }: Nodes, kept: Uint8Array): Block {
   const nodes = Int32Array.from(keptNodes(kept))
   const written = nodes.length

@@ -64,7 +64,7 @@ export function comparePage(
   }
 }
 
-/** Returns the columns per root call. */
+/** Returns the columns of both profiles, divided by `perRootCall`. */
 function columnsOf({ difference, perRootCall }: Changes): Columns {
   const { calls, self, total } = difference
   const scaled = (values: Float64Array, by: number): Float64Array => values.map((value) => value / by)
@@ -79,7 +79,7 @@ function columnsOf({ difference, perRootCall }: Changes): Columns {
   }
 }
 
-/** Keeps the contexts that are largest in either profile. */
+/** Selects the contexts with the largest total cost in either profile. */
 function keptOf({ difference }: Changes, columns: Columns, { self, total }: Metric): Uint8Array {
   const { count, parent, size } = difference
   if (count <= MAX_CONTEXTS) return new Uint8Array(count).fill(1)

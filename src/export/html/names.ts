@@ -1,4 +1,4 @@
-// Names of methods for the page. Each class is written once, and each method that a tree or a list refers to.
+// Names of methods for the page. Each class name is written once. Only methods in a tree or a list are written, each once.
 
 import { Numbers } from '../../base/numbers.ts'
 import { isAllocation } from '../../cct/allocation.ts'

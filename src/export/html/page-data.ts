@@ -1,25 +1,25 @@
-// Data of the page: one JSON object, and a block of bytes per tree. Defined here; read by client/data.js.
+// Defines the data of the page: one JSON object, and a block of bytes per tree. client/data.js reads them.
 //
 // A block is deflated (RFC 1951) and base64-encoded. It holds these arrays in order, little-endian:
 //
 //   columns    count × f64 each   in the order of the tree's `columns`
 //   method     count × i32        index into `names`
 //   size       count × i32        number of nodes in the subtree; nodes are in preorder as in cct/tree.ts
-//   left out   count × i32        only if `leftOut` is not 0: number of omitted contexts right below, and below those
+//   left out   count × i32        only if `leftOut` is not 0: number of omitted contexts in subtrees of omitted children
 
 export interface PageData {
   /** Measure of the costs (`Metric.kind`). */
   readonly metric: string
   /**
-   * Whether the page compares two profiles. The numbers are then per root call (samples: fractions), and each column has a second column
-   * with the earlier value, named with a 0 at its end.
+   * Whether the page compares two profiles. The numbers of a comparison are per root call (samples: shares of all samples). For each
+   * column, a second column contains the earlier values; its name is the first column's name with 0 appended.
    */
   readonly isComparison: boolean
   readonly words: {
     readonly total: string
     readonly self: string
     readonly calls: string
-    /** "per root call", "of all samples"; '' for one profile. */
+    /** Divisor of the numbers: "per root call" or "of all samples"; '' for one profile. */
     readonly per: string
   }
   /** Names of classes, with packages. */
@@ -34,14 +34,14 @@ export interface PageData {
 
 export interface PageTree {
   readonly title: string
-  /** Id of the element that holds the block. */
+  /** Id of the HTML element that contains the block. */
   readonly block: string
   readonly count: number
   readonly columns: readonly string[]
   /** Number of contexts that are not in the block. */
   readonly leftOut: number
   readonly hotColumns: readonly string[]
-  /** Methods with the largest self cost (in a comparison, the largest change of it): method index, then `hotColumns`. */
+  /** Methods with the largest self cost, or the largest change of self cost. Each row: method index, then the values of `hotColumns`. */
   readonly hot: readonly (readonly number[])[]
   readonly hotLeftOut: number
 }

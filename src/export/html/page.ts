@@ -1,7 +1,7 @@
-// The page: one file that needs no network. Content that does not come from its script (facts, warnings, methods without probes) is HTML,
-// so that it is visible without the script.
-// Names and texts of a profile may contain anything. They are escaped in HTML. The JSON contains no `<`, so that it cannot end its element.
-// The content security policy allows this script and style only, by hash, and no request.
+// Writes the page as one file that needs no network. Facts, warnings and methods without probes are HTML, so that they are visible without
+// the script.
+// Names and texts of a profile may contain any characters. They are escaped in HTML. The JSON contains no `<`, so that it cannot close its
+// script element. The content security policy allows only this script and style (by hash), and no network request.
 
 import { addTo } from '../../base/arrays.ts'
 import type { SkippedMethod } from '../../profile/profile.ts'
@@ -15,7 +15,7 @@ export interface Page {
   readonly facts: readonly (readonly [string, string])[]
   readonly warnings: readonly string[]
   readonly data: PageData
-  /** One block per tree, generated when it is written, so that only one is in memory. */
+  /** One function per tree that generates its block when the block is written, so that only one block is in memory. */
   readonly blocks: readonly (() => Block)[]
   readonly probes: Probes
   /** Text for a browser without scripts. */
@@ -25,12 +25,12 @@ export interface Page {
 /** Facts about the instrumentation of one or two profiles. */
 export interface Probes {
   readonly heads: readonly string[]
-  /** A label, then one cell per head. */
+  /** Each row is a label, then one cell per head. */
   readonly rows: readonly (readonly string[])[]
   readonly skipped: readonly SkippedMethod[]
 }
 
-/** Length of a piece in base64 characters; a multiple of 4, so that it holds whole bytes. */
+/** Number of bytes per base64 piece: a multiple of 3, so that no piece except the last has padding. */
 const PIECE_BYTES = 48 * 1024
 /** Maximum number of methods without probes that are listed per reason. */
 const MAX_SKIPPED = 1000

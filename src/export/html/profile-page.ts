@@ -1,4 +1,4 @@
-// Page of one profile: all threads together, and each thread.
+// Page of one profile: the merged tree of all threads, and a tree per thread.
 
 import { costsOf, metricOf } from '../../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
@@ -17,15 +17,15 @@ import { type Page, type Probes, pagePieces } from './page.ts'
 import type { PageData, PageTree } from './page-data.ts'
 
 /**
- * Maximum number of contexts for all threads together, and for all single threads: 20 to 30 bytes of the file each. A browser can still
- * display this number at once.
+ * Maximum number of contexts in the merged tree, and in the trees of the threads together. A context needs 20 to 30 bytes of the file. A
+ * browser can display this number of contexts at once.
  */
 export const MAX_CONTEXTS = 200_000
-/** Maximum number of hot methods listed for all threads, and for each thread. */
+/** Maximum number of hot methods listed for the merged tree. */
 const MAX_HOT = 2000
 const MAX_HOT_PER_THREAD = 200
 
-/** The whole profile as one HTML file that works offline. */
+/** Export of the whole profile as one HTML file that works offline. */
 export const html: ExportFormat = {
   name: 'html',
   extension: '.html',
@@ -33,7 +33,7 @@ export const html: ExportFormat = {
   pieces: (profile) => pagePieces(profilePage(profile)),
 }
 
-/** @param mostContexts  maximum for all threads together, and for all single threads */
+/** @param mostContexts  maximum in the merged tree, and in the trees of the threads together */
 export function profilePage(profile: Profile, mostContexts = MAX_CONTEXTS): Page {
   const names = new PageNames()
   const numbers: (number | undefined)[] = []
@@ -46,7 +46,7 @@ export function profilePage(profile: Profile, mostContexts = MAX_CONTEXTS): Page
     const kept = tree.count <= most ? new Uint8Array(tree.count).fill(1) : prune(tree, 0, most).kept
     const columns = columnsOf(tree)
     const name = (node: number): number => numberOf(tree.method[node]!)
-    // Blocks are generated only when they are written. Their names must be known earlier, so the names are collected here.
+    // A block is generated only when it is written. Its names must be known earlier, so this loop collects the names.
     for (const node of keptNodes(kept)) name(node)
     const count = kept.reduce((sum, it) => sum + it, 0)
     const counted = { ...tree, metrics: { ...tree.metrics, calls: columns.calls! } }
@@ -98,7 +98,7 @@ export function wordsOf({ heads, pageHeads }: Metric, per: string): PageData['wo
   return { ...pageHeads, calls: heads.calls, per }
 }
 
-/** @param heads  column heads, one per profile */
+/** Returns facts about the instrumentation. @param heads  column heads, one per profile */
 export function probesOf(profiles: readonly Profile[], heads: readonly string[]): Probes {
   const row = (label: string, of: (it: Profile['instrumentation']) => string): string[] => [
     label,

@@ -1,11 +1,11 @@
-// The page's script and style. The modules of client/ are concatenated without their imports. This works since no two modules share a name
-// (a test lets the engine parse the result).
+// The page's script and style. The modules of client/ are concatenated without their imports. No two modules may declare the same name; a
+// test parses the result.
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { builtFile } from '../../base/package-root.ts'
 
-/** Modules in dependency order. */
+/** Modules of client/, in dependency order. */
 const MODULES = ['data', 'format', 'traces', 'outline', 'flame', 'columns', 'weights', 'main']
 
 const read = (file: string): string => readFileSync(builtFile(`export/html/client/${file}`), 'utf8')

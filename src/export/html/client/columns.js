@@ -7,8 +7,8 @@ import { changeText, costText, countText, growthText, percentText } from './form
 
 /**
  * @template N
- * @param {(node: N, column: string) => number} of  value of a column
- * @param {(node: N) => number} whole  value that is 100 %
+ * @param {(node: N, column: string) => number} of  returns a node's value in a column
+ * @param {(node: N) => number} whole  returns the value that is shown as 100 %
  * @returns {Column<N>[]}
  */
 export function treeColumns(of, whole) {

@@ -1,10 +1,10 @@
-// The page's data: decoding of trees, and names. ../page-data.ts defines the layout.
+// Decodes the page's trees, and returns names of methods. ../page-data.ts defines the layout.
 
 /** @import { PageData, PageTree } from '../page-data.ts' */
 
 /**
- * Tree of the page: nodes in preorder, as in src/cct/tree.ts. In a comparison, costs and calls are per root call, and a column with a 0 at
- * its end has the earlier values.
+ * Tree of the page: nodes in preorder, as in src/cct/tree.ts. In a comparison, costs and calls are per root call. A column with a name that
+ * ends with 0 contains the earlier values.
  *
  * @typedef {object} Tree
  * @property {PageTree} head
@@ -14,7 +14,7 @@
  * @property {Int32Array} size
  * @property {Int32Array} parent
  * @property {Int32Array} depth
- * @property {Int32Array | undefined} leftOut  number of omitted contexts right below, and below those
+ * @property {Int32Array | undefined} leftOut  per node: number of omitted contexts in subtrees of omitted children
  * @property {{ [name: string]: Float64Array }} columns
  */
 
@@ -75,7 +75,7 @@ export function anywhereOf(method) {
 }
 
 /**
- * Returns the nodes right below a node; for -1 the top nodes.
+ * Returns the children of a node, or the top nodes for -1.
  *
  * @param {Tree} tree
  * @param {number} node
@@ -87,18 +87,30 @@ export function childrenOf(tree, node) {
   return found
 }
 
-/** @param {number} method  returns `com.acme.Foo.bar`, with its call site if known */
+/**
+ * Returns `com.acme.Foo.bar`, with its call site if known.
+ *
+ * @param {number} method
+ */
 export function fullName(method) {
   const [owner, member] = data.names[method] ?? [-1, `#${method}`]
   return owner < 0 ? member : `${data.classes[owner]}.${member}`
 }
 
-/** @param {number} method  returns the full name with parameters */
+/**
+ * Returns the full name with parameters.
+ *
+ * @param {number} method
+ */
 export function longName(method) {
   return fullName(method) + (data.names[method]?.[2] ?? '')
 }
 
-/** @param {number} method  returns the package, which determines the frame's colour */
+/**
+ * Returns the package of a method, which determines the colour of the method's frames.
+ *
+ * @param {number} method
+ */
 export function packageOf(method) {
   const [owner] = data.names[method] ?? [-1]
   const name = data.classes[owner] ?? ''
@@ -106,7 +118,7 @@ export function packageOf(method) {
 }
 
 /**
- * Returns the name shortened to fit: first without the package, then cut at its end.
+ * Returns the longest form of a name that fits: the full name, the name without the package, or a truncated name.
  *
  * @param {number} method
  * @param {(text: string) => boolean} fits

@@ -8,8 +8,8 @@ import { childrenOf, data, fittingName, fullName, packageOf } from './data.js'
 /**
  * @typedef {object} FlameOptions
  * @property {HTMLElement} place
- * @property {(node: number) => void} selected  called on a selection; -1 for none
- * @property {(node: number) => number} change  change from -1 to 1, in a comparison
+ * @property {(node: number) => void} selected  called when the selection changes; -1 if no node is selected
+ * @property {(node: number) => number} change  in a comparison: change of a node's cost, -1 to 1
  * @property {boolean} isComparison
  */
 
@@ -30,7 +30,7 @@ export class Flame {
   #selected = -1
   /** @type {Uint8Array | undefined} */
   #matches
-  /** Drawn frames, for the mouse. @type {{ x: number, y: number, width: number, node: number }[]} */
+  /** Drawn frames, to find the frame at the mouse position. @type {{ x: number, y: number, width: number, node: number }[]} */
   #drawn = []
   #canvas = document.createElement('canvas')
   #scroller = document.createElement('div')
@@ -214,7 +214,7 @@ export class Flame {
     if (width < 24) return
     const room = width - 6
     const method = tree.method[node]
-    // A letter is about six pixels wide, so a far too long text is rejected without being measured.
+    // A letter is about six pixels wide. A text with less than three pixels per letter is rejected without a measurement.
     const text = fittingName(method, (it) => it.length * 3 < room && context.measureText(it).width <= room)
     if (text === '') return
     const isDark = document.documentElement.dataset.theme === 'dark'
@@ -237,7 +237,11 @@ export class Flame {
     return color
   }
 
-  /** @param {number} method  returns the key of its colour: the package, or the class if there are few packages */
+  /**
+   * Returns the text that determines the colour of a method: the package, or the class if there are few packages.
+   *
+   * @param {number} method
+   */
   #kindOf(method) {
     this.#isByPackage ??= new Set(data.names.map((_, it) => packageOf(it))).size > 4
     return this.#isByPackage ? packageOf(method) : (data.classes[data.names[method]?.[0] ?? -1] ?? '')
@@ -264,7 +268,7 @@ export class Flame {
     this.draw()
   }
 
-  /** @param {number} step  1: the next visible sibling */
+  /** @param {number} step  1 for the next visible sibling, -1 for the previous */
   #sibling(step) {
     const tree = this.#tree
     if (tree === undefined || this.#selected < 0 || this.#selected === this.#zoom) return
@@ -314,7 +318,7 @@ export class Flame {
   }
 }
 
-/** @param {number} change  -1 is blue, a decrease; 1 is orange, an increase */
+/** @param {number} change  -1 to 1: decreases are blue, increases are orange */
 export function changeColor(change) {
   const part = Math.min(1, Math.abs(change))
   const to = change > 0 ? [230, 120, 0] : [40, 130, 220]

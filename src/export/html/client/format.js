@@ -1,4 +1,4 @@
-// Formats the page's numbers. A negative time is below the calibration error: "~0".
+// Formats the page's numbers. A negative time is within the calibration error, and shown as "~0".
 
 import { data } from './data.js'
 
@@ -31,7 +31,11 @@ function withUnit(value, units, least) {
   return `${value === 0 ? '0' : digits(value / size)} ${unit}`
 }
 
-/** @param {number} value  formatted with thousands separators; a value below 100 with its decimals */
+/**
+ * Formats a number with thousands separators. A number below 100 keeps three significant digits.
+ *
+ * @param {number} value
+ */
 export function countText(value) {
   if (!Number.isFinite(value)) return '–'
   if (Number.isInteger(value) || value >= 100) return Math.round(value).toLocaleString('en')

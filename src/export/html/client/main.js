@@ -1,4 +1,4 @@
-// The page: its tabs, the selection in each tab, the search, and how they are kept in step.
+// The page: its tabs, the selection in each tab, the search, and the synchronization of the tabs.
 
 import { treeColumns } from './columns.js'
 import { anywhereOf, childrenOf, data, decodeTree, element, fullName, longName } from './data.js'
@@ -73,7 +73,11 @@ function showTab(name) {
   if (name === 'callers') traceRows?.draw()
 }
 
-/** @param {number} node  node of the tree; returns the nodes from the top down to it */
+/**
+ * Returns the nodes from the top node down to `node`.
+ *
+ * @param {number} node
+ */
 function pathTo(node) {
   const path = []
   for (let at = node; at >= 0 && tree !== undefined; at = tree.parent[at]) path.push(at)
@@ -81,7 +85,7 @@ function pathTo(node) {
 }
 
 /**
- * Returns a note on missing callers: contexts that are too small for the page have no known callers.
+ * Returns a note on missing callers. The callers of contexts that are too small for the page are unknown.
  *
  * @param {Tree} of
  * @param {Trace} trace
@@ -165,7 +169,7 @@ function showHot() {
     `Enter or a double click: who calls it.${rest}`
 }
 
-/** Number of requests for a tree. A tree that is decoded late must not replace a tree that was requested later. */
+/** Number of trees requested so far. A tree is not shown if another tree was requested during its decoding. */
 let asked = 0
 
 /** @param {number} index */
@@ -349,5 +353,5 @@ setTheme(window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'l
 showTab('flame')
 await showTree(0)
 document.body.dataset.ready = 'true'
-// For tests: a canvas cannot be queried for its contents.
+// Tests read the drawn frames here, since the contents of a canvas cannot be queried.
 Object.assign(window, { jfluidFrames: () => flame.frames() })

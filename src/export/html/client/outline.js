@@ -15,7 +15,7 @@
  * @property {HTMLElement} place
  * @property {string} label  label for screen readers
  * @property {Column<N>[]} columns
- * @property {(node: N | undefined) => N[]} children  rows below a node; for undefined the top rows
+ * @property {(node: N | undefined) => N[]} children  returns the rows below a node, or the top rows for undefined
  * @property {(node: N) => boolean} hasChildren
  * @property {(node: N) => string} name
  * @property {(node: N) => string} [note]  text after the name
@@ -25,7 +25,7 @@
  */
 
 const ROW = 22
-/** Maximum number of rows that are printed. */
+/** Maximum number of rows on paper. */
 const PRINTED = 200
 
 /** @template N */
@@ -91,7 +91,7 @@ export class Outline {
     this.draw()
   }
 
-  /** @param {readonly N[]} path  nodes from the top down: all but the last are opened, the last is selected */
+  /** @param {readonly N[]} path  nodes from the top down: the last node is selected, and its ancestors are opened */
   show(path) {
     for (const node of path.slice(0, -1)) this.#open.add(node)
     this.#build()
@@ -107,7 +107,7 @@ export class Outline {
   /**
    * Opens rows with the largest values first.
    *
-   * @param {number} rows  maximum number of rows afterwards
+   * @param {number} rows  stops when there are at least this many rows
    * @param {number} least  minimum value of a row that is opened
    */
   openLargest(rows, least) {
@@ -191,10 +191,10 @@ export class Outline {
     const from = isPrinting ? 0 : Math.max(0, Math.floor(this.#scroller.scrollTop / ROW) - 4)
     const shown = isPrinting ? PRINTED : Math.ceil((this.#scroller.clientHeight || 600) / ROW) + 8
     const rows = this.#rows.slice(from, from + shown).map((row, index) => this.#row(row, from + index))
-    // In print the rows take their natural height.
+    // On paper, the rows have their natural height.
     this.#spacer.style.height = isPrinting ? 'auto' : `${this.#rows.length * ROW}px`
     this.#window.style.transform = `translateY(${from * ROW}px)`
-    // biome-ignore lint/plugin/no-spread: the rows of a window, 200 on paper
+    // biome-ignore lint/plugin/no-spread: the visible rows, at most 200 on paper
     this.#window.replaceChildren(...rows)
     this.#scroller.setAttribute('aria-activedescendant', `${this.#o.place.id}-${this.#at}`)
   }

@@ -1,6 +1,6 @@
-// Back traces of a method: its callers below it, then their callers, merged over its contexts. They are created when a row is opened. Each
-// row counts the method's calls that came through this row: calls and self cost of every activation, total cost of outermost activations
-// only (as in src/cct/back-traces.ts).
+// Back traces of a method: a tree with the method at the top, its callers below, then the callers of each caller. Rows are created when
+// their parent row is opened. Each row sums the method's costs in all contexts with this chain of callers: calls and self cost of every
+// activation, and total cost of outermost activations only (as in src/cct/back-traces.ts).
 
 /** @import { PageTree } from '../page-data.ts' */
 /** @import { Tree } from './data.js' */
@@ -17,7 +17,7 @@
 /**
  * @param {Tree} tree
  * @param {number} method
- * @returns {Trace | undefined} undefined if it has no context
+ * @returns {Trace | undefined} undefined if the method has no context
  */
 export function traceOf(tree, method) {
   const found = []
@@ -28,7 +28,7 @@ export function traceOf(tree, method) {
 }
 
 /**
- * Returns the indices in `contexts` of the outermost activations; `contexts` is in preorder.
+ * Returns the nodes in `contexts` that are not below another node in `contexts`. `contexts` must be in preorder.
  *
  * @param {Tree} tree
  * @param {Int32Array} contexts
@@ -94,8 +94,8 @@ export function callersOf(tree, trace) {
 }
 
 /**
- * Returns the part of a traced method's calls that is in contexts on the page; undefined if the method is not in the list of hot methods,
- * which contains all its calls.
+ * Returns the share of a traced method's calls that is in contexts on the page. The list of hot methods contains the number of all calls;
+ * the result is undefined if the method is not in this list.
  *
  * @param {Pick<PageTree, 'hot' | 'hotColumns'>} head
  * @param {Pick<Trace, 'method' | 'sums'>} trace

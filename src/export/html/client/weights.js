@@ -3,9 +3,9 @@
 /** @import { Tree } from './data.js' */
 
 /**
- * Returns the width of each node. In a comparison it is the larger of the earlier and the later cost, so that new and removed contexts are
- * visible. Only the cost of a context that is not in its displayed children is compared, and then summed up again: its self cost and the
- * omitted contexts right below it. For allocations only the omitted contexts count, since a method's own bytes are in its rows of classes.
+ * Returns the width of each node. With `larger`, a node's own part is the larger of the earlier and the later cost, so that new and removed
+ * contexts are visible. The own part is the cost outside of displayed children: self cost and omitted children, or for allocations only
+ * omitted children, since a method's own bytes are in its class rows. A node's width is its own part plus the widths of its children.
  *
  * @param {Pick<Tree, 'count' | 'parent' | 'columns'>} tree
  * @param {string} how  larger, before or now
