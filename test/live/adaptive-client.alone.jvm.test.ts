@@ -9,12 +9,12 @@ import { type Recording, readProfileJson, startRecording } from '../support/jflu
 import { gap, PULSE } from './pulse.ts'
 import { ownThreads, remainsOf, until } from './remains.ts'
 
-/** With scheme B a thread waits for so long at least for a client that does not answer. */
+/** Minimum time that a thread waits for a client that does not answer, with scheme b. */
 const WAIT_FOR_CLIENT_MS = 250
 
 /**
- * For how long threads of the target stood still until it had left the client. The shorter of two times: the machine does other things
- * as well.
+ * Returns the longest time, ms, that a thread of the target was blocked until the target had left the client. Measures a second time and
+ * returns the shorter one if the first is too long, since other processes may delay threads.
  */
 async function held(
   jdk: Jdk,
@@ -26,7 +26,8 @@ async function held(
     await java.line(/^ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Pulse.root', '--scheme', 'adaptive')
     await recording.started
-    // From one call that ended after the question to another. Asking also forgets the pause of the redefinition.
+    // Waits until a call has ended after the first query, so that one call was recorded. Each query also resets the longest time, which
+    // contains the pause of the redefinition.
     for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
     await end(java, recording)
     await until(() => ownThreads(java.pid).length === 0)

@@ -30,7 +30,7 @@ const PROGRAM = {
     }`,
 }
 
-/** As the JVM has it. */
+/** Returns whether the JVM runs the original code of `fib`. */
 async function fibHasOwnCode({ engine }: Session): Promise<boolean> {
   const classes = engine.instrumenter.classesBefore().filter(({ name }) => name === 'fix/Dense')
   const facts = await compareCode(engine.openCode(), classes, ({ bytes }) => {
@@ -48,13 +48,13 @@ forEachJdk((jdk) => {
     await java.line(/^ready/)
     const options = sessionOptions({ root: ['fix.Dense.root'], scheme: 'adaptive' })
     const session = await Session.start(await attachDoor(java.pid), options)
-    // The root, a batch that counts, and the way back.
+    // Three redefinitions: the root, a batch of counted methods, and the batch's return to its original code.
     await until(() => (session.engine.arming?.pauses.length ?? 0) >= 3)
     expect(await fibHasOwnCode(session)).toBe(true)
     const { callsPerSecond } = session.engine.inside!
     expect(callsPerSecond).toBeGreaterThan(0)
     expect(await session.pauseToTime('fix.Dense.fib')).toBeGreaterThan(0)
-    // Its probes are in again, and tell of each call.
+    // The probes of `fib` are inserted again and report each call.
     expect(await session.time('fix.Dense.fib')).toBe(1)
     expect(await fibHasOwnCode(session)).toBe(false)
     await until(async () => {

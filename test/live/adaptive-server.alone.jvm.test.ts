@@ -14,7 +14,7 @@ import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
 const CLIENTS = '8'
-/** By chance a share of a quarter is off by 1.4 points with so many samples, in one case of three. */
+/** With this number of samples, a share of 25 % has a standard deviation of 1.4 points. */
 const SAMPLES = 1000
 const MOST_OFF = 0.05
 const VIRTUAL_THREADS = 21
@@ -23,7 +23,7 @@ const STATES = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs'] as const
 /** What the server has counted and measured since "zero". */
 interface Oracle {
   readonly calls: Readonly<Record<string, number>>
-  /** In the order of STATES. */
+  /** Time in each state, in the order of STATES. */
   readonly ns: readonly number[]
 }
 
@@ -38,7 +38,7 @@ async function oracle(java: JavaProcess): Promise<Oracle> {
   return { calls: Object.fromEntries(pairs), ns: ns.split(' ').slice(1).map(Number) }
 }
 
-/** No request is on its way, and the recorder, which makes a round every 2 ms, has read what those before have written. */
+/** Waits until no request is running and the recorder, which reads every 2 ms, has read all events of earlier requests. */
 async function rest(java: JavaProcess, session: Session): Promise<void> {
   await ask(java, 'rest', /^resting/)
   let before = -1
@@ -51,11 +51,11 @@ async function rest(java: JavaProcess, session: Session): Promise<void> {
 }
 
 /**
- * Attaches while the server is under load, waits until methods below the root are timed, and records from one rest to another: what
- * rows claim are the requests between these two.
+ * Attaches while the server is under load and waits until methods below the root are timed. Records from one rest of the server to the
+ * next: the rows must contain exactly the requests between these two rests.
  */
 async function recorded(jdk: Jdk): Promise<{ profile: Profile; told: Oracle }> {
-  // Where the first redefinition drops all compiled code, samples count after ten seconds; not with an agent that is there already.
+  // Without an agent at the start, the first redefinition discards all compiled code, and samples count only 10 s later.
   const agent = `-javaagent:${agentJar().path}`
   const virtual = jdk.version >= VIRTUAL_THREADS ? ['virtual'] : []
   const classpath = await compileFixture(jdk, 'Server')
@@ -78,7 +78,7 @@ async function recorded(jdk: Jdk): Promise<{ profile: Profile; told: Oracle }> {
   return { profile, told }
 }
 
-/** Calls of rows that are timed, by method. */
+/** Returns the calls of timed rows, keyed by method name. */
 function timedCalls({ merged, methodNames }: Profile): Record<string, number> {
   const { known, calls } = merged.metrics
   const sums: Record<string, number> = {}
@@ -98,7 +98,7 @@ function expectAsTold(profile: Profile, told: Oracle): void {
     (it, i) => [it, metrics[it]![0]! / metrics.totalNs![0]!, told.ns[i]! / whole] as const,
   )
   expect(timed).toEqual(Object.fromEntries(Object.keys(timed).map((name) => [name, told.calls[name]])))
-  // One method or another has too few samples to be chosen.
+  // A method may have too few samples to be selected for timing.
   expect(Object.keys(timed).length).toBeGreaterThanOrEqual(4)
   expect(profile.instrumentation.gaps).toBe(0)
 
@@ -114,11 +114,11 @@ forEachJdk((jdk) => {
     const { profile, told } = await recorded(jdk)
     expectAsTold(profile, told)
     if (jdk.version < VIRTUAL_THREADS) return
-    // They share one tree, which has calls and samples of half of the connections.
+    // Virtual threads share one tree, which contains the calls and samples of half of the connections.
     const { metrics } = profile.threads.find(({ name }) => name === 'virtual threads')!.tree
     expect(metrics.calls![0]! / told.calls.serve!).toBeCloseTo(0.5, 1)
     expect(metrics.samples![0]).toBeGreaterThan(0)
-    // Of rows that no sample has met nothing is known.
+    // The time of rows without samples is unknown.
     expect(metrics.unknownNs![0]! / metrics.totalNs![0]!).toBeLessThan(MOST_OFF)
   })
 })

@@ -14,19 +14,21 @@ import { until } from './remains.ts'
 
 const CALLS = 4000
 const THREADS = 150
-/** Each thread that is inside has one of the ring's 512 chunks, so that these are more than there is room for. */
+/** Number of threads in the root at once. Each needs one of the ring's 512 chunks, so some threads get none. */
 const THRONG = 600
 const CHUNKS = 512
-/** A thread that does wait for a chunk gives up after that time. */
+/** Time after which a thread that waits for a chunk gives up. */
 const WAIT_MS = 250
-/** Calls that "before" and "after" wait for: 100 ms, and the sampler's clock ticks every 5. */
+/** Number of calls that "before" and "after" wait for. They take 100 ms, and the sampler's clock ticks every 5 ms. */
 const MORE = 100
 
 /**
- * "reflected": the root is called by Method.invoke, as controllers are, CALLS times. It has been before the program is ready, so that
- * what calls it is compiled. "died": each of THREADS threads, and where there are any as many virtual ones, ends by an exception that
- * comes out of the root. "throng": THRONG threads are inside at once, and enter one after the other; the answer is the sum of the times
- * that it took them to enter. "go": another thread calls it without end; "before" and "after" are answered after MORE of its calls.
+ * "reflected": calls the root CALLS times by Method.invoke, as web frameworks call controllers. The program also does so before it is
+ * ready, so that the caller is compiled.
+ * "died": starts THREADS threads, and THREADS virtual threads if the JDK has them. Each ends by an exception that leaves the root.
+ * "throng": THRONG threads enter the root one after the other and stay inside. Prints the sum of their times to enter.
+ * "go": another thread calls the root in an endless loop.
+ * "before", "after": answered after MORE further calls of that thread.
  */
 const PROGRAM = `
   package fix;
@@ -66,7 +68,7 @@ const PROGRAM = `
       try {
         return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
       } catch (NoSuchMethodException | java.lang.reflect.InvocationTargetException older) {
-        return null; // or still a preview
+        return null; // virtual threads are missing or a preview
       }
     }
     static int died() throws Exception {
@@ -176,16 +178,16 @@ forEachJdk((jdk) => {
     java.send('go')
     const options = sessionOptions({ root: ['fix.Reached.root'], scheme: 'adaptive' })
     const session = await Session.start(await attachDoor(java.pid), options)
-    // Counters have been read before it, too.
+    // The sampler has read its counters before the suspension as well.
     await until(async () => ((await session.status()).stacks?.samples ?? 0) > 5)
-    await session.reset() // forgets what an attach may do to a busy machine
+    await session.reset() // discards delays that the attach causes on a busy machine
     const stalledMs = 1500
     java.send('before')
     await java.line(/^before/)
     process.kill(java.pid, 'SIGSTOP')
-    await sleep(stalledMs) // the time is the point
+    await sleep(stalledMs) // duration of the suspension
     process.kill(java.pid, 'SIGCONT')
-    java.send('after') // by its answer the sampler's clock has ticked: it tells the stall
+    java.send('after') // by its answer, the sampler's clock has ticked and shows the stall
     await java.line(/^after/)
     await session.detach()
     const profile = await session.profile()
@@ -194,7 +196,7 @@ forEachJdk((jdk) => {
     expect(profile.stacks!.longestStallMs).toBeLessThan(stalledMs * 2)
     expect(profile.stacks!.stallCause).toBe('suspended')
     expect(profile.stacks!.suspendedMs).toBeGreaterThanOrEqual(profile.stacks!.longestStallMs)
-    // The calls that were under way have none of that time.
+    // The calls that were running during the suspension do not contain its time.
     expect(profile.rootCalls!.max).toBeLessThan(stalledMs * 1e6 * 0.5)
     const text = reportText(profile, { width: 200 })
     expect(text).toMatch(/^stalls +longest [12]\.\d+ s, .*cause: the process was suspended/m)

@@ -26,7 +26,10 @@ import { number } from './pulse.ts'
 import { until } from './remains.ts'
 import { SAID, startReshaping } from './reshaping.ts'
 
-/** Two threads are in `stuck` when it is ready, and stay there; with each line another one comes into `late`. Nothing calls `never`. */
+/**
+ * When the program is ready, two threads are in `stuck` and stay there. With each input line another thread enters `late`. Nothing calls
+ * `never`.
+ */
 const STUCK = `
   package fix;
   public class Stuck {
@@ -49,7 +52,7 @@ const STUCK = `
     }
   }`
 
-/** Three times a second the root is called, and hands its work to another thread, which computes all of the time. */
+/** The root is called three times a second and passes its work to another thread, which computes continuously. */
 const ASYNC = `
   package fix;
   import java.util.concurrent.*;
@@ -82,7 +85,7 @@ async function start(
   return java
 }
 
-/** Ctrl-C; how it ends then. */
+/** Sends Ctrl-C and returns how the process ends. */
 async function interrupted({
   process: p,
   file,
@@ -181,7 +184,7 @@ forEachJdk((jdk) => {
     const isBraked = (warning: string) => warning.includes('1 of 64 of its calls is timed')
     await until(async () => (await session.status()).warnings.some(isBraked))
     const braked = await paused()
-    // While the program is paused the recorder reads what is left in the buffer.
+    // While the program is paused, the recorder reads the rest of the event buffer.
     let rowsThen = -1
     await until(async () => {
       const before = rowsThen
@@ -229,7 +232,7 @@ forEachJdk((jdk) => {
         await java.line(new RegExp(`^ran ${runs}$`))
       }
       const profile = await recording.stop()
-      // Each task calls Other.help() by itself, and in Reshaped.work(), which is its caller's time.
+      // Each task calls Other.help() once directly and once in Reshaped.work(), which has no probes, so both calls are below the task.
       expect(Object.fromEntries(callsByMethod(profile))).toEqual({
         'Reshaping.task()V': 5,
         'Other.help()V': 10,
@@ -245,7 +248,7 @@ forEachJdk((jdk) => {
 
   it('a timed method gets its probes back after another agent has changed the class, and a warning states in which interval the probes were missing', async () => {
     const java = await startOther(jdk, 'off')
-    await tell(java, 'run') // its class is loaded
+    await tell(java, 'run') // loads the class of `step`
     const recording = record(java, '--root', 'fix.Other.root', '--time', 'fix.Other$Work.step')
     await recording.started
     await tell(java, 'run', 'switch')
@@ -261,7 +264,7 @@ forEachJdk((jdk) => {
         /^fix\.Other\$Work lost its probes [\d.]+ m?s after the start, because another agent changed it, and got new probes at [\d.]+ m?s: its calls in this interval are missing$/,
       ),
     ])
-    // What the other agent has made of it stays.
+    // The other agent's change of the class is kept.
     expect(await tell(java, 'run')).toEqual({ ones: 6, twos: 6 })
     expect(profile.detach).toMatchObject({ refusedClasses: 0, left: [] })
   })
@@ -278,7 +281,7 @@ forEachJdk((jdk) => {
     })
 
     it('with low metaspace during a session only the root is timed, and a warning states the free metaspace', async () => {
-      // With the agent in it from the start nothing is thrown away, and samples count from the first on.
+      // With an agent from the start no compiled code is discarded, and the first samples count.
       const options = [`-javaagent:${agentJar().path}`, '-XX:MaxMetaspaceSize=18m']
       const java = await start(jdk, 'Server', ['4'], options)
       java.send('go')
@@ -300,7 +303,7 @@ forEachJdk((jdk) => {
     await recording.started
     const said = recording.process.stderr().split('\n')
     const [told] = said.filter((line) => line.startsWith('instrumenting'))
-    // From 23 on little is thrown away.
+    // JDK 23 and later discard little compiled code.
     const flush =
       jdk.version <= 22
         ? `: the JVM \\(JDK ${jdk.version}\\) discards all its compiled code now and is slower for some seconds; this happens only once`

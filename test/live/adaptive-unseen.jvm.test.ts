@@ -12,7 +12,9 @@ import { compileJava, type JavaProcess, startJava } from '../support/java-proces
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
-/** One thread calls the root, which is half of its time in `work`. With each line another thread is in one call of `work` from then on. */
+/**
+ * One thread calls the root and spends half of the root's time in `work`. Each input line starts a thread that stays in one call of `work`.
+ */
 const PROGRAM = {
   'fix/Lost.java': `package fix;
     public class Lost {
@@ -73,7 +75,7 @@ forEachJdk((jdk) => {
       const { java, session } = await attached(jdk)
       await startLong(java, session)
       expect(await session.time('fix.Lost.work')).toBe(1)
-      // In the merged tree by its share of the samples, which is clear once there are enough, however they come.
+      // The merged tree is marked once enough samples show how large the share of the unrecorded call is.
       let { merged, threads } = await sampled(session)
       await until(async () => {
         ;({ merged, threads } = await sampled(session))
@@ -83,7 +85,7 @@ forEachJdk((jdk) => {
       expect(ofThread('short')).toEqual([])
       expect(ofThread('long')).toEqual(['work'])
       expect(marked(session, merged)).toEqual(['work'])
-      // Half of all, in one of two threads that are inside.
+      // About half of all samples, since one of the two threads in the root is affected.
       expect(unseenPart(merged)).toBeGreaterThan(0.3)
       expect(unseenPart(merged)).toBeLessThan(0.7)
       await session.detach()

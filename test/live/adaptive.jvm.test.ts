@@ -56,7 +56,7 @@ forEachJdk((jdk) => {
     await java.line(/^ready/)
     const options = sessionOptions({ root: [program.root], scheme: 'adaptive' })
     const session = await Session.start(await attachDoor(java.pid), options)
-    // It is loaded, and has no probes yet.
+    // The class of `leaf` is loaded, and `leaf` has no probes yet.
     expect(await session.pauseToTime('fix.KnownTree.leaf')).toBeGreaterThan(0)
     expect(await session.time('fix.KnownTree.leaf')).toBe(1)
     await expect(session.pauseToTime('fix.KnownTree.leaf')).rejects.toThrow(/has exact times already/)
@@ -91,7 +91,7 @@ forEachJdk((jdk) => {
     const session = await Session.start(await attachDoor(java.pid), options)
     java.send('inside a')
     await java.line(/done/)
-    // It is looked for once a second.
+    // A root whose class is loaded late is searched once a second.
     let runs = 1
     await until(async () => {
       java.send('run')

@@ -16,7 +16,7 @@ import { FULL } from '../support/lane.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
 import { until } from './remains.ts'
 
-/** Counts for itself what it calls. `late` makes it call a class that has not been loaded before. */
+/** Counts its own calls. `late` makes it call a class that was not loaded before. */
 const PROGRAM = {
   'fix/Adding': `
     package fix;
@@ -80,7 +80,7 @@ const PROGRAM = {
   'fix/late/Late': 'package fix.late; public class Late { public static void late() { fix.Count.of(6); } }',
 }
 
-/** What each call of inner() calls in the JDK. */
+/** Number of calls of JDK methods in each call of inner(). */
 const IN_JDK: Readonly<Record<string, number>> = {
   ...{ 'java.util.ArrayDeque.<init>': 1, 'java.util.ArrayDeque.push': 2, 'java.util.ArrayDeque.addFirst': 2 },
   ...{ 'java.util.ArrayDeque.pop': 1, 'java.util.ArrayDeque.pollFirst': 1 },
@@ -92,9 +92,9 @@ type Calls = ReadonlyMap<string, number>
 interface Steered {
   readonly java: JavaProcess
   code(): Promise<LiveCode>
-  /** Tells the program what to do, and waits until that is done. */
+  /** Sends a command to the program and waits until the program has executed it. */
   steer(line: string): Promise<string>
-  /** How often each method was called, as the program has counted itself. */
+  /** Returns the number of calls per method as counted by the program. */
   truth(): Promise<Calls>
 }
 
@@ -112,7 +112,7 @@ async function startProgram(jdk: Parameters<typeof startDebuggable>[0]): Promise
     steer,
     async code() {
       const all = await Promise.all(
-        // Without lambdas, and without what is loaded later.
+        // Without lambdas and without classes that are loaded later.
         ['Lfix/Adding;', 'Lfix/lib/', 'Ljava/util/ArrayDeque;', 'Ljava/util/TimSort;'].map((it) =>
           liveCode(jvm, it),
         ),
@@ -131,7 +131,7 @@ async function startProgram(jdk: Parameters<typeof startDebuggable>[0]): Promise
   }
 }
 
-/** By class and method; nothing of what has no name in the truth. */
+/** Returns the recorded calls, keyed by class and method, of the methods in `known`. */
 async function callsOf(session: Session, known: Calls): Promise<Map<string, number>> {
   const { merged } = await session.snapshot(false)
   const calls = new Map<string, number>()
@@ -143,7 +143,7 @@ async function callsOf(session: Session, known: Calls): Promise<Map<string, numb
   return calls
 }
 
-/** The recorder is a little behind the program: until it has read so many calls of each method, or more. */
+/** Waits until the recorder, which reads with a delay, has read at least the wanted calls of each method. */
 async function allRead(session: Session, wanted: Calls): Promise<Calls> {
   let calls: Calls = new Map()
   await until(async () => {
@@ -153,7 +153,7 @@ async function allRead(session: Session, wanted: Calls): Promise<Calls> {
   return calls
 }
 
-/** Those whose names begin so, and have been called. */
+/** Returns the methods that have been called and whose names begin with one of the prefixes. */
 function beginning(calls: Calls, ...starts: readonly string[]): Calls {
   return new Map([...calls].filter(([name, times]) => times > 0 && starts.some((it) => name.startsWith(it))))
 }
@@ -162,12 +162,12 @@ const OWN = ['fix.Adding']
 const LIB = ['fix.Adding', 'fix.lib.', 'fix.late.']
 const ALL = [...LIB, 'java.util.']
 
-/** From zero, with what has probes now: exactly these are called, and so often. */
+/** Resets the session, runs the program and expects exactly the calls of the methods whose names begin with one of the prefixes. */
 async function countsExactly(session: Session, steered: Steered, starts: readonly string[]): Promise<void> {
   const zero = await steered.truth()
-  await session.snapshot(false) // reads what has been written
+  await session.snapshot(false) // reads all pending events
   session.reset()
-  await session.status() // comes behind it
+  await session.status() // returns after the reset has been executed
   await steered.steer('go')
   await until(async () => ((await callsOf(session, zero)).get('fix.Adding.inner') ?? 0) > 50)
   await steered.steer('stop')
@@ -203,7 +203,7 @@ forEachJdk((jdk) => {
     { scheme: 'a', flags: {} },
     { scheme: 'b', flags: { mode: 'bytecodes' } },
   ]
-  // The ways do not depend on the JDK.
+  // These combinations do not depend on the JDK.
   const ways = FULL ? all : newestOrAll.includes(jdk) ? all.slice(1, 2) : all.slice(0, 1)
   it.each(ways)(
     'a method added during a session is counted exactly from this moment on, with $scheme $flags',
@@ -225,7 +225,7 @@ forEachJdk((jdk) => {
       await expect(session.takeBack('fix.lib.*')).rejects.toThrow(NotByHand)
       expect(session.byHand).toEqual([])
 
-      // While threads run; a package of which a class is still to come.
+      // Packages are added while threads run. One class of these packages is loaded later.
       await steered.steer('go')
       await session.add('fix.lib.*')
       await session.add('fix.late.**')
@@ -235,7 +235,7 @@ forEachJdk((jdk) => {
       await steered.steer('stop')
       await countsExactly(session, steered, ALL)
 
-      // It goes with another root, too.
+      // The added methods also work with another root.
       await session.changeRoots([parseRoot('fix.Adding.inner')])
       const own = ['fix.Adding.inner', 'fix.Adding$']
       await countsExactly(session, steered, [...own, 'fix.Adding.callback', ...ALL.slice(1)])
@@ -243,7 +243,8 @@ forEachJdk((jdk) => {
       expect(session.engine.byHand.watchesJdk).toBe(true)
       await countsExactly(session, steered, ALL)
 
-      // Back to what it was, while threads run; of what was said of a method, the latest holds. What only it calls goes with it.
+      // The additions are revoked while threads run. If a method has several commands, the last one is valid. Methods that only a removed
+      // method calls are removed with it.
       await steered.steer('go')
       await session.exclude('fix.lib.Helper.other')
       await session.takeBack('java.util.ArrayDeque')

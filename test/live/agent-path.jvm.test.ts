@@ -14,13 +14,13 @@ import { FULL } from '../support/lane.ts'
 
 const ATTACHES = FULL ? 5 : 1
 
-/** Those of the JVM, and of the program. */
+/** Threads of the JVM and of the program. */
 const THREADS = new Set([
   ...['Attach Listener', 'Common-Cleaner', 'Finalizer', 'Notification Thread', 'Reference Handler'],
   ...['Signal Dispatcher', 'main', 'worker'],
 ])
 
-/** "look" says what can be seen from inside, which needs the packages opened. */
+/** For each input line, prints its threads and the number of its transformers, for which packages must be opened. */
 const HOST = `
 package fix;
 import java.lang.instrument.Instrumentation;
@@ -89,7 +89,7 @@ forEachJdk((jdk) => {
       ...[agent, '-XX:-EnableDynamicAgentLoading', '-Xlog:redefine+class+load=info:stderr', ...OPENED],
       ...['-cp', classes, 'fix.Host'],
     ])
-    /** Threads of others, and how many transformers there are. */
+    /** Returns the unknown threads and the number of transformers. */
     const look = async (nth: number): Promise<[string[], number]> => {
       java.send('look')
       const [, names = '', count] = /^seen \[(.*)\] (\d+)$/.exec(await java.line(/^seen/, nth)) ?? []
@@ -97,7 +97,7 @@ forEachJdk((jdk) => {
     }
     await java.line(/ready/)
     expect(await look(1)).toEqual([[], 0])
-    expect(java.stderr()).toBe('') // a redefinition would be told there
+    expect(java.stderr()).toBe('') // a redefinition would be logged here
 
     const found = await jfluid('doctor', String(java.pid))
     expect(found.code, found.stdout).toBe(0)
@@ -122,7 +122,7 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  /** @param other  files with a digit more */
+  /** Builds an agent jar without some files. @param other  files to which one digit is appended */
   const pieces = (leftOut: RegExp, other = /^$/): string => {
     const dir = temporaryDirectory()
     const jar = join(dir, 'jfluid-agent.jar')
@@ -147,7 +147,7 @@ forEachJdk((jdk) => {
       [[agent, agent], /^$/],
       [[agent, '-Xmx8m', '-Xss256k'], /^$/],
     ]
-    // What is missing of the agent is ours to find, on whatever JDK.
+    // jfluid itself detects missing agent files, so one JDK is enough.
     if (oldestOrAll.includes(jdk)) {
       options.push(
         [[`-javaagent:${pieces(/agent\/Main\.class/)}`], asleep],
@@ -194,7 +194,7 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  // With the same probes ours can be loaded beside it.
+  // An agent with the same probes can be loaded beside the other build.
   const builds: [string, RegExp, string[]][] = [
     ['of another version', /^runtime\/(?:id|build)$/, []],
     [

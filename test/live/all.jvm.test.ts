@@ -9,10 +9,10 @@ import { type Jdk, newest, oldest } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
-/** No other test, and no other run of this one, has JVMs of that name. */
+/** A class name that no other test and no other run of this test uses. */
 const NAME = `Member${process.pid}`
 
-/** "3" has it call its root three times; the end of its input ends it. */
+/** "3" calls the root three times. The program ends at the end of its input. */
 const MEMBER = `
 package fix;
 public class ${NAME} {
@@ -112,7 +112,7 @@ it('--all shows all JVMs together or a single JVM, and restores the code of all 
   const { code } = await terminal.exit
   const said = terminal.scrollback()
   expect(code, said.join('\n')).toBe(0)
-  // One row may take less than 1 %.
+  // A row below 1 % of the time may be left out.
   expect(said.join('\n')).toMatch(/^Calling context tree, all JVMs(?:, 1 smaller node left out)?$/m)
   for (const { pid } of [a, b]) {
     expect(said.filter((line) => line.startsWith(`detached from ${pid} `)).join()).toContain(

@@ -20,7 +20,7 @@ const N = 12
 
 type Counts = Record<string, readonly [objects: number, bytes: number]>
 
-/** What the sites of one method have allocated, over all its contexts whose path ends with these methods. */
+/** Returns the allocations of one method, summed over all contexts whose path ends with the given methods. */
 function allocatedIn({ merged }: JsonProfile, ...path: readonly string[]): Counts {
   const counts: Record<string, [number, number]> = {}
   const visit = (node: JsonNode, above: readonly string[]): void => {
@@ -43,11 +43,11 @@ function addsUp(node: JsonNode): boolean {
   return node.bytes === own && node.totalBytes === own + below && node.children.every(addsUp)
 }
 
-// One call of the root with n = 12. An object is 12 bytes of header and its fields, an array 16 and its elements, all
-// in multiples of 8: the sum of 16 + 4 i over i < 12, so rounded, is 480.
+// One call of the root with n = 12. An object has a header of 12 bytes and its fields, an array has 16 bytes and its elements. Each is
+// rounded up to a multiple of 8: the sum of the rounded 16 + 4 i over i < 12 is 480.
 const INSTANCES: Counts = {
   'fix.Allocs$Point': [12, 12 * 24],
-  'fix.Allocs$Fragile': [12, 12 * 24], // those whose constructor fails, too
+  'fix.Allocs$Fragile': [12, 12 * 24], // including objects whose constructor fails
   'fix.Allocs$Late': [12, 12 * 16],
   'java.lang.StringBuilder': [8, 8 * 24],
   'java.lang.Object': [4, 4 * 16],
@@ -69,7 +69,7 @@ const ARRAYS: Counts = {
 const CALLS: Counts = {
   'fix.Allocs$Point': [24, 24 * 24],
   'fix.Allocs$Point[]': [12, 12 * 40],
-  'int[]': [12 + 12 + 12 + 24, 36 * 24 + 24 * 48], // one, its clone, the dimensions, and the two arrays of these
+  'int[]': [12 + 12 + 12 + 24, 36 * 24 + 24 * 48], // int[n], its clone, the dimensions, and the two rows of each int[][]
   'int[][]': [12, 12 * 24],
   'java.lang.Class[]': [12, 12 * 16],
   'java.lang.Object[]': [12, 12 * 16],
@@ -82,7 +82,7 @@ const CALLS: Counts = {
   'byte[]': [12, 12 * 32],
 }
 
-/** A text of n characters is a String of 24 bytes with 16 + n of an array, rounded; "" + text has none of its own. */
+/** A text of n characters is a String of 24 bytes and an array of 16 + n bytes, rounded up. "" + text allocates no array. */
 const TEXTS: Counts = {
   'java.lang.String': [36, 36 * 24],
   'byte[]': [24, 24 * 24], // "100", "text0!"
@@ -119,14 +119,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       'byte[]': [12, 12 * 40], // "Pair[a=10, b=text]"
     })
     expect(allocatedIn(profile, 'Allocs.texts', 'Allocs$Nothing.toString')).toEqual({})
-    // The clone is told where it is made, and once.
+    // The clone is reported once, in the method that creates it.
     const copy = 'Allocs$Origin.copy'
     expect(allocatedIn(profile, root, copy)).toEqual({ 'fix.Allocs$Origin': [12, 12 * 16] })
     expect(allocatedIn(profile, copy, 'Allocs$Derived.clone')).toEqual({
       'fix.Allocs$Derived': [12, 12 * 16],
     })
     expect(allocatedIn(profile, 'Allocs.deeper', 'Allocs.arrays')['boolean[]']).toEqual([6, 6 * 24])
-    // Run by the first `new`, and once.
+    // The first `new` runs the class initializer, once.
     expect(allocatedIn(profile, 'Allocs.instances', 'Allocs$Late.<clinit>')).toEqual({ 'long[]': [1, 96] })
     expect(allocatedIn(profile, 'Allocs$Fragile.<init>', 'Allocs$Fragile.checked')).toEqual({
       'java.lang.IllegalArgumentException': [4, 4 * 40],
@@ -134,7 +134,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.merged.every(addsUp)).toBe(true)
     expect(profile.classes!.reduce((sum, it) => sum + it.bytes, 0)).toBe(profile.allocation!.siteBytes)
     expect(profile.methods.every((it) => it.descriptor !== '')).toBe(true)
-    // The JVM has linked and loaded meanwhile, and we have measured.
+    // The JVM's counter also contains allocations for linking and class loading, and those of jfluid.
     expect(profile.allocation!.jvmBytes).toBeGreaterThan(profile.allocation!.siteBytes)
   })
 
@@ -158,12 +158,12 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const profile = await recording.stop()
     expect(profile.allocation).toMatchObject({ sampleEvery: 16 })
     const points = allocatedIn(profile, 'Allocs.root', 'Allocs.instances')['fix.Allocs$Point']!
-    // 3,600, of which 225 are recorded: 15 of them up or down are one standard deviation.
+    // 225 of the 3,600 objects are recorded. The standard deviation is 15 objects, i.e. 7 %.
     expect(points[0] % 16).toBe(0)
     expect(Math.abs(points[0] / 3600 - 1)).toBeLessThan(0.35)
     expect(points[1]).toBe(points[0] * 24)
     const each = profile.merged[0]!
-    expect(each.calls).toBe(300) // methods are all counted
+    expect(each.calls).toBe(300) // method calls are all counted
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
@@ -179,7 +179,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  // The last: it goes on being told so.
+  // Must be the last test: the counters stay disabled.
   it('a JVM with disabled allocation counters reports no value instead of zero', async () => {
     await ask(java, 'uncounted 0', /done/)
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')

@@ -24,7 +24,7 @@ import { expectRefusal } from '../support/refusal.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const itAsRoot = itOnlyIf(process.getuid?.() === 0, 'needs root')
-/** `nobody`, and a user that no account is for. */
+/** The user `nobody`, and a user id without an account. */
 const NOBODY = { uid: 65534, gid: 65534 }
 const STRANGER = { uid: 64999, gid: 64999 }
 
@@ -39,7 +39,7 @@ public class Soon {
   static class Square extends Shape { int sides() { return 4; } }
 }`
 
-/** Roots of the class above that cannot be. */
+/** Invalid roots of the class above. */
 const LATE: readonly { root: string; status: number; problem: string }[] = [
   {
     root: 'Shape.sides',
@@ -89,7 +89,7 @@ describe('processes', () => {
   })
 
   itAsRoot('a process that its own user cannot inspect is refused as not a JVM', async () => {
-    // Linux lets nobody but root look into a program that its user may run, but not read.
+    // On Linux only root can inspect a program that its user can execute but not read.
     const dir = temporaryDirectory()
     chmodSync(dir, 0o755)
     const hidden = join(dir, 'hidden')
@@ -118,7 +118,7 @@ it('the jfluid command reports errors that concern only options', async () => {
 })
 
 describe('commands without a usable terminal', () => {
-  /** `jfluid attach` to what is no JVM, in the shell, on a terminal that script(1) gives it. */
+  /** Runs `jfluid attach` for a process that is not a JVM, in a shell on a terminal created by script(1). */
   async function attachOnTerminal(before: string, after: string, TERM: string) {
     const attach = `${before} "${process.execPath}" "${cli}" attach ${process.pid} --root A.b ${after}`
     const p = startProcess('script', ['-qec', attach, '/dev/null'], { env: { TERM } })
@@ -155,7 +155,7 @@ describe('commands without a usable terminal', () => {
       /^jfluid: .* 80 columns and 24 rows; this terminal has 79 and 30\n {2}Enlarge the terminal/m,
     )
     expect(said).not.toContain('\x1b')
-    // One that is large enough is not what is refused: the process is.
+    // A terminal that is large enough is accepted, and the process is refused.
     const large = await attachOnTerminal('stty cols 80 rows 24;', '', 'xterm')
     expect(large.code, large.said).toBe(STATUS.notAJvm)
   })
@@ -169,7 +169,7 @@ describe('commands without a usable terminal', () => {
 })
 
 describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
-  /** Others may have theirs at the same time. */
+  /** Only remains of these targets are checked, since other tests may have remains at the same time. */
   const targets: number[] = []
   afterEach(() => {
     const left = ours().filter((path) => targets.includes(Number(/_pid(\d+)$/.exec(path)?.[1])))
@@ -188,7 +188,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   const record = (pid: number, ...args: string[]) =>
     jfluid('record', String(pid), '--duration', '1ms', '--out', out, ...args)
 
-  /** Of tests that leave it as it was. */
+  /** A JVM for tests that leave it unchanged. */
   let shared: JavaProcess
   beforeAll(async () => {
     shared = await start()
@@ -232,7 +232,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
       ...([STATUS.rootWithoutCode, /is native/, /Java method/] as const),
     )
     expect(existsSync(out)).toBe(false)
-    // It was left as it had been, and can be profiled.
+    // The refused command left the JVM unchanged, so the JVM can be profiled.
     const recording = startRecording(java.pid, '--root', 'fix.Callbacks.root')
     await recording.started
     await ask(java, 'run', /^done \d+$/)
@@ -240,7 +240,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   })
 
   it('a class that is never loaded is reported at the end with similar names', async () => {
-    // Both the root and the pattern are at fault: the root is told.
+    // Both the root and the pattern are wrong: the root is reported.
     const ran = await record(shared.pid, '--root', 'fix.Calbacks.root', '--exclude', '*Unheard')
     const { stderr } = ran
     expectRefusal(
@@ -280,7 +280,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
       await java.line(/^loaded 4$/)
       for (const it of told) await stderrLine(p, new RegExp(`^${literally(it)}$`))
       p.child.kill('SIGINT')
-      // The first is the error.
+      // The error names the first root.
       const { root, status, problem } = roots[0]
       expect((await p.exit).code, p.stderr()).toBe(status)
       expect(p.stderr()).toContain(`jfluid: root '${root}' ${problem}\n`)

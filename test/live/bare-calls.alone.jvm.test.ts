@@ -8,7 +8,7 @@ import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
-/** It calls a root without end, and says what one call took before the attach, as the median of many. */
+/** Calls a root in an endless loop and prints the median time of one call before the attach. */
 const PROGRAM = {
   'fix/Trust.java': `package fix;
     public class Trust {
@@ -62,13 +62,13 @@ forEachJdk((jdk) => {
       const { bareCalls, instrumentation, merged, rootCalls } = profile
       expect(bareCalls).toBeDefined()
       expect(bareCalls!.calls).toBeGreaterThanOrEqual(16)
-      // What the program itself has seen before.
+      // The program itself measured bareNs before the attach.
       expect(bareCalls!.bareNs / bareNs).toBeGreaterThan(0.5)
       expect(bareCalls!.bareNs / bareNs).toBeLessThan(2)
       const ratio = bareCalls!.chargedNs / bareCalls!.bareNs
       expect(bareCalls!.low).toBeLessThanOrEqual(ratio)
       expect(bareCalls!.high).toBeGreaterThanOrEqual(ratio)
-      // None of these calls is in a row.
+      // No row contains the calls without probes.
       expect(Math.abs(merged.metrics.calls![0]! - rootCalls!.count)).toBeLessThanOrEqual(1)
       expect(instrumentation.redefinitions).toBe(before + 1)
       expect(report).toMatchObject({ refusedClasses: 0 })

@@ -9,7 +9,7 @@ import { compileJava, startJava, temporaryDirectory } from '../support/java-proc
 import { forJdks } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
 
-/** Compiles a class by the JDK's compiler, and so some thousand methods have run; then threads call the root without a pause. */
+/** Compiles a class with the JDK's compiler, so that some thousand methods have run. After this, threads call the root continuously. */
 const BUSY = `
   package fix;
   import javax.tools.*;
@@ -39,7 +39,7 @@ forJdks({ before: 23, reason: 'from JDK 23 on little compiled code is discarded'
     timeout: 90_000,
   }, async () => {
     const dir = temporaryDirectory()
-    // Each method is compiled before it runs first.
+    // -Xcomp compiles each method before its first call.
     const vm = ['-Xcomp', '-XX:TieredStopAtLevel=1', '-XX:ReservedCodeCacheSize=240m']
     const classes = await compileJava(jdk, { 'fix/Busy': BUSY })
     const java = startJava(jdk, [...vm, '-cp', classes, 'fix.Busy', `${availableParallelism() + 1}`, dir])

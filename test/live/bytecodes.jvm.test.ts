@@ -23,7 +23,7 @@ const N = 12
 
 type Sums = Record<string, number>
 
-/** By "method descriptor", of class fix.Blocks. */
+/** Returns the sum per method of class fix.Blocks, keyed by "method descriptor". */
 function sumsOf({ merged }: JsonProfile, of: (node: JsonNode) => number | undefined): Sums {
   const sums: Sums = {}
   const visit = (node: JsonNode): void => {
@@ -47,9 +47,9 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   let steps: Sums
   let byDefault: JsonProfile
-  /** Serves all tests that attach. */
+  /** JVM for all tests that attach. */
   let java: JavaProcess
-  /** `jfluid run` of a program that calls the root twice. */
+  /** Runs a program that calls the root twice with `jfluid run`. */
   const run = async (...flags: string[]): Promise<JsonProfile> => {
     const file = join(temporaryDirectory('jfluid-bytecodes-'), 'p.jfluid')
     const program = [jdk.java, '-cp', classes, 'fix.Blocks', 'run', String(N), '2']
@@ -64,7 +64,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     steps = Object.fromEntries(
       rows.map((row) => [row.slice(0, row.lastIndexOf(' ')), Number(row.slice(row.lastIndexOf(' ') + 1))]),
     )
-    // Outside the root, and classes that cannot be instrumented.
+    // Methods outside the root and classes that cannot be instrumented are removed.
     for (const method of Object.keys(steps)) if (method.includes('$$Lambda')) delete steps[method]
     delete steps['fix.Blocks.main([Ljava/lang/String;)V']
     delete steps['fix.Blocks.<clinit>()V']
@@ -74,7 +74,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
-  // The tests that attach are with scheme b.
+  // The tests that attach use scheme b.
   it.each(FULL ? ['a', 'b'] : ['a'])(
     'scheme %s with --bba precise counts as many bytecodes per method as the JVM',
     async (scheme) => {
@@ -92,7 +92,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(Object.keys(bytecodes).sort()).toEqual(Object.keys(steps).sort())
     for (const [method, count] of Object.entries(bytecodes))
       expect(count, method).toBeGreaterThanOrEqual(steps[method]!)
-    // Those, and only those, out of which or into which an exception goes in the middle of a block.
+    // Exactly the methods in which an exception is thrown or caught in the middle of a block.
     expect(more.map((method) => method.replace('fix.Blocks', '').replace(/\).*/, ')')).sort()).toEqual(
       [
         '$Parsed.<init>(Ljava/lang/String;)',
@@ -100,14 +100,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
         ...['.monitors(I)', '.nested(I)', '.parsedConstructors(I)', '.through(II)', '.thrower(I)'],
       ].sort(),
     )
-    // Three of twelve texts are no numbers: then two of its five instructions are not executed.
+    // Three of twelve texts are not numbers. For each of these, two of the block's five instructions are not executed.
     const parsed = 'fix.Blocks$Parsed.<init>(Ljava/lang/String;)V'
     expect(bytecodes[parsed]).toBe(steps[parsed]! + 2 * 3 * 2)
   })
 
   it('a custom block analysis yields precise counts', async () => {
     const file = join(temporaryDirectory('jfluid-analysis-'), 'calls.mjs')
-    // Ends blocks at calls: as precise as can be where nothing else throws.
+    // Ends blocks at calls. This is precise if only calls throw exceptions.
     writeFileSync(file, 'export default ({ opcode }) => opcode >= 182 && opcode <= 186\n')
     const profile = await run('--mode', 'bytecodes', '--bba', file)
     const bytecodes = bytecodesOf(profile)
@@ -141,7 +141,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const threads = profile.threads.filter(({ roots }) => roots.length > 0)
     expect(threads).toHaveLength(6)
     for (const { roots } of threads) expect(JSON.stringify(roots)).toBe(JSON.stringify(threads[0]!.roots))
-    await ask(java, `run ${N}`, /^done/) // its code is its own again
+    await ask(java, `run ${N}`, /^done/) // restores the code of the root
   })
 
   const itWithVirtualThreads = itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')
@@ -173,7 +173,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await recording.started
     await ask(java, 'long 300', /^done/)
     const [node] = (await recording.stop()).merged
-    // Before the loop 4 and nine a round; the last test 3, and 2 to return.
+    // 4 bytecodes before the loop, nine per iteration, 3 for the last test, and 2 for the return.
     expect(node).toMatchObject({ calls: 1, selfBytecodes: 9 * 300e6 + 9 })
   })
 })

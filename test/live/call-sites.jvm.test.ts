@@ -19,13 +19,13 @@ import { itOnlyIf } from '../support/only-if.ts'
 
 const ROOT = 'fix.Sites.root'
 
-/** "caller line bci callee" to how often, as the program itself writes it. */
+/** Number of calls, keyed by "caller line bci callee", as printed by the program. */
 type Calls = ReadonlyMap<string, number>
 
 function callsIn(profile: JsonProfile): Calls {
   const calls = new Map<string, number>()
   const add = (node: JsonNode, caller: string): void => {
-    // What the program does not note: where it would note itself, and what has no caller.
+    // The program does not record calls of `note`, or calls without a Java caller.
     if (node.method !== 'note' && node.method !== '<clinit>') {
       const key = `${caller} ${node.line ?? '-'} ${node.bci ?? '-'} ${node.method}`
       calls.set(key, (calls.get(key) ?? 0) + node.calls)
@@ -70,7 +70,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('the test program reports its own calls as expected', () => {
     expect(expected.size).toBeGreaterThan(50)
-    // fib(6) is 25 calls, of which 13 are of 0 or 1; two of the others' calls are in one line.
+    // fib(6) makes 25 calls, of which 13 have the argument 0 or 1. One line contains two of the other calls.
     const fib = [...expected].filter(([call]) => /^fib \d+ \d+ (fib|leaf)$/.test(call))
     expect(fib.map(([, times]) => times)).toEqual([12, 12, 13])
   })
@@ -89,7 +89,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       expect(recorded.callSites).toBe(true)
       expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
       expect(sorted(callsIn(recorded))).toEqual(sorted(expected))
-      // Each method is one, wherever it is called from.
+      // The list of methods has one entry per method, independent of call sites.
       const leaf = recorded.methods.filter((it) => it.method === 'leaf')
       const all = sorted(expected).filter(([call]) => call.endsWith(' leaf'))
       expect(leaf.map((it) => it.calls)).toEqual([all.reduce((sum, [, times]) => sum + times, 0)])
@@ -109,7 +109,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const flags = ['--root', 'fix.Hands.root', '--follow-threads', '--call-sites', '--mode', 'count']
     const recording = startRecording(java.pid, ...flags)
     await recording.started
-    // The worker is made, and then given more to do.
+    // The first task creates the worker, which then gets further tasks.
     java.send('fresh 20')
     await java.line(/^done fresh/)
     const { merged, instrumentation } = await recording.stop()
@@ -118,7 +118,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       nodes.flatMap((it) => [it, ...below(it.children)])
     const calls = below(merged).filter((it) => it.method === 'call')
     expect(calls.map(({ line, bci, calls }) => [line, bci, calls])).toEqual([[undefined, undefined, 20]])
-    // What a task calls itself has one.
+    // A call made by the task itself has a call site.
     expect(calls[0]!.children.map((it) => [it.method, typeof it.line, it.calls])).toEqual([
       ['work', 'number', 20],
     ])

@@ -108,9 +108,9 @@ forNewestJdk((jdk) => {
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Alone': HOST })
   })
-  // What the JDK calls depends on the JDK, and how it is found on the scheme; seldom on both.
+  // The JDK determines the callbacks, and the scheme determines how jfluid finds them. Few errors depend on both.
   describe.each<'a' | 'b'>(FULL ? ['a', 'b'] : ['b'])('scheme %s', (scheme) => {
-    // One session, whose roots are changed: each knows only what its own root has reached.
+    // One session changes its root several times. Each root knows only the methods that it has reached itself.
     it('callbacks from a single call into the JDK are counted', { timeout: 120_000 }, async () => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Alone', ...ROOTS])
       await java.line(/^ready$/)
@@ -128,16 +128,16 @@ forNewestJdk((jdk) => {
       await session.detach()
       await session.close()
       expect(found).toEqual(expected)
-      // Each of them does call back.
+      // Each root has callbacks.
       expect(expected.filter((it) => it.endsWith(' 0'))).toEqual([])
     })
   })
 })
 
-/** Calls of tick(), once all of the root's only call has been read: its end comes after them. */
+/** Returns the calls of tick() after the root's only call has been read completely: its exit event follows all callbacks. */
 async function ticksBelowRoot(session: Session): Promise<number> {
   await until(async () => (await session.snapshot(false)).rootCalls!.count === 1)
-  // The tree of a snapshot may be a little older than its calls of roots.
+  // The tree of a snapshot may be slightly older than its number of root calls.
   const { merged } = await session.snapshot(false)
   let calls = 0
   for (let node = 0; node < merged.count; node++) {

@@ -16,12 +16,12 @@ function expected(runs: number, ones: number, twos: number): string[] {
   return lines(new Map([...own, ['fix.Other$Work.step()V', 3 * runs] as const].filter(([, n]) => n > 0)))
 }
 
-/** Calls of all but the other agent's transformer, which the JVM calls for a class that it loads inside the root. */
+/** Returns all calls except those of the other agent's transformer, which the JVM calls when it loads a class inside the root. */
 function callsOf(profile: JsonProfile): string[] {
   return lines(callsByMethod(profile)).filter((line) => !line.startsWith(TRANSFORMER))
 }
 
-/** How often it was called. */
+/** Returns the number of calls of the other agent's transformer. */
 function transformations(profile: JsonProfile): number {
   const all = [...callsByMethod(profile)].filter(([name]) => name.startsWith(`${TRANSFORMER}.transform(`))
   return all.reduce((sum, [, calls]) => sum + calls, 0)

@@ -6,12 +6,12 @@ import { startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 
-/** A program defines classes with it. */
+/** One program needs this package to define classes. */
 const EXPORT = ['--add-exports', 'java.base/jdk.internal.misc=ALL-UNNAMED']
-/** Those that this JDK can run. */
+/** Programs that this JDK can run. */
 export const programsOf = (jdk: Jdk): string[] => (jdk.version >= 21 ? [...CALLS, ...CALLS_21] : [...CALLS])
 
-/** Runs the programs under one recording and compares each with what it counted itself. */
+/** Runs the programs under one recording and compares the recorded calls of each program with its own counts. */
 export async function profileCalls(jdk: Jdk, scheme: string, programs: readonly string[]): Promise<void> {
   const java = startJava(jdk, [...EXPORT, '-cp', await compileCalls(jdk), 'calls.Main'])
   await java.line(/ready/)

@@ -22,7 +22,7 @@ forNewestJdk((jdk) => {
   beforeAll(async () => {
     java = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main'])
     await java.line(/ready/)
-    // Methods to complete are those that the JVM has compiled.
+    // Only methods that the JVM has compiled are offered for completion.
     await until(async () => (await namesIn(await openAttachSocket(java.pid))).methods.includes(PROCESS))
   })
 
@@ -31,11 +31,11 @@ forNewestJdk((jdk) => {
   }, async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     await terminal.until((lines) => lines[0]?.includes('choose a root'))
-    // Nothing of ours has come in yet.
+    // jfluid has not loaded its agent yet.
     expect([...readThreadNames(java.pid)]).not.toContain('jfluid-agent')
     terminal.send('r')
     await terminal.until((lines) => lines[2]?.startsWith(' root: '))
-    // Its letters come as one piece, as from a hand that is quick.
+    // All letters are sent at once, as by a fast typist.
     terminal.send('ordersrvproc')
     await terminal.until(() => terminal.selected()?.trim() === PROCESS)
     terminal.send('\r')
@@ -89,7 +89,7 @@ forEachJdk((jdk) => {
   it('methods below a selected root are timed by the same redefinition as the root', {
     timeout: 60_000,
   }, async () => {
-    // Where the first redefinition discards all compiled code, methods are timed after ten seconds; not with an agent at start.
+    // Without an agent at the start, the first redefinition discards all compiled code, and methods are timed only 10 s later.
     const agent = `-javaagent:${agentJar().path}`
     const java = startJava(jdk, [agent, '-cp', await compileFixture(jdk, 'Waiting'), 'fix.Waiting'])
     await java.line(/^ready/)
@@ -100,7 +100,8 @@ forEachJdk((jdk) => {
     terminal.send('r')
     await terminal.until((lines) => lines[2]?.startsWith(' root: '))
     terminal.send('fix.Waiting.request')
-    // Half of the samples are in the root. 200 of these are enough at any time, 20 after 11 s (samplesNeeded).
+    // Half of the samples are inside the root. 200 samples inside the root are enough at any time, and 20 are enough after 11 s
+    // (samplesNeeded).
     const isEnough = (samples: number) =>
       samples > 480 || (samples > 100 && performance.now() - begun > 13_000)
     await terminal.until((lines) =>
@@ -109,7 +110,7 @@ forEachJdk((jdk) => {
     terminal.send('\r')
     await terminal.until((lines) => lines.at(-2)?.includes('Attach with root fix.Waiting.request'))
     terminal.send('\r')
-    // Calls, their time for each, and no more "sampled".
+    // The row shows the number of calls and the time per call instead of "sampled".
     await terminal.until((lines) => lines.some((it) => /[\d,]+ +[\d.]+ms +fix\.Waiting\.update/.test(it)))
     terminal.send('q')
     expect((await terminal.exit).code).toBe(0)
@@ -119,7 +120,7 @@ forEachJdk((jdk) => {
       .filter((node) => merged.metrics.known![node] === TIMED && merged.metrics.calls![node]! > 0)
       .map((node) => methodNames[merged.method[node]!]!.method)
     expect(timed.sort()).toEqual(['query', 'request', 'update'])
-    // A second one could only have been for a batch.
+    // A second pause could only belong to a second batch of methods.
     expect(stacks?.pauses).toHaveLength(1)
   })
 })

@@ -63,7 +63,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const root = ['--root', 'fix.Ticker.work']
     const p = startJfluid('record', String(java.pid), ...root, '--duration', '100ms', '--out', out)
     await stderrLine(p, /finished after/)
-    // A closed terminal may send any number of these.
+    // A closed terminal may send any number of SIGHUP signals.
     const hangUps = setInterval(() => p.child.kill('SIGHUP'), 1)
     const exit = await p.exit
     clearInterval(hangUps)
@@ -122,7 +122,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const { code, stdout, stderr } = await jfluid('export', file, '--format', 'json')
     expect([code, stderr]).toEqual([0, ''])
     const profile = JSON.parse(stdout) as JsonProfile
-    expect(profile).toEqual(await readProfileJson(file)) // which other tests take for it
+    expect(profile).toEqual(await readProfileJson(file)) // other tests read this format
     expect(shapeProblems(profile, PROFILE)).toEqual([])
     expect(profile).toMatchObject({
       ...{ format: 'jfluid-profile', version: 1, mode: 'exact', scheme: 'b', roots: ['fix.Ticker.work'] },
@@ -167,7 +167,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('a recording whose JVM dies is saved and marked', async () => {
-    // The last of these tests: it has no JVM any more.
+    // Must be the last of these tests, since it kills the JVM.
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
     await recording.started
     await java.kill()
@@ -201,7 +201,7 @@ describe('commands without a JVM', () => {
   it('an interrupted export keeps the old file and leaves no other file', async () => {
     const dir = temporaryDirectory()
     const file = join(dir, 'p.jfluid')
-    const tree = chain(20_000) // 200 MB of text
+    const tree = chain(20_000) // its exported text has 200 MB
     await writeProfile(profileOfTree(tree, profileOf('deep 1x 1ns').methodNames), file)
     const out = join(dir, 'p.collapsed')
     writeFileSync(out, 'old')

@@ -25,7 +25,7 @@ describeContained('a JVM in a container without root', () => {
       })
       const file = join(temporaryDirectory(), 'p.jfluid')
       const record = ['--root', 'fix.Ticker.work', '--duration', '200ms', '--out', file]
-      // An engine's client that knows it by a name.
+      // A fake docker command that resolves the container's name to the process.
       const bin = temporaryDirectory()
       const State = { Status: 'running', Pid: java.pid }
       const answer = JSON.stringify([{ Id: 'f'.repeat(64), State }])

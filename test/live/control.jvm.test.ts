@@ -20,7 +20,7 @@ import { FULL } from '../support/lane.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
 import { added, descriptors, filesOf, threadNames, until } from './remains.ts'
 
-/** Without its lambdas: a redefinition makes new classes of them. */
+/** Classes of the program without lambdas, because a redefinition creates new lambda classes. */
 const OF_ALL = 'Lfix/KnownTree;'
 
 async function ask(java: JavaProcess, line: string, answer: RegExp, nth: number): Promise<void> {
@@ -66,14 +66,14 @@ forEachJdk((jdk) => {
       await session.changeRoots([parseRoot('fix.KnownTree.split')], (phase) => phases.push(phase))
       expect(phases.at(-1)).toBe('recording')
       expect([session.generation, session.rootNames]).toEqual([1, ['fix.KnownTree.split']])
-      // The old root has its own code again.
+      // The old root has its original code again.
       const now = await liveCode(jvm, OF_ALL)
       expect(now.get('Lfix/KnownTree;.task(I)J')).toBe(code.get('Lfix/KnownTree;.task(I)J'))
       expect(probed(now)).not.toEqual([])
       await java.line(/^done/, 3)
-      await session.snapshot(false) // reads what has been written
+      await session.snapshot(false) // reads all pending events
       session.reset()
-      await session.status() // comes behind it
+      await session.status() // returns after the reset has been executed
       await ask(java, 'run', /^done/, 4)
 
       await session.detach()
@@ -93,7 +93,7 @@ forEachJdk((jdk) => {
 describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
   'a failed change of roots on JDK %i',
   (_, jdk) => {
-    /** A session that has recorded one known run. */
+    /** Starts a session and records one run with known calls. */
     async function recorded() {
       const classes = await compileFixture(jdk, 'KnownTree')
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.KnownTree', '4', '10'])
@@ -216,8 +216,8 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
 )
 
 /**
- * Four threads call root() until they are told to stop, and count for themselves what is called. `late` makes them call a class
- * that has not been loaded before.
+ * Four threads call root() until they are told to stop, and count their own calls. `late` makes them call a class that was not loaded
+ * before.
  */
 const STEERED = `
   package fix;
@@ -268,7 +268,7 @@ const LATE = `
     static void fromLate() { Count.of(7); }
   }`
 
-/** Tells it what to do, and waits until that is done. */
+/** Returns a function that sends a command to the program and waits until the program has executed it. */
 function steering(java: JavaProcess): (line: string) => Promise<string> {
   const told = new Map<string, number>()
   return async (line) => {
@@ -279,7 +279,7 @@ function steering(java: JavaProcess): (line: string) => Promise<string> {
   }
 }
 
-/** How often each method was called, as the program has counted itself. */
+/** Returns the number of calls per method as counted by the program. */
 async function truthOf(steer: (line: string) => Promise<string>): Promise<Map<string, number>> {
   const words = (await steer('calls')).split(' ').slice(2)
   return new Map(words.map((it) => [it.split('=')[0]!, Number(it.split('=')[1])]))
@@ -295,7 +295,7 @@ async function callsOf(session: Session): Promise<Map<string, number>> {
   return calls
 }
 
-/** The recorder is a little behind the program: until it has read so many calls of each method, or more. */
+/** Waits until the recorder, which reads with a delay, has read at least the wanted calls of each method. */
 async function allRead(session: Session, wanted: ReadonlyMap<string, number>): Promise<Map<string, number>> {
   let calls = new Map<string, number>()
   await until(async () => {
@@ -310,13 +310,13 @@ interface Way {
   readonly flags: Partial<SessionFlags>
 }
 
-/** Methods that have probes all the time. */
+/** Returns the calls of methods that always have probes. */
 function staying(calls: ReadonlyMap<string, number>): Map<string, number> {
   return new Map([...calls].filter(([method]) => ['root', 'other', 'shared'].includes(method)))
 }
 
 forEachJdk((jdk) => {
-  // What a change does is the JDK's, and how it is found the scheme's: seldom both.
+  // The effect of a change depends on the JDK, and the search for methods depends on the scheme. Few errors depend on both.
   const others: readonly Way[] = [
     { scheme: 'b', flags: { callSites: true } },
     { scheme: 'b', flags: { mode: 'count' } },
@@ -359,7 +359,7 @@ forEachJdk((jdk) => {
       }
       await expect(session.takeBack('fix.Steered.middle')).rejects.toThrow(NotByHand)
 
-      // What only middle calls goes with it, what is called from elsewhere stays.
+      // Methods that only `middle` calls are excluded with it. Methods that are also called elsewhere keep their probes.
       const { methods, below } = await session.exclude('fix.Steered.middle(int)')
       expect([methods.size, below.size]).toEqual([1, 2])
       const ownCode = (now: LiveCode) => [...now].filter(([name, text]) => text === code.get(name))
@@ -370,7 +370,7 @@ forEachJdk((jdk) => {
           .sort(),
       ).toEqual(['other', 'root', 'shared'])
       expect(ownCode(without).map(([name]) => name)).toContain('Lfix/Steered;.deep(I)V')
-      // Classes that are not there yet.
+      // Excludes classes that are not loaded yet.
       await session.exclude('fix.La*')
       await steer('late')
       await until(async () => (await truthOf(steer)).get('late')! > 0)
@@ -382,7 +382,7 @@ forEachJdk((jdk) => {
       for (const method of ['middle', 'only', 'deep'])
         expect(still.get(method)).toBeLessThan(was.get(method)!)
 
-      // Back while threads run, then once more from zero: exactly those calls.
+      // The exclusions are revoked while threads run. After a reset exactly the program's calls are counted.
       await steer('go')
       expect(await session.takeBack('fix.Steered.middle(int)')).toBe(3)
       await session.takeBack('fix.La*')
@@ -390,7 +390,7 @@ forEachJdk((jdk) => {
       const zero = await truthOf(steer)
       expect(staying(await allRead(session, staying(zero)))).toEqual(staying(zero))
       session.reset()
-      await session.status() // comes behind it
+      await session.status() // returns after the reset has been executed
       await steer('go')
       await called('middle', 'only', 'deep', 'late', 'fromLate')
       await steer('stop')

@@ -1,8 +1,7 @@
-// jfluid attaches to real programs and counts them. So does an agent that was there from their start, rewrote every
-// class and knows nothing of jfluid. Not one call may differ, in any context.
+// jfluid attaches to real programs and counts their calls. An independent agent, which is loaded at their start and rewrites every class,
+// counts them as well. The counts must be equal in every context.
 //
-// The programs, and ASM for that agent, come from Maven Central. How trees are compared is tested in
-// test/oracle/call-tree.test.ts.
+// The programs, and ASM for the other agent, come from Maven Central. The comparison of trees is tested in test/oracle/call-tree.test.ts.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Context, differences, methodsOf, rowsOf, sizeOf, treeOf } from '../oracle/call-tree.ts'
@@ -26,7 +25,7 @@ interface Figures {
   readonly instrumented: Record<string, number>
   readonly redefinitions: Record<string, number>
   readonly gaps: Record<string, number>
-  /** Contexts with another number of calls. */
+  /** Number of contexts with different call counts. */
   readonly differing: Record<string, number>
 }
 const table: Figures[] = []
@@ -35,11 +34,11 @@ interface Case {
   /** Runs of the program before jfluid attaches. */
   readonly before: number
   readonly title: string
-  /** Calls may be missing, but of no more methods than there are gaps. */
+  /** Whether calls may be missing. The number of methods with missing calls must not exceed the number of gaps. */
   readonly mayMiss: boolean
 }
-// A method may be reached through a class that is loaded on behalf of its own class, which the JVM has not defined
-// yet: it is instrumented as soon as it is there, and is a gap because it may have run by then.
+// The JVM may load a class for the definition of another class, and the loaded class may call methods of the class that is not defined yet.
+// This class is instrumented after its definition. It is a gap, because its methods may have run before.
 const CASES: readonly Case[] = [
   { before: 0, title: 'with all its classes still to be loaded', mayMiss: true },
   { before: 1, title: 'with its classes loaded', mayMiss: false },

@@ -8,8 +8,8 @@ import { forEachJdk } from '../support/jdks.ts'
 import { callsByPath, lines, startRecording } from '../support/jfluid.ts'
 
 /**
- * Calls static methods, given as `class,method` or `class,method,number`: all of them in one new thread
- * for every line it reads, named by the line.
+ * For each input line, starts one thread with the name of the line. The thread calls all static methods that are given as arguments, in the
+ * form `class,method` or `class,method,number`.
  */
 const AGAIN = `
   package fix;
@@ -47,15 +47,15 @@ forEachJdk((jdk) => {
   const calls = [
     'fix.KnownTree,task,3',
     'shop.SelfCheck,run,50',
-    // `Defined` can do so once in a JVM.
+    // `Defined` can run only once per JVM.
     ...[...CALLS.filter((it) => it !== 'Defined'), ...(jdk.version >= 21 ? CALLS_21 : [])].map(
       (it) => `calls.${it},root`,
     ),
   ]
   const roots = calls.flatMap((it) => ['--root', it.split(',').slice(0, 2).join('.')])
 
-  // The first run loads, reveals and instruments what the programs need; the second one links call sites of classes
-  // that the first has redefined after it had used them; the third one is compared.
+  // The first run loads, reveals and instruments all methods of the programs. The second run links call sites of classes that the first run
+  // used before they were redefined. The third run is compared.
   it('both schemes count the same calls on every path after warm-up', {
     timeout: 120_000,
   }, async () => {

@@ -10,13 +10,13 @@ import { callsByPath, lines, startRecording, sumsAreExact } from '../support/jfl
 import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
-/** Constructors that Throws leaves so: one in four of 50. */
+/** Number of constructors that Throws leaves by an exception out of super(): one in four of 50. */
 const THROWN_OUT_OF_SUPER = 13
 
 describe.each(jdks)('JDK $version', (jdk) => {
-  // What is counted depends on the JDK, and how it is found on the scheme; seldom on both.
+  // The JDK determines the calls, and the scheme determines how jfluid finds them. Few errors depend on both.
   describe.each(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('with scheme %s', (scheme) => {
-    // Several programs in one JVM and one session: their classes and roots have nothing in common.
+    // Several programs run in one JVM and one session, since they share no classes and no roots.
     it('all calls of programs with known counts are counted, and no other calls', async () => {
       const { classes, a, b } = await compileLate(jdk)
       const programs = `KnownTree 4 50 , Callbacks , Throws , Late ${a} ${b}`.split(' ')
@@ -61,7 +61,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
       expect(sumsAreExact(profile.merged)).toBe(true)
       expect(profile.instrumentation.gaps).toBe(0)
       expect(profile.truncated).toBe(false)
-      // Throws leaves constructors where no handler may be, by an exception out of super().
+      // An exception out of super() leaves a constructor in Throws at a point where no exception handler is allowed.
       expect(profile.instrumentation.healed).toBeLessThanOrEqual(THROWN_OUT_OF_SUPER)
     })
   })

@@ -12,7 +12,7 @@ import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { cli, stderrLine } from '../support/jfluid.ts'
 import { machine, startClient } from './proxy.ts'
 
-/** Tokens of the sessions of this file, agents' and buffers'. */
+/** Tokens of all agents and buffers of the sessions in this file. */
 const tokens = vi.hoisted(() => [] as string[])
 vi.mock(import('../../src/wire/link.ts'), async (original) => {
   const link = await original()
@@ -34,7 +34,7 @@ async function knownTree(jdk: Jdk) {
   return java
 }
 
-/** Each has the form of a line. */
+/** Reads the log and expects each line to have the log's format. */
 function readLog(path: string): { topic: string; text: string }[] {
   expect(statSync(path).mode & 0o777).toBe(0o600)
   return readFileSync(path, 'utf8')
@@ -47,13 +47,13 @@ function readLog(path: string): { topic: string; text: string }[] {
     })
 }
 
-/** `[hidden]` would mean that a secret was given to the log, and only a pattern has kept it out. */
+/** `[hidden]` in the log would mean that a secret was passed to the log and only a pattern removed it. */
 function expectNoSecrets(path: string, ...secrets: string[]): void {
   const log = readFileSync(path, 'utf8')
   for (const secret of [PASSWORD, '[hidden]', ...secrets]) expect(log).not.toContain(secret)
 }
 
-/** Of all sessions in this process. */
+/** Directory of the log of all sessions in this process. */
 const directory = temporaryDirectory('jfluid-debug-')
 
 forEachJdk((jdk) => {

@@ -16,7 +16,7 @@ it('npm run demo stops its service when it is terminated', { timeout: 60_000 }, 
   const shop = Number(/attaching to (\d+)/.exec(p.stderr())![1])
   expect(existsSync(`/proc/${shop}`)).toBe(true)
   p.child.kill('SIGTERM')
-  await p.exit // not before its standard error has been closed by all who have it
+  await p.exit // resolves after all processes have closed its stderr
   expect(p.stderr()).toMatch(new RegExp(`detached from ${shop} in`))
   await until(() => !existsSync(`/proc/${shop}`))
 })
@@ -29,7 +29,7 @@ it('npm run demo shows the call tree on a terminal, and q ends demo and service'
     (lines) =>
       lines.some((it) => it.includes('OrderService.process')) &&
       / pid (\d+) +shop\.Main /.exec(lines[0]!)?.[1],
-    55_000, // it builds what is missing, and compiles the shop
+    55_000, // includes a build and the compilation of the shop
   )
   terminal.send('q')
   expect((await terminal.exit).code).toBe(0)

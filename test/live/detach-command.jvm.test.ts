@@ -60,7 +60,7 @@ forNewestJdk((jdk) => {
 
     const { code, stdout, stderr } = await jfluid('detach', String(java.pid))
     expect([code, stderr]).toEqual([0, ''])
-    // Where jfluid itself comes late, the target may have left it already.
+    // If `jfluid detach` starts late, the target may have ended the session itself.
     const ended = new RegExp(
       `^detached from ${java.pid} in \\d+ ms; restored: 2 classes, nothing of jfluid remains\n`,
     )
@@ -73,7 +73,7 @@ forNewestJdk((jdk) => {
     expect((await recording.process.exit).code).toBe(75)
     const { merged, warnings } = await readProfileJson(recording.file)
     expect(merged.map((it) => it.method)).toEqual(['work'])
-    // It may have begun to leave when it was told to.
+    // The target may have begun to leave the session before the request arrived.
     const reasons = ['the client was stopped or killed']
     if (ended.test(stdout)) reasons.push('it was ended by jfluid detach')
     const said = reasons.map((it) => `the session ended unexpectedly: ${it}`)
@@ -104,7 +104,7 @@ forNewestJdk((jdk) => {
       ...{ left: [], unseen: [] },
     })
     expect((await recording.process.exit).code).toBe(75)
-    // The next one finds the agent asleep, as after any detach.
+    // The next session finds an idle agent, as after any detach.
     const next = startRecording(java.pid, ...ROOT)
     await next.started
     expect((await next.stop()).merged).toHaveLength(1)
@@ -116,7 +116,7 @@ forNewestJdk((jdk) => {
     await recording.started
     const own = /\/(jfluid-\d+-\d+-\w{6})\//.exec(readFileSync(`/proc/${java.pid}/maps`, 'utf8'))![1]
     const connection = await openAttachSocket(java.pid)
-    /** As any program has it read that asks for these properties. */
+    /** Writes a request and reads the agent properties, which makes the agent execute the request. */
     const read = async (session: string): Promise<string | undefined> => {
       const line = `detach=force;build=${agentJar().build};sessions=${session}`
       writeFileSync(`/tmp/.jfluid_pid${java.pid}`, line, { mode: 0o600 })
@@ -140,7 +140,7 @@ forNewestJdk((jdk) => {
     const { code, stdout } = await jfluid('detach', String(java.pid))
     expect(code).toBe(0)
     expect(stdout).toContain(`no jfluid session in JVM ${java.pid}; nothing of jfluid remains\n`)
-    // Another session that begins meanwhile may have removed it.
+    // Another session that starts at the same time may have removed this directory.
     expect(existsSync(left)).toBe(false)
     expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
   })

@@ -33,17 +33,17 @@ interface Program {
   args: string[]
   root: string
   scheme: 'a' | 'b'
-  /** By itself: the others only have their code looked at. */
+  /** Whether the program calls the root by itself. If not, the test only compares code. */
   isCalled: boolean
-  /** Of its classes; `Lfix/` unless given. */
+  /** Signature prefix of the program's classes. Default: `Lfix/`. */
   own?: string
-  /** More classes may be loaded while it is looked at. */
+  /** The program may load more classes during the test. */
   grows?: true
-  /** Each JDK unless given; the others show on each what of this is the JDK's. */
+  /** JDKs of the test. Default: all JDKs. */
   on?: readonly Jdk[]
 }
 
-/** All that a method can carry has to come back: line numbers and variables too. */
+/** Line numbers and local variable tables must be restored as well. */
 const DEBUG = ['-g']
 
 const PROGRAMS: Program[] = [
@@ -86,7 +86,7 @@ const PROGRAMS: Program[] = [
   },
 ]
 
-/** Names of methods that do not have the same tables any more. */
+/** Returns the names of methods whose line or variable tables have changed. */
 function changed(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
   return [...before].filter(([name, rows]) => now.get(name) !== rows).map(([name]) => name)
 }
@@ -102,7 +102,7 @@ forEachJdk((jdk) => {
       '$name has its original code after detach',
       async ({ compile, args, root, scheme, isCalled, own = 'Lfix/', grows }) => {
         const { java, jvm } = await startDebuggable(jdk, ['-cp', await compile(jdk, ticker), ...args])
-        // A hidden class cannot be redefined, and may be unloaded at any time.
+        // Hidden classes are excluded, because they cannot be redefined and may be unloaded at any time.
         const isStable = ([name]: [string, string]): boolean => !name.includes('$$Lambda')
         const before = new Map([...(await liveCode(jvm, own))].filter(isStable))
         const tablesBefore = new Map([...(await liveTables(jvm, own))].filter(isStable))
@@ -112,7 +112,7 @@ forEachJdk((jdk) => {
 
         const recording = startRecording(java.pid, '--root', root, '--scheme', scheme)
         await recording.started
-        // Under scheme b methods follow when their callers are entered; under a all are there.
+        // Scheme b instruments a method when its caller is entered. Scheme a instruments all methods at the start.
         if (scheme === 'b') await until(async () => probed(await liveCode(jvm, own)).length > 2)
         const during = await liveCode(jvm, own)
         expect([...during.keys()]).toEqual(expect.arrayContaining([...before.keys()]))
@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
         const profile = await recording.stop(isCalled ? 0 : STATUS.rootNeverCalled)
         if (!grows) expect(probed(during)).toHaveLength(profile.instrumentation.instrumentedMethods)
         const after = await liveCode(jvm, own)
-        // The verifier may have loaded classes since, which were never touched.
+        // Classes that the verifier has loaded during the session are ignored, since they were never instrumented.
         expect([...after].filter(([name]) => before.has(name)).sort()).toEqual([...before].sort())
         expect(probed(after)).toEqual([])
         expect(changed(tablesBefore, await liveTables(jvm, own))).toEqual([])
@@ -132,7 +132,7 @@ forEachJdk((jdk) => {
 
   it('only the listed remains exist after detach', async () => {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', ticker, 'fix.Ticker', '1', 'tiny'])
-    await ask(java, 'rate 50', /^rate \d+/) // what it is asked by is there from now on
+    await ask(java, 'rate 50', /^rate \d+/) // creates all resources that requests need
     const threadsBefore = await threadNames(java.pid)
     await attachConnectionsClosed(java.pid)
     const descriptorsBefore = descriptors(java.pid)
@@ -141,29 +141,28 @@ forEachJdk((jdk) => {
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
     await recording.started
     expect(mappedFiles(java.pid).filter((f) => /jfluid.*ring/.test(f))).toHaveLength(1)
-    // The other one exists while a redefinition runs.
+    // The thread jfluid-swap exists only during a redefinition.
     const threads = (await threadNames(java.pid)).filter((n) => /jfluid/.test(n) && n !== 'jfluid-swap')
     expect(threads).toEqual(['jfluid-agent'])
     await recording.stop()
 
-    // No thread, mapping or file. Descriptors: the application loader keeps the agent's jar open, and
-    // the JDK's own NIO, once it has been used, keeps a socket to close others with and two sources of
-    // random names for UNIX sockets.
+    // No thread, mapping or file remains. Descriptors: the application class loader keeps the agent's jar open. After its first use, the
+    // JDK's NIO keeps one socket for closing other sockets, and two random sources for names of UNIX sockets.
     expect(added(threadsBefore, await threadNames(java.pid))).toEqual([])
-    // The agent's connection has ended when the client says so, and is closed a moment later.
+    // The agent closes its connection shortly after the client reports the end of the session.
     const stay = ['/dev/random', '/dev/urandom', AGENT_JAR, 'socket'].sort()
     await expect
       .poll(() => added(descriptorsBefore, descriptors(java.pid)).sort(), { timeout: 10_000 })
       .toEqual(stay)
-    // It takes a socket, for as long as the JVM takes to notice that the dump has been read.
-    // A compiler may still be at work on what the agent ran.
+    // A thread dump opens a socket until the JVM notices that the dump has been read. A compiler thread may still compile code of the
+    // agent.
     const dump = (await threadDump(java.pid)).replaceAll(/^ +Compiling: .*$/gm, '')
     expect(dump).not.toMatch(/jfluid/i)
     const libraries = added(mappedBefore, mappedFiles(java.pid))
     expect(libraries.filter((f) => !f.startsWith(join(jdk.home, 'lib')))).toEqual([])
     expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
 
-    // Classes: the runtime, the agent, its loader; as objects only what waits for the next session.
+    // Remaining classes: the runtime, the agent and its loader. Remaining objects: only those that the next session needs.
     const ours = await jvm.virtualMachine.allClasses()
     const inJar = execFileSync(join(jdk.home, 'bin', 'jar'), ['tf', AGENT_JAR], { encoding: 'utf8' })
       .split('\n')
@@ -178,9 +177,9 @@ forEachJdk((jdk) => {
       ['[Ljava.lang.JFluid1Allocations$Allocated;', 1], // empty tables of the runtime
       ['[Ljava.lang.JFluid1Nameless$Reflected;', 1],
       ['[Ljava.lang.JFluid1Threads$ThreadInfo;', 1],
-      ['java.lang.JFluid1$Wake', 1], // what a second attach finds
+      ['java.lang.JFluid1$Wake', 1], // used by a second attach
       ['jfluid.Boot$Loader', 1],
-      ['jfluid.agent.Main$Sleeper', 1], // and what its launch line goes to
+      ['jfluid.agent.Main$Sleeper', 1], // receives the options of a second attach
     ])
     await jvm.dispose()
   })

@@ -11,7 +11,7 @@ import { callsByMethod, cli, lines, type Ran, readProfileJson } from '../support
 
 const PLACE = `Größe 日本 𝒜 'x' "y" =;:%20#?!`
 
-/** A copy of the built package. @returns its command */
+/** Copies the built package. @returns the path of its command */
 function install(): string {
   const dist = dirname(cli)
   const dir = join(temporaryDirectory(), PLACE)
@@ -24,7 +24,7 @@ function install(): string {
 
 const installed = install()
 
-/** In the locale C, and in a directory of a difficult name. */
+/** Runs jfluid with locale C in a directory with a difficult name. */
 async function jfluid(...args: string[]): Promise<Ran> {
   const p = startProcess(process.execPath, [installed, ...args], { env: LOCALE, cwd: dirname(installed) })
   const { code } = await p.exit
@@ -91,8 +91,8 @@ describe(`jfluid installed below ${PLACE}, with locale C`, () => {
         expect(stdout).toBe('ready\n'.repeat(jvms))
         expect(stderr).not.toMatch(/Exception|Error|\tat /)
         for (const [, jar] of stderr.matchAll(/JAVA_TOOL_OPTIONS: -javaagent:([^=]+)=/g))
-          expect(existsSync(dirname(jar!))).toBe(false) // nothing of ours stays
-        // The first JVM is the one that is recorded.
+          expect(existsSync(dirname(jar!))).toBe(false) // the agent's directory is deleted
+        // Only the first JVM is recorded.
         expect(lines(callsByMethod(await readProfileJson(file)))).toEqual(['Tasks.task()V 3'])
       }
     })

@@ -1,4 +1,4 @@
-// What `jfluid doctor --json` says of a JVM.
+// The JSON output of `jfluid doctor --json`.
 
 import { expect } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -33,6 +33,6 @@ export async function doctor(java: JavaProcess, ...flags: string[]): Promise<Tol
   return told
 }
 
-/** Checks that found one. */
+/** Returns the names of checks that found a problem. */
 export const problems = ({ findings }: Told): string[] =>
   findings.filter((it) => it.level === 'problem').map((it) => it.check)

@@ -33,6 +33,6 @@ forEachJdk((jdk) => {
     expect(problems(told)).toEqual(['java.instrument'])
     expect(told.exitCode).toBe(69)
     const sampling = told.findings.find((it) => it.check === 'sampling')?.level
-    expect(sampling).toBe(jdk.version < 23 ? 'ok' : 'note') // dumps of threads need no recorder
+    expect(sampling).toBe(jdk.version < 23 ? 'ok' : 'note') // thread dumps, used before JDK 23, need no flight recorder
   })
 })

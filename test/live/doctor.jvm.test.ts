@@ -17,7 +17,7 @@ forNewestJdk((jdk) => {
     const told = await doctor(java)
     expect(told.findings.find((it) => it.check === 'jdk')?.text).toContain(jdk.full)
     expect(problems(told)).toEqual([])
-    // A JVM that has been signalled, or asked anything, has this thread and its socket.
+    // Any signal or request of an attach creates this thread and this socket.
     expect([...readThreadNames(java.pid)]).not.toContain('Attach Listener')
     expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
     expect(java.stderr()).toBe('')
@@ -31,7 +31,7 @@ forNewestJdk((jdk) => {
     const { reach, findings } = await doctor(java, ...root)
     const after = await compiledMethods(connection)
     expect(before.size).toBeGreaterThan(0)
-    // The first redefinition would have discarded all of it, on JDK 17.
+    // On JDK 17 the first redefinition would have discarded all compiled methods.
     expect([...before].filter((it) => after.has(it)).length).toBeGreaterThan(before.size / 2)
     expect(findings.find((it) => it.check === 'session')?.text).toBe('jfluid has not been attached before')
     expect(reach?.roots).toEqual([{ root: 'fix.Ticker.work', methods: 1, classes: ['fix.Ticker'] }])

@@ -46,7 +46,7 @@ function printed({ type, values }: PrintedEvent): string {
 
 const reader = (bytes: Buffer) => new Chunk((offset, length) => bytes.subarray(offset, offset + length))
 
-/** The same of ours. */
+/** Returns the samples that jfluid reads, in the format of `printed`. */
 function samplesOf(chunk: Chunk): { samples: string[]; finished: boolean } {
   const samples: string[] = []
   const finished = chunk.poll({
@@ -85,11 +85,11 @@ describe.each(jdks)('a flight recording of JDK $version', (jdk) => {
       keptSeconds: 60,
       keptMib: 32,
     })
-    await sleep(1500) // of samples, which no event tells
+    await sleep(1500) // time for samples; no event reports them
     file = join(temporaryDirectory('jfluid-jfr-'), 'r.jfr')
     await attachCommand(connection.socketPath, 'jcmd', [`JFR.dump name=test filename=${file}`])
     await stopRecording(connection, 'test')
-    java.child.stdin?.end() // its own end removes what its flight recorder has left
+    java.child.stdin?.end() // on a normal exit the JVM deletes the files of its flight recorder
     await java.exit
     bytes = readFileSync(file)
   })
@@ -112,20 +112,21 @@ describe.each(jdks)('a flight recording of JDK $version', (jdk) => {
     expected.sort()
     const different = samples.findIndex((it, i) => it !== expected[i])
     expect(samples[different]).toBe(expected[different])
-    // Deeper than the recorder looks unless it is told to: 64 frames.
+    // At least one stack is deeper than the recorder's default limit of 64 frames.
     expect(samples.some((it) => / true fix\.Sampled\.spin/.test(it))).toBe(true)
   })
 
   it('a flight recording can be read in parts, each part once', () => {
     const whole = samplesOf(reader(bytes)).samples
-    // As the JVM grows a file: the header's size lags behind, until the state says that it is finished.
+    // Simulates a file that the JVM is still writing: the size in the header is out of date until the state byte says that the chunk is
+    // finished.
     const growing = Buffer.from(bytes)
     const chunk = reader(growing)
     const seen: string[] = []
     growing.writeUInt8(255, 64)
     expect(samplesOf(chunk)).toEqual({ samples: [], finished: false })
     growing.writeUInt8(1, 64)
-    // All constants are in one checkpoint at the end of a file that was dumped: what comes before waits for it.
+    // A dumped file has all its constants in one checkpoint at its end, so earlier events cannot be resolved before the checkpoint is read.
     growing.writeBigUInt64BE(68n, 8)
     growing.writeBigUInt64BE(0n, 24)
     expect(samplesOf(chunk)).toEqual({ samples: [], finished: false })

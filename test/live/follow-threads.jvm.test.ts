@@ -25,7 +25,7 @@ const HANDED: Record<string, readonly [n: number, calls: readonly string[]]> = {
       'Outer.call > Inner.call > Hands.work 10',
     ],
   ],
-  // The tree does not grow with the number of times that a task hands itself over.
+  // The depth of the tree does not depend on the number of times that a task submits itself.
   again: [50, ['Again.<init> 1', 'Again.run 1', 'Again.run > Again.run 49']],
   bad: [5, ['Bad.<init> 5', 'Bad.run 5']],
   caller: [
@@ -57,7 +57,7 @@ const HANDED: Record<string, readonly [n: number, calls: readonly string[]]> = {
   fresh: [
     5,
     [
-      'Hands.lambda$fresh 2', // the factory, and the new thread until it becomes the pool's
+      'Hands.lambda$fresh 2', // the thread factory, and the new thread until the pool uses it
       'Job.<init> 5',
       'Job.call 5',
       'Job.call > Hands.work 5',
@@ -65,7 +65,7 @@ const HANDED: Record<string, readonly [n: number, calls: readonly string[]]> = {
   ],
 }
 
-/** What the submitting thread does itself, without the option. */
+/** Expected calls without the option: only the submitting thread's own calls. */
 const ALONE: Record<string, readonly string[]> = {
   submit: ['Job.<init> 40'],
   shared: [],
@@ -83,7 +83,7 @@ const ALONE: Record<string, readonly string[]> = {
   fresh: ['Hands.lambda$fresh 1', 'Job.<init> 5'],
 }
 
-/** Calls below each way's method, as the tables above have them, sorted. */
+/** Returns the calls below each way's method, in the format of the tables above, sorted. */
 function below(profile: JsonProfile, way: string): string[] {
   const sums = new Map<string, number>()
   for (const [path, calls] of callsByPath(profile.merged)) {
@@ -123,7 +123,7 @@ const FOLLOW = ['--root', 'fix.Hands.root', '--follow-threads']
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('a traced call is complete when all its tasks have ended or were cancelled', async () => {
     const java = await start(jdk)
-    const ways = Object.keys(HANDED).filter((way) => way !== 'rejected') // takes up what was cancelled when it is over
+    const ways = Object.keys(HANDED).filter((way) => way !== 'rejected') // 'rejected' continues cancelled tasks after its call has ended
     const all = [
       ...ways,
       'forked',
@@ -166,13 +166,13 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       const found = Object.fromEntries(Object.keys(HANDED).map((way) => [way, below(profile, way)]))
       const known = Object.entries(HANDED).map(([way, [, lines]]) => [way, [...lines].sort()])
       expect(found).toEqual(Object.fromEntries(known))
-      // Whichever thread runs them: a binary tree of 512 leaves has 511 nodes above them.
+      // For any distribution of tasks to threads: a binary tree of 512 leaves has 511 inner nodes.
       expect(calls(profile, 'fix.Hands$Split.leaf')).toBe(512)
       expect(calls(profile, 'fix.Hands$Split.compute', '()Ljava/lang/Integer;')).toBe(1023)
-      // The bridge that the pool calls: for the first, and for those that were forked.
+      // The bridge method that the pool calls for the first task and for each forked task.
       expect(calls(profile, 'fix.Hands$Split.compute', '()Ljava/lang/Object;')).toBe(512)
       expect(calls(profile, 'fix.Hands.visit')).toBe(5000)
-      // A pool that hides its tasks loses the first of each worker that was waiting, and no more.
+      // For a pool that hides its tasks, only the first task of each idle worker is missing.
       const seen = below(profile, 'deaf').find((line) => line.startsWith('Job.run ') && !line.includes('>'))
       expect(Number(seen?.split(' ')[1])).toBeGreaterThanOrEqual(98)
       expect(Number(seen?.split(' ')[1])).toBeLessThanOrEqual(100)

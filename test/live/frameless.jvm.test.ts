@@ -7,7 +7,7 @@ import { forOldestJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 
-/** `run n` calls each of three methods of the JDK n times. */
+/** `run n` calls each of three JDK methods n times. */
 const CALLER = `
   import java.io.*;
   import java.util.*;
@@ -42,7 +42,7 @@ const CALLED = [
 ]
 
 forOldestJdk((jdk) => {
-  // From 21 on the archive makes no difference; before, adding.jvm.test.ts has methods of the JDK counted with it.
+  // From JDK 21 on the archive makes no difference. For older JDKs, adding.jvm.test.ts counts JDK methods with the archive.
   const archive = FULL && jdk.version < 21 ? ['auto', 'off'] : ['off']
   it.each(archive)('JDK methods without stack map frames are counted with -Xshare:%s', async (share) => {
     const classes = await compileJava(jdk, { Caller: CALLER })

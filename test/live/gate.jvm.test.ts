@@ -85,7 +85,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const nothing = await inProcess('gate', baseline)
     expect(nothing).toMatchObject({ code: 64 })
     const failed = await jfluid('gate', baseline, '--', ...program, 'many')
-    expect(failed.code).toBe(1) // the program's own
+    expect(failed.code).toBe(1) // exit code of the program
     const times = await inProcess('run', '--root', 'Index.build', '--reproducible', '--', ...program)
     expect(times).toMatchObject({ code: 64 })
     expect(times.stderr).toContain('times differ from run to run')

@@ -9,9 +9,9 @@ import { callsByMethod, type JsonProfile, lines, readProfileJson, startRecording
 import { mappedFiles, threadNames, until } from './remains.ts'
 
 /**
- * odd n:         n threads of a class that overrides what it may, and throws, enter the root.
- * interrupted n: n interrupted threads enter the root at once; then each tells whether it still is.
- * nag n:         every thread of the JVM is interrupted again and again while the root is entered n times.
+ * odd n:         n threads enter the root. Their class overrides all overridable methods of Thread, and each override throws.
+ * interrupted n: n interrupted threads enter the root at once. Then the number of threads that are still interrupted is printed.
+ * nag n:         the root is entered n times, and before each call all threads of jfluid are interrupted.
  */
 const HOST = `
   package fix;
@@ -39,7 +39,7 @@ const HOST = `
     static void odd(int n) throws Exception {
       CountDownLatch done = new CountDownLatch(n);
       for (int i = 0; i < n; i++) {
-        // They stay: the detach will find them.
+        // They stay alive until the detach.
         Thread t = new Odd(() -> {
           visit();
           done.countDown();
@@ -95,9 +95,9 @@ const HOST = `
   }`
 
 /**
- * full n: n threads call three roots of one name for the first time while the heap is full. One is of the
- * class path, one of a loader that loads in parallel, and one of a loader that does not, loaded just now.
- * The number of calls that failed is told; once before "ready", unprofiled, for as many loaders.
+ * full n: n threads call three roots of the same name for the first time while the heap is full. One class is on the class path, one
+ * belongs to a parallel capable loader, and one was just loaded by a loader that is not parallel capable. Prints the number of failed
+ * calls. Before "ready", the same is done once without a profiler and with other loaders.
  */
 const FULL_HEAP = `
   package fix;
@@ -209,7 +209,7 @@ forOldestJdk((jdk) => {
       await ask('odd 20')
       counted(await recording.stop(), 'visit', 20)
       expect(java.stderr().replaceAll(/^WARNING: .*\n/gm, '')).toBe('')
-      // And again, with those threads there from the beginning.
+      // A second session, in which these threads exist from the start.
       const next = startRecording(java.pid, '--root', 'fix.Touchy.visit')
       await next.started
       await ask('odd 3')
@@ -239,9 +239,9 @@ forOldestJdk((jdk) => {
       recording.process.child.kill('SIGINT')
       const { code } = await recording.process.exit
       const profile = await readProfileJson(recording.file)
-      // Where memory ran out for the agent as well, it has left.
+      // If the agent ran out of memory as well, it has ended the session.
       expect([profile.truncated, code]).toEqual(profile.truncated ? [true, STATUS.notNow] : [false, 0])
-      // One row for each of the three classes of that name.
+      // Each of the three classes of this name has its own row.
       const rows = profile.methods.filter((m) => m.method === 'crowded')
       const calls = rows.reduce((sum, { calls }) => sum + calls, 0)
       if (!profile.truncated) expect(calls + profile.instrumentation.gaps).toBeGreaterThanOrEqual(3 * 16)

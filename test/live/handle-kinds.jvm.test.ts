@@ -6,14 +6,14 @@ import { forEachJdk, newest } from '../support/jdks.ts'
 import { FULL } from '../support/lane.ts'
 import { countHandleCalls, LEAF_ROOT, ROOT, startHandleKinds, WORKERS } from './handle-kinds.ts'
 
-/** What the second session in a JVM records. */
+/** Options of the second session in a JVM. */
 const SECOND = {
   1: [LEAF_ROOT, '--scheme', 'b', '--mode', 'count'],
   default: [ROOT, '--scheme', 'a', '--mode', 'bytecodes'],
 } as const
 
 forEachJdk((jdk) => {
-  // Both levels on each JDK where all is asked for.
+  // In the full lane both compilation levels run on each JDK.
   it.each<1 | 'default'>(FULL ? [1, 'default'] : [jdk === newest ? 'default' : 1])(
     'method handle calls of every kind are counted in two sessions at compilation level %s',
     { timeout: 60_000 },

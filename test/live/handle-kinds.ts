@@ -1,4 +1,4 @@
-// Counts calls by method handle twice: the program its own (fixtures/HandleKinds.java), and jfluid the same.
+// Compares the calls by method handles that jfluid counts with the program's own counts (fixtures/HandleKinds.java).
 
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
@@ -6,18 +6,18 @@ import type { Jdk } from '../support/jdks.ts'
 import { type JsonNode, type JsonProfile, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 
-/** What `-XX:TieredStopAtLevel` says, or nothing. */
+/** Value of `-XX:TieredStopAtLevel`, or 'default' without this option. */
 export type Level = 1 | 2 | 'default'
 
 export const ROOT = 'fix.HandleKinds.root'
-/** A root that calls nothing, and that reflection calls: a handle since JDK 18. */
+/** A root without callees that is called by reflection, which uses a method handle since JDK 18. */
 export const LEAF_ROOT = 'fix.HandleKinds.reflected'
 
-/** The workers that never stop. */
+/** Number of worker threads, which call continuously. */
 export const WORKERS = 2
-/** By each of them before anything is measured: enough for the last compiler of each level. */
+/** Calls of each worker before the measurement, enough to reach the last compiler of each level. */
 const WARM_UP = 10_000
-/** By the main thread, while the workers make the same calls. */
+/** Calls of the main thread, while the workers make the same calls. */
 const CALLS = FULL ? 1_000 : 200
 
 export async function startHandleKinds(jdk: Jdk, level: Level): Promise<JavaProcess> {
@@ -29,19 +29,19 @@ export async function startHandleKinds(jdk: Jdk, level: Level): Promise<JavaProc
 }
 
 export interface Counted {
-  /** Targets whose calls are not what the program has counted, by thread. */
+  /** Targets per thread with a count that differs from the program's count. */
   readonly wrong: string[]
-  /** Targets that were called, and threads that called them. */
+  /** Number of targets that were called, and of threads that called them. */
   readonly targets: number
   readonly threads: number
   readonly profile: JsonProfile
 }
 
 /**
- * Records while all threads call handles, and compares each thread's counts: those of the main thread with what it has
- * counted itself, and those of a worker with its calls of the root, since it calls each target once in each.
+ * Records while all threads call handles, and compares the counts of each thread. The main thread's counts must equal the program's own
+ * counts. A worker's count of each target must equal its number of root calls, since each root call calls each target once.
  *
- * @param session  a name that this program has not had before
+ * @param session  a name that was not used before in this JVM
  */
 export async function countHandleCalls(
   java: JavaProcess,
@@ -69,7 +69,7 @@ export async function countHandleCalls(
     if (rootCalls === 0) continue
     threads++
     for (const [target, calls] of targets) {
-      const [least, most] = name === 'main' ? [calls, calls] : [rootCalls - 1, rootCalls] // the last call is not over
+      const [least, most] = name === 'main' ? [calls, calls] : [rootCalls - 1, rootCalls] // the last call may still be running
       const counted = counts.get(target) ?? 0
       if (counted < least || counted > most) wrong.push(`${name}: ${target} ${counted} of ${most}`)
     }
@@ -77,7 +77,7 @@ export async function countHandleCalls(
   return { wrong, targets: targets.size, threads, profile }
 }
 
-/** By class and method; HandleKinds overloads none. */
+/** Returns the calls, keyed by class and method. HandleKinds has no overloaded methods. */
 function callsByName(roots: readonly JsonNode[]): Map<string, number> {
   const calls = new Map<string, number>()
   const left = [...roots]

@@ -1,8 +1,8 @@
-// What a session takes of the target's heap, as its own histogram of live objects counts it.
+// The use of the target's heap by a session, according to the JVM's histogram of live objects.
 //
-// The first session makes the JVM load classes of the JDK, which keep what they have; what is ours shows in
-// the second: 1 MiB at most, however many methods have probes, and about what the profile says. Other bounds are half
-// again as much as was measured: a leak, or twice the memory, is over them.
+// During the first session the JVM loads JDK classes, whose objects stay. The use by jfluid is therefore measured in the second session: at
+// most 1 MiB, independent of the number of methods with probes, and about the value in the profile. The other bounds are 1.5 times the
+// measured values, so a leak or a doubled use exceeds them.
 
 import { expect, it } from 'vitest'
 import { compileBig } from '../fixtures/fixtures.ts'
@@ -11,25 +11,25 @@ import { forNewestJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { jcmd } from './remains.ts'
 
-/** The program's own; thousands of the JDK's come with them. */
+/** Number of the program's methods. Thousands of JDK methods are instrumented as well. */
 const METHODS = 300
 const KIB = 1024
 const MIB = 1024 * KIB
-/** What the program and the JVM do meanwhile is in a difference of histograms, too; and a body has 60 bytes at least. */
+/** OTHERS: maximum change of the heap by the program and the JVM between two histograms. LEAST_BODY: minimum size of a method body. */
 const OTHERS = 256 * KIB
 const LEAST_BODY = 60
-/** The table of threads has 256 KiB of it. 390 KiB were measured. */
+/** Maximum heap use of jfluid's classes. 390 KiB were measured, of which the table of threads uses 256 KiB. */
 const OWN_CLASSES = 600 * KIB
 
 interface Heap {
-  /** All live objects. */
+  /** Bytes of all live objects. */
   readonly total: number
-  /** Those of our classes. */
+  /** Bytes of objects of jfluid's classes. */
   readonly ours: number
   readonly byteArrays: number
 }
 
-/** Live objects after a collection. The first one of two may leave what waits for its finalizer. */
+/** Returns the live objects after garbage collection. Collects twice, since objects with finalizers survive the first collection. */
 async function heapOf(pid: number): Promise<Heap> {
   await jcmd(pid, 'GC.class_histogram')
   let [total, ours, byteArrays] = [0, 0, 0]
@@ -77,7 +77,7 @@ forNewestJdk((jdk) => {
       expect(instrumentation.instrumentedMethods).toBeGreaterThan(2000)
       return { during, after: await heapOf(java.pid), methods: instrumentation.instrumentedMethods, kept }
     }
-    // The second attach asks for properties of agents, for which the JVM loads what writes a date.
+    // The second attach reads agent properties, for which the JVM loads classes that format a date. They are loaded here in advance.
     await jcmd(java.pid, 'VM.system_properties')
     const before = await heapOf(java.pid)
     const first = await session()
@@ -92,14 +92,14 @@ forNewestJdk((jdk) => {
         `by its own count ${kib(second.kept.heapBytes)}, outside ${kib(second.kept.outsideBytes)}`,
       ].join(' '),
     )
-    // The first session's classes are there for good; what they keep is no matter of how many methods there were.
+    // The classes of the first session stay loaded, and their heap use does not depend on the number of methods.
     expect(first.after.total - before.total).toBeLessThan(3 * MIB)
     expect(first.during.total - first.after.total).toBeLessThan(MIB)
     const taken = second.during.total - first.after.total
     expect(taken).toBeLessThan(MIB)
     expect(second.kept.heapBytes).toBeLessThan(MIB)
     expect(Math.abs(taken - second.kept.heapBytes)).toBeLessThan(OTHERS)
-    expect(second.kept.heapBytes).toBeGreaterThan(second.during.ours / 2) // it was looked at in time
+    expect(second.kept.heapBytes).toBeGreaterThan(second.during.ours / 2) // was measured before the end of the session
     expect(second.kept.outsideBytes).toBeGreaterThan(LEAST_BODY * second.methods)
     for (const { during, after } of [first, second]) {
       expect(during.ours).toBeGreaterThan(0)

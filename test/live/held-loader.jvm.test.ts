@@ -15,7 +15,10 @@ import { liveCode, probed } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
 import { HIGHEST, method, NO_EVENTS, openSwapped, PROGRAM } from './swapped.ts'
 
-/** Who links it has the loader asked for both types of `same`: the verifier wants to know whether one is the other. */
+/**
+ * Source of a class. To link it, the verifier asks the loader for both types in `same`, since it must know whether one is a subclass of the
+ * other.
+ */
 const UNLINKED = (name: string) => `
   package held;
   public class ${name} extends Base {
@@ -25,17 +28,17 @@ const UNLINKED = (name: string) => `
   class ${name}2 extends Base {}`
 
 /**
- * hold: a thread takes the loader's lock
- * give: and gives it back
- * load: a third class, which is not linked, here and in a loader that nobody holds
- * link: calls the class
+ * hold: a thread locks the loader
+ * give: the thread unlocks the loader
+ * load: a third class is loaded, but not linked, here and by a loader that is not locked
+ * link: a method of the class is called
  */
 const HOLDER = `
   package fix;
   import java.io.*;
   import java.util.concurrent.CountDownLatch;
   public class Holder {
-    /** Not registered as capable of parallel loading: the JVM takes its lock. */
+    /** Not registered as parallel capable, so the JVM locks it. */
     static class Loader extends ClassLoader {
       @Override protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
         if (!name.startsWith("held.")) return super.loadClass(name, resolve);
@@ -82,7 +85,7 @@ const HOLDER = `
     }
   }`
 
-/** An agent before ours that is shown B, and takes as long as it likes, from `wait` to `give`. */
+/** An agent loaded before jfluid's. Its transformer blocks for class B from `wait` to `give`. */
 const WAITER = `
   package fix;
   import java.lang.instrument.*;
@@ -127,13 +130,13 @@ forOldestJdk((jdk) => {
     })
   })
 
-  /** With its loader held, and a body for `one`. */
+  /** Starts the program. The session has an instrumented body of `one` and can lock the loader. */
   async function open() {
     const swapped = await openSwapped(jdk, ['-cp', classes, 'fix.Holder'])
     const { java, agent, jvm, loaded } = swapped
     const idOf = (name: string): number => loaded.find((it) => it.name === `held/${name}`)!.id
     const unlinked = idOf('Unlinked')
-    // From now on its loader is known to find the probes: it is not asked any more.
+    // After this call the agent knows that the loader finds the probe class, and does not ask the loader again.
     expect((await agent.classBytes([idOf('Other')]))[0]?.length).toBeGreaterThan(0)
     const say = async (word: string): Promise<void> => {
       java.send(word)
@@ -146,9 +149,9 @@ forOldestJdk((jdk) => {
     const { agent, a, java, live, extend, leave, say, unlinked } = await open()
     await say('hold')
     const [bytes] = await agent.classBytes([unlinked])
-    // JDK 17 shows them first, and links then, which it need not.
+    // JDK 17 shows the bytes before it links the class, so it does not block.
     expect(bytes === null || bytes?.length === 0).toBe(jdk.version >= 25)
-    // The agent goes on with all else.
+    // The agent still executes all other requests.
     await extend(a)
     expect((await agent.redefineMethods([a.body('one')], [], HIGHEST)).refused).toEqual([])
     expect(probed(await live())).toEqual([method('A', 'one')])
@@ -248,7 +251,7 @@ forOldestJdk((jdk) => {
       expect(probed(await held('Late'))).toEqual([])
       expect(await held('Late')).not.toEqual(new Map())
     })
-    // The one of its name in a loader that is free, too.
+    // The class of the same name in the unlocked loader is restored as well.
     expect(report).toMatchObject({ restoredClasses: 2, refusedClasses: 1 })
   })
 })

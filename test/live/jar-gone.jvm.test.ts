@@ -40,7 +40,7 @@ forEachJdk((jdk) => {
     const dir = temporaryDirectory()
     const copy = join(dir, 'agent.jar')
     copyFileSync(agentJar().path, copy)
-    // Nobody listens there: what becomes of the agent is not asked here.
+    // No client listens in this directory. The state of the agent does not matter here.
     await loadAgent(await openAttachSocket(java.pid), copy, `jar=${copy};dir=${dir};build=0`)
     rmSync(copy)
     java.send('')

@@ -1,8 +1,7 @@
-// A compiler in a long-lived JVM, attached to between two compilations and left after one: hundreds of
-// first invocations, classes of the JDK itself, trees of millions of nodes. What breaks at all breaks
-// here. Its output files must not change by a bit.
+// Profiles a compiler in a long-lived JVM from the end of one compilation to the end of the next: hundreds of first invocations, JDK
+// classes, and trees of millions of nodes. Most errors of jfluid show up here. The output files of the compiler must be identical.
 //
-// It compiles the sources of a library from Maven Central, and needs mvn once.
+// Compiles the sources of a library from Maven Central, and needs mvn once.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -69,8 +68,8 @@ forNewestJdk((jdk) => {
         const after = await compile('after')
         expect(after.output).toBe(before.output)
 
-        // What was profiled has its own code again, classes loaded meanwhile have no probe, and there is no
-        // thread or file of ours.
+        // Profiled methods have their original code again, classes loaded during the session have no probes, and no thread or file of
+        // jfluid remains.
         const codeAfter = await codeOf(jvm)
         expect(differing(codeBefore, codeAfter)).toEqual([])
         expect(probed(codeAfter)).toEqual([])
@@ -94,14 +93,14 @@ forNewestJdk((jdk) => {
         expect(figures.calledMethods).toBeGreaterThan(3000)
         expect(called.get('com.sun.tools.javac.main.JavaCompiler.generate')).toBeGreaterThan(0)
         expect(called.get('java.util.HashMap.getNode')).toBeGreaterThan(1000)
-        // Neither the rewriter nor the JVM has refused one.
+        // Neither the rewriter nor the JVM has refused a method.
         expect(skipped.filter(({ reason }) => /Error|Exception|verif/i.test(reason))).toEqual([])
       },
     )
   })
 })
 
-/** Code of the compiler's largest package, and of what it uses most. */
+/** Returns the code of the compiler's largest package, and of the JDK package that it uses most. */
 async function codeOf(jvm: JdwpTarget): Promise<LiveCode> {
   return new Map([
     ...(await liveCode(jvm, 'Lcom/sun/tools/javac/comp/')),
@@ -109,7 +108,10 @@ async function codeOf(jvm: JdwpTarget): Promise<LiveCode> {
   ])
 }
 
-/** Methods whose code is another, or is gone: their names say more than megabytes of a failed comparison. */
+/**
+ * Returns the names of methods whose code was changed or removed. A failed comparison of names is readable, and one of code would print
+ * megabytes.
+ */
 function differing(before: LiveCode, after: LiveCode): string[] {
   return [...before].filter(([name, text]) => after.get(name) !== text).map(([name]) => name)
 }

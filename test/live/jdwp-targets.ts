@@ -1,4 +1,4 @@
-// JVMs of which the debugger's port is all that one has, and ways to it as a network makes them.
+// JVMs that can be reached only by their debugger port, and simulated network connections to this port.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
@@ -6,7 +6,7 @@ import { granted, JdwpTarget, type TypeId } from '../../src/jdwp-client/index.ts
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
 import { type Jdk, oldest } from '../support/jdks.ts'
 
-/** `fix.KnownTree`, whose main thread waits for input, and a thread that does something now and then. */
+/** Runs `fix.KnownTree`, whose main thread waits for input, and a second thread that calls a method every 10 ms. */
 export const BEATING = `
   package fix;
   public class Beating {
@@ -20,7 +20,9 @@ export const BEATING = `
     }
   }`
 
-/** The main class that is named, in a JVM whose own thread that can be made to come by has something else to do. */
+/**
+ * Runs the main class given as an argument. The JVM's Common-Cleaner thread, which jfluid can wake to use it, is occupied by other work.
+ */
 export const OCCUPIED = `
   package fix;
   import java.lang.ref.Cleaner;
@@ -75,7 +77,7 @@ export function startJdwp(jdk: Jdk, how: string, args: readonly string[]): JavaP
   return startJava(jdk, [agent, '-XX:+DisableAttachMechanism', ...args])
 }
 
-/** For the nth debugger: given the port 0, HotSpot takes another one each time. */
+/** Returns the port for the nth debugger. With port 0, HotSpot uses another port for each debugger. */
 export async function portOf(java: JavaProcess, nth = 1): Promise<number> {
   return Number(/\d+$/.exec(await java.line(/^Listening for transport/, nth))![0])
 }
@@ -83,7 +85,7 @@ export async function portOf(java: JavaProcess, nth = 1): Promise<number> {
 export const debug = async (java: JavaProcess, nth: number): Promise<JdwpTarget> =>
   await JdwpTarget.connect(await portOf(java, nth))
 
-/** Suspensions of all threads together. */
+/** Returns the sum of the suspend counts of all threads. */
 export async function suspensions(jvm: JdwpTarget): Promise<number> {
   let sum = 0
   for (const thread of granted(await jvm.virtualMachine.allThreads(), 'threads')) {
@@ -93,7 +95,7 @@ export async function suspensions(jvm: JdwpTarget): Promise<number> {
   return sum
 }
 
-/** The code of the root, as a debugger sees it. */
+/** Returns the bytecodes of the root as seen by a debugger. */
 export async function codeOfTask(jvm: JdwpTarget): Promise<string> {
   const [type] = granted(await jvm.virtualMachine.classesBySignature('Lfix/KnownTree;'), 'the class')
   const id: TypeId = type!.id
@@ -101,19 +103,22 @@ export async function codeOfTask(jvm: JdwpTarget): Promise<string> {
   return granted(await jvm.method.bytecodes(id, task.id), 'code').toString('hex')
 }
 
-/** A port on the way to the JVM's, as `ssh -L` or `kubectl port-forward` have it: behind it the JVM is no process that we know. */
+/**
+ * A forwarded port to the JVM's debugger port, as created by `ssh -L` or `kubectl port-forward`. The process behind it is not known to
+ * jfluid.
+ */
 interface Way {
   readonly port: number
-  /** How often we have said something after the JVM had: a network's delay has to be waited for as often. */
+  /** Number of times that the client sent data after it had received data. Each costs one round trip of the network. */
   readonly turns: number
-  /** Told of each. */
+  /** Called at each change of `turns`. */
   onTurn: (turns: number) => void
-  /** From now on nothing comes through, and nobody is told. */
+  /** Drops all further data without closing the connections. */
   cut(): void
   close(): Promise<void>
 }
 
-/** @param before  debuggers that have been there */
+/** @param before  number of debuggers that were connected before */
 export async function forwarded(java: JavaProcess, before = 0): Promise<Way> {
   const ways: Socket[] = []
   let nth = before
@@ -151,13 +156,13 @@ export async function forwarded(java: JavaProcess, before = 0): Promise<Way> {
   return way
 }
 
-/** As the system has their names; a JVM without the attach mechanism tells none. */
+/** Returns the names of threads from /proc, since a JVM without the attach mechanism cannot report them. */
 export function threadNames(pid: number): string[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((it) => {
     try {
       return readFileSync(`/proc/${pid}/task/${it}/comm`, 'utf8').trim()
     } catch {
-      return [] // it has just ended
+      return [] // the thread has just ended
     }
   })
 }

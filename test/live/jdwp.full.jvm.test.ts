@@ -47,7 +47,7 @@ const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk
 forEachJdk((jdk) => {
   it('a client killed at any step leaves no suspended thread and a free debugger port', async () => {
     const tmp = temporaryDirectory()
-    // It does nothing, so that the JDK's thread is the one that comes by.
+    // The program is idle, so jfluid uses the JDK's Common-Cleaner thread.
     await using java = startJdwp(jdk, 'suspend=n', [
       ...[`-Djava.io.tmpdir=${tmp}`, '-cp', await classes, 'fix.KnownTree', '1', '1'],
     ])
@@ -148,7 +148,7 @@ forEachJdk((jdk) => {
       const status = readFileSync(`/proc/${java.pid}/status`, 'utf8')
       resident.push(Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]))
     }
-    // Two buffers: the JVM grows by itself, too.
+    // Less than two event buffers, since the JVM itself grows as well.
     expect(resident.at(-1)! - resident[1]!, `${resident}`).toBeLessThan((2 * BUFFER_BYTES) >> 10)
     await way.close()
   })
@@ -205,7 +205,7 @@ it('a JVM that becomes silent ends the session, and its recorded data are kept',
   process.kill(java.pid, 'SIGCONT')
   expect(recording.process.stderr()).toContain('the JVM sent no events for 15 s')
   const profile = await readProfileJson(recording.file)
-  // What it had written a moment before it was stopped may not have come.
+  // Events that the JVM wrote just before it was stopped may be lost.
   const expected = parseExpectation(java.stdout())
   const calls = [...callsByPath(profile.merged)]
   expect(calls).not.toEqual([])
@@ -282,7 +282,7 @@ it('data recorded over the debugger port before the program ended are kept', asy
 })
 
 it('a JVM that cannot connect to the client reports this and continues', async () => {
-  // A network of its own, out of which a socket in a directory leads.
+  // A separate network namespace. A UNIX socket in a shared directory connects it to this one.
   const path = join(temporaryDirectory(), 'way')
   const inside = `require('net').createServer((a) => {
     const b = require('net').connect(5005, '127.0.0.1')
@@ -293,7 +293,7 @@ it('a JVM that cannot connect to the client reports this and continues', async (
   const script = 'ip link set lo up && { "$1" -e "$2" "$3" </dev/null >/dev/null 2>&1 & shift 3; exec "$@"; }'
   await using java = startProcess('unshare', [
     ...['-rnpf', '--kill-child', 'sh', '-c', script, 'sh', process.execPath, inside, path],
-    // Its number there would stay in the /tmp of this machine.
+    // The perf data file, named after the pid in the namespace, would remain in /tmp.
     ...[newest.java, '-XX:-UsePerfData', jdwp, '-cp', await classes, 'fix.Beating', '1', '1'],
   ])
   await java.line(/ready/)

@@ -70,11 +70,11 @@ forEachJdk((jdk) => {
     java.send('expect')
     await java.line(/^end/)
     expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
-    // `Stop` is loaded only as the task runs.
+    // `Stop` is loaded only when the task runs, so it is missing in the estimate.
     expect(reach.schemeA.methods).toBe(profile.instrumentation.instrumentedMethods - 1)
     expect(java.stderr()).toBe('')
 
-    // The agent that sleeps there is woken; its client is killed.
+    // A client wakes the idle agent in this JVM and is killed.
     const again = startRecording(['--jdwp', `${await portOf(java, 5)}`], ...ROOT)
     await again.started
     await again.process.kill()
@@ -100,7 +100,7 @@ it('a JVM that waits for a debugger at startup runs after the attach', async () 
 
 forEachJdk((jdk) => {
   it('only a JDK thread is suspended, for a few round trips, and the thread jfluid-door ends afterwards', async () => {
-    // No thread of this program passes a method.
+    // Except for the JDK's thread, no thread of this program calls a method.
     await using java = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
     await java.line(/ready/)
     const way = await forwarded(java)
@@ -153,7 +153,7 @@ forEachJdk((jdk) => {
 
 forNewestJdk((jdk) => {
   it('a program without the module java.instrument gets this module without a warning', async () => {
-    // The JVM refuses the module's library to whoever has not been allowed it, which is to become the rule.
+    // With this option the JVM refuses the module's native library to modules without permission. This is planned as the default.
     const options = ['--limit-modules', 'java.base,jdk.jdwp.agent', '--illegal-native-access=deny']
     await using java = await startBeating(
       jdk,
@@ -203,7 +203,7 @@ const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid-
 
 forNewestJdk((jdk) => {
   it('a JVM without shared files gets the agent and sends all events over the network', async () => {
-    // The buffer is not of the application's direct memory.
+    // The event buffer does not count against the limit of direct memory.
     await using java = await startBeating(jdk, 'suspend=n', '2000', '-XX:MaxDirectMemorySize=1m')
     await java.line(/ready/)
     const way = await forwarded(java)
@@ -280,7 +280,7 @@ it('a Common-Cleaner thread that is working is not suspended, because it may hol
   await using java = startJdwp(newest, 'suspend=n', [...occupied(path), 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
-  // Long enough that methods of all classes are asked for as well.
+  // Long enough for jfluid to try the methods of all classes as well.
   await expect(jdwpDoor(address, 2000)).rejects.toThrow('is idle: no thread called a method within 2 s')
   const jvm = await debug(java, 2)
   expect(await suspensions(jvm)).toBe(0)

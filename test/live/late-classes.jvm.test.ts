@@ -11,9 +11,9 @@ import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
 
 /**
- * load: a thread loads late.Sub, whose superclass the loader does not give: "asked" when it is asked for it
- * give: it gives it; "loaded" when the class is there
- * refuse: it says that there is none; "failed" when the class cannot be defined
+ * load: a thread loads late.Sub, and its loader blocks at the superclass. Prints "asked" when the loader is asked for the superclass.
+ * give: the loader returns the superclass. Prints "loaded" when the class is defined.
+ * refuse: the loader does not find the superclass. Prints "failed" when the class cannot be defined.
  */
 const PROGRAM = {
   'fix/Job': 'package fix; public interface Job { int run(); }',
@@ -75,7 +75,7 @@ forOldestJdk((jdk) => {
     classes = await compileJava(jdk, PROGRAM)
   })
 
-  /** A class is being defined whose probes are in its bytes already. */
+  /** Returns while the JVM defines a class with probes in its bytes. */
   async function midway() {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Loading'])
     const recording = startRecording(java.pid, '--root', 'fix.Loading.root', '--scheme', 'a')

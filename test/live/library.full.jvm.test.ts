@@ -20,7 +20,7 @@ it('npm pack creates a package that can be installed and profiles without a JDK 
     expect(ran.status, ran.stderr).toBe(0)
     return ran.stdout
   }
-  // What was built for the tests, which others use at the same time, is packed as it is.
+  // The package is built already. It is not built again, because other tests use it at the same time.
   npm('pack', '--ignore-scripts', '--pack-destination', place)
   const [file = ''] = readdirSync(place)
   expect(file).toBe('jfluid-0.1.0.tgz')

@@ -13,7 +13,7 @@ import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
 import { moduleUrl } from '../support/modules.mjs'
 
 const root = join(import.meta.dirname, '../..')
-/** As built, and under its own name. */
+/** Imports the built package by its name. The variable keeps the compiler from resolving the name. */
 const packageName: string = 'jfluid'
 const jfluid = (await import(packageName)) as typeof library
 
@@ -45,14 +45,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const picture = await attachment.picture()
     expect(picture.tree.count).toBeGreaterThan(4)
     const [hottest] = picture.hottest(1)
-    // Which of its methods has most is a matter of nanoseconds, in each call.
+    // The difference between its hottest methods is only some nanoseconds per call.
     expect(hottest?.name.class).toMatch(/^fix\.KnownTree/)
     const profile = await attachment.detach()
     expect(await attachment.detach()).toBe(profile)
     java.send('expect')
     await java.line(/^end/)
     expect(lines(callsByPath((await asJson(profile)).merged))).toEqual(lines(parseExpectation(java.stdout())))
-    // Nobody is there any more: another may come.
+    // The session has ended, so another one can attach.
     await using again = await jfluid.attach(java.pid, { root: ['fix.KnownTree.task'], mode: 'count' })
     expect((await again.status()).phase).toBe('waiting for root')
   })
@@ -110,7 +110,7 @@ describe('another Node.js program', () => {
     expect([(await p.exit).code, p.stderr(), p.stdout()]).toEqual([0, '', 'profile of true\n'])
   })
 
-  // The last: the JVM ends.
+  // Must be the last test, since the JVM ends.
   it('an exception in a listener is an uncaught exception of the program, and the profile is kept', async () => {
     const program = `
       import { once } from 'node:events'

@@ -33,10 +33,10 @@ import { gap, number, PULSE } from './pulse.ts'
 import { filesOf, threadNames, until } from './remains.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
-/** Ten times what it should be, and half of what 20 classes would cost if each were waited for. */
+/** Ten times the expected time, and half of the time if the target waited for the client at each of 20 classes. */
 const HELD_MS = 2500
 const ROUNDS = FULL ? 20 : 1
-/** Once it is recording, a killed client is tried by the first tests. */
+/** Phases at which the client is killed. The first tests kill a client that is recording. */
 const PHASES = [
   'attaching',
   'calibrating',
@@ -45,7 +45,7 @@ const PHASES = [
   ...(FULL ? ['recording'] : []),
 ]
 
-/** Compiled when first asked for; the class files live as long as this test file. */
+/** Returns a function that compiles once, at its first call. The class files exist until the end of this test file. */
 function once(compile: () => Promise<string>): () => Promise<string> {
   let classes: Promise<string> | undefined
   return () => {
@@ -55,16 +55,16 @@ function once(compile: () => Promise<string>): () => Promise<string> {
 }
 
 /**
- * The shorter of two times, the second of which is taken if the first is longer than a client that does not
- * answer may cost, which is 250 ms. What a busy machine adds is in them as well: seldom seconds, and hardly
- * ever twice in a row; what we cost too much is there each time.
+ * Returns the shorter of two measured times. The second is measured only if the first is above HELD_MS. A busy machine can delay one
+ * measurement by seconds but rarely two in a row, while a delay caused by jfluid occurs in both. A client that does not answer may cost 250
+ * ms.
  */
 async function heldFor(measure: () => Promise<number>): Promise<number> {
   const ms = await measure()
   return ms < HELD_MS ? ms : Math.min(ms, await measure())
 }
 
-/** By SIGKILL the client is told of it by the kernel alone; an exit runs through the JVM's own hooks. */
+/** After SIGKILL only the kernel notifies the client. System.exit runs the JVM's shutdown hooks. */
 const EXIT = ['by System.exit inside the root', (java: JavaProcess) => java.send('die')] as const
 const KILL = ['by SIGKILL', (java: JavaProcess) => java.child.kill('SIGKILL')] as const
 const deathsOn = (jdk: Jdk) => (newestOrAll.includes(jdk) ? [KILL, EXIT] : [EXIT])
@@ -108,7 +108,7 @@ forOldestJdk((jdk) => {
         const roots = ['--root', 'fix.Pulse.root', '--root', 'fix.Pulse.die', '--scheme', 'a']
         const recording = startRecording(java.pid, ...roots)
         await recording.started
-        // From one call that ended after the question to another: at least one was recorded.
+        // Waits until a call has ended after the first query: at least one call was recorded.
         for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
         die(java)
         await java.exit
@@ -126,7 +126,7 @@ forOldestJdk((jdk) => {
   })
 })
 
-// What is the client's and the agent's own, on one JDK of the two.
+// Behaviour of the client and the agent that does not depend on the JDK.
 forOldestJdk((jdk) => {
   const title = `after a client is killed at each step, ${ROUNDS} times, the next session works and leaves nothing`
   it(title, { timeout: 30_000 * ROUNDS }, async () => {
@@ -138,7 +138,7 @@ forOldestJdk((jdk) => {
         const out = join(temporaryDirectory(), 'p.jfluid')
         const p = startJfluid('record', String(java.pid), '--root', 'fix.Ticker.work', '--out', out)
         clients.push(p.pid)
-        // One that comes while the target still leaves the last session waits for it.
+        // If the target is still leaving the last session, this client waits.
         await stderrLine(p, new RegExp(phase))
         await p.kill()
         const killed = performance.now()
@@ -165,7 +165,7 @@ forOldestJdk((jdk) => {
         console.info(
           `JDK ${jdk.version}: 20 classes were loaded in ${ms.toFixed(0)} ms with the client stopped`,
         )
-        // One that goes on sooner is still a client.
+        // A client that continues before the target has left would keep its session.
         await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
         recording.process.child.kill('SIGCONT')
         expect((await recording.process.exit).code).toBe(STATUS.notNow)
@@ -188,8 +188,8 @@ forNewestJdk((jdk) => {
         await java.line(/ready/)
         const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
         await recording.started
-        // From one call that ended after the question to another: at least one was recorded. Asking also
-        // forgets the pauses of instrumentation.
+        // Waits until a call has ended after the first query: at least one call was recorded. Each query also resets the longest time,
+        // which contains the pauses of instrumentation.
         for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
 
         await stop(recording.process)
@@ -204,7 +204,7 @@ forNewestJdk((jdk) => {
         expect(said).toMatch(
           /^jfluid: the recording ended too early: the client was stopped or killed\n {2}Read .*: jfluid report \S+$/m,
         )
-        // The JVM lives, and nothing else is said of it.
+        // The JVM is alive, and the client does not report its end.
         expect(said).toMatch(new RegExp(`^the session with JVM ${java.pid} had ended before$`, 'm'))
         expect(said).not.toMatch(/JVM (?:\d+ has )?ended/)
         const profile = await readProfileJson(recording.file)
@@ -219,7 +219,7 @@ forNewestJdk((jdk) => {
     })
   })
 
-  /** It rests unless it is asked to run. */
+  /** Threads of the target run only on request. */
   describe('a target with several clients', () => {
     let java: JavaProcess
     beforeAll(async () => {
