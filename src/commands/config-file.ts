@@ -13,12 +13,14 @@ import {
   argumentOf,
   attributeOf,
   type CommandName,
+  defaultOf,
   longOf,
   type Refusal,
   type Row,
 } from '../options/option.ts'
 import { read, typedText } from '../options/parser.ts'
 import {
+  byAllCalls,
   byExclusion,
   byModeSchemeAndValue,
   byNeeds,
@@ -143,7 +145,13 @@ function refusalOf(row: Row, given: Given): Refusal | null {
   }
   const rule =
     given.region !== undefined ? withRegion : isSampledByJvm(given) ? withSamples : byModeSchemeAndValue
-  return rule(row, given) ?? byExclusion(row, given)
+  const refusal = rule(row, given) ?? byExclusion(row, given)
+  return refusal !== null || rule !== byModeSchemeAndValue ? refusal : byAllCalls(row, given)
+}
+
+/** Returns whether an option has no effect on the command: it lacks another option, or conflicts with it. */
+function isRefused(row: Row, given: Given): boolean {
+  return row.default === undefined && (byNeeds(row, given) ?? refusalOf(row, given)) !== null
 }
 
 /** Returns the refusal of a typed option that is refused only because of this option. */
@@ -252,7 +260,7 @@ function textOfFile(): string {
     if (size > MAX_FILE_BYTES)
       throw new BadConfigFile(`the file has ${size} bytes, and the limit is ${MAX_FILE_BYTES}`)
     const bytes = Buffer.alloc(size)
-    return bytes.toString('utf8', 0, readSync(file, bytes, 0, size, 0))
+    return bytes.toString('utf8', 0, readSync(file, bytes, 0, size, 0)).replace(/^\ufeff/, '') // a byte order mark
   } finally {
     closeSync(file)
   }
@@ -270,16 +278,20 @@ export function inForce(
   isRead: boolean,
 ): string {
   const lines: [option: string, value: string, from: string][] = []
+  const given: Given = command.opts()
   for (const row of optionsOf(name)) {
     if (row.isHidden || row.group === 'Options') continue
-    const [option, attribute] = [longOf(row), attributeOf(row)]
-    const value: unknown = command.getOptionValue(attribute)
+    const [option, attribute, byDefault] = [longOf(row), attributeOf(row), defaultOf(row)]
+    const implying = optionsOf(name).find((it) => it.implies?.[attribute] !== undefined && isGiven(it, given))
     const fromFile = taken.get(option)
     if (fromFile !== undefined) lines.push([option, clean(fromFile), CONFIG_FILE])
     else if (command.getOptionValueSource(attribute) === 'cli') {
       const typed = typedText(command, row)
       lines.push([option, clean(typed.length > 0 ? typed.join(', ') : 'true'), 'command line'])
-    } else if (row.default !== undefined) lines.push([option, `${value}`, 'default'])
+    } else if (implying !== undefined)
+      lines.push([option, `${implying.implies![attribute]}`, `implied by ${longOf(implying)}`])
+    else if (byDefault !== undefined && !isRefused(row, { ...given, [attribute]: byDefault }))
+      lines.push([option, byDefault, 'default'])
   }
   const [options, values] = [0, 1].map((i) => maxOf([0, ...lines.map((it) => width(it[i]!))]))
   const padded = (text: string, cells: number): string => text + ' '.repeat(cells - width(text))

@@ -91,7 +91,7 @@ export class Destination {
    *
    * @param to    result of `check`
    * @param tell  receives messages for the user, now and later
-   * @throws BadDuration, CannotWriteProfile
+   * @throws CannotWriteProfile
    */
   static async of(
     flags: DestinationFlags,

@@ -54,7 +54,7 @@ export interface Member {
  * Returns the file of each JVM's own profile, keyed by process id. The files are beside the file of the merged profile.
  *
  * @param out  file of the merged profile; without it, nothing is kept
- * @throws BadDuration, CannotWriteProfile: before the recording
+ * @throws CannotWriteProfile: before the recording
  */
 export async function ownPlaces(
   out: string | undefined,

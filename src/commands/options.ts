@@ -10,12 +10,7 @@ import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
 import { MAX_METHODS } from '../session/limits.ts'
 import { DebugInfoUnused } from '../session/sampling/not-by-dumps.ts'
-import {
-  asksForAdaptive,
-  needsAllCalls,
-  type SelfSampling,
-  type SessionRequest,
-} from '../session/session-options.ts'
+import type { SelfSampling, SessionRequest } from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { parseEvery, TimedSamplesElsewhere } from './every.ts'
 
@@ -36,18 +31,10 @@ export class NoRoot extends UsageError {
   }
 }
 
-export class NotAdaptive extends UsageError {
-  static sample = () => new NotAdaptive('--call-sites')
-  readonly hint = 'Leave the option out, or use --scheme b.'
-  constructor(option: string) {
-    super(`${option} needs the calls of all methods, and --scheme adaptive does not record these`)
-  }
-}
-
 /**
  * Returns all options, with the block analysis of --bba.
  *
- * @throws NoRoot, BadPattern, OptionRefused, NotAdaptive, BadAnalysis, BadInterval, TimedSamplesElsewhere, DebugInfoUnused
+ * @throws NoRoot, BadPattern, OptionRefused, BadAnalysis, BadInterval, TimedSamplesElsewhere, DebugInfoUnused
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionRequest> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
@@ -55,8 +42,6 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionReques
   const sampling = samplingOptions(flags) // before the check of the root: sampling may need no root
   const options = { ...sessionOptions(flags), ...sampling }
   checkBelowRoot(flags)
-  const needs = needsAllCalls(options)
-  if (asksForAdaptive(options) && needs !== null) throw new NotAdaptive(needs)
   return flags.bba === undefined ? options : { ...options, blocks: await blockAnalysis(flags.bba) }
 }
 

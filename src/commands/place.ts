@@ -4,7 +4,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { parseDuration } from '../base/duration.ts'
 import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
 import { homeDirectory } from '../base/home.ts'
 import { shellWord } from '../base/shell-word.ts'
@@ -46,12 +45,6 @@ export class ProfileOnlyAutosaved extends JfluidError {
   }
 }
 
-/** Value of `--autosave`: the interval, or `off`. */
-function intervalOf(text: string | undefined): number | null {
-  if (text === 'off') return null
-  return text === undefined ? DEFAULT_AUTOSAVE_INTERVAL_MS : parseDuration(text)
-}
-
 export type PlaceFlags = Pick<Flags<'record'>, 'autosave' | 'reproducible'>
 
 export class ProfilePlace {
@@ -69,10 +62,9 @@ export class ProfilePlace {
    * Checks the file.
    *
    * @param tell  receives messages about autosaves, now and later
-   * @throws BadDuration, CannotWriteProfile: before the recording
+   * @throws CannotWriteProfile: before the recording
    */
   static async at(path: string, flags: PlaceFlags, tell: (line: string) => void): Promise<ProfilePlace> {
-    const everyMs = intervalOf(flags.autosave)
     let isSpecial: boolean
     try {
       isSpecial = await probeFile(path)
@@ -85,7 +77,9 @@ export class ProfilePlace {
         `${left} contains a recording that is still running or did not end normally; jfluid keeps it: jfluid report ${shellWord(left)}`,
       )
     }
-    return new ProfilePlace(path, isSpecial ? null : everyMs, flags.reproducible === true, tell)
+    const { autosave = DEFAULT_AUTOSAVE_INTERVAL_MS, reproducible } = flags
+    const everyMs = isSpecial || autosave === 'off' ? null : autosave
+    return new ProfilePlace(path, everyMs, reproducible === true, tell)
   }
 
   /** Starts the autosaves. */

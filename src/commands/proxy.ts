@@ -1,7 +1,6 @@
 // jfluid proxy: sessions with JVMs of this machine, for clients on other machines.
 
 import { fileURLToPath } from 'node:url'
-import { parseDuration } from '../base/duration.ts'
 import { UsageError } from '../base/errors.ts'
 import { builtFile, packageVersion } from '../base/package-root.ts'
 import type { Flags } from '../options/table.ts'
@@ -22,7 +21,7 @@ export class ProxyNeedsWay extends UsageError {
 const cli = fileURLToPath(builtFile('cli.js'))
 
 export async function proxy(flags: Flags<'proxy'>): Promise<void> {
-  const graceMs = parseDuration(flags.grace)
+  const graceMs = flags.grace
   const version = packageVersion()
   const host = (told: Pick<HostOptions, 'onOpen' | 'onEmpty' | 'onProblem'>): Host =>
     new Host({ version, graceMs, open: () => new HostedSession(), ...told })
@@ -33,7 +32,13 @@ export async function proxy(flags: Flags<'proxy'>): Promise<void> {
     stop.dispose()
     if (stop.signal !== null) process.exit(signalStatus(stop.signal))
   } else if (flags.stdio === true && flags.listen === undefined)
-    await bridge(process.stdin, process.stdout, version, [cli, 'proxy', '--grace', flags.grace, '--session'])
+    await bridge(process.stdin, process.stdout, version, [
+      cli,
+      'proxy',
+      '--grace',
+      `${graceMs}ms`,
+      '--session',
+    ])
   else if (flags.listen !== undefined && flags.stdio !== true) {
     const { listenForClients } = await import('./proxy-listen.ts')
     await listenForClients(flags.listen, flags.keyFile, host)

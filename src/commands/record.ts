@@ -1,7 +1,6 @@
 // jfluid record: attaches without a screen, records for a while, writes the profile.
 
 import { debug } from '../base/debug.ts'
-import { parseDuration } from '../base/duration.ts'
 import type { Flags } from '../options/table.ts'
 import { roundSpan } from '../profile/text.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
@@ -32,7 +31,6 @@ export async function record(pidText: string | undefined, flags: Flags<'record'>
 /** @returns the sampling to run instead; null if the recording is finished */
 async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstead<Flags<'record'>> | null> {
   const push = Destination.check(flags)
-  const durationMs = parseDuration(flags.duration)
   const progress = createProgress(process.stderr)
   const tell = (line: string): void => progress.note(line)
   let to: Destination | undefined
@@ -49,7 +47,8 @@ async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstea
       ...{ progress, isShown: false, tell, untold: () => [] },
       ...{ found, stop: listen },
     })
-    if (source !== null && to !== undefined) await recordStarted(source, durationMs, to, listen(), progress)
+    if (source !== null && to !== undefined)
+      await recordStarted(source, flags.duration, to, listen(), progress)
   } catch (problem) {
     instead = flags.stream ? null : whySampled(problem, flags)
     if (instead === null) throw problem

@@ -20,11 +20,22 @@ export function checkRemoteFlags(command: CommandName, flags: SessionFlags): voi
   if (isSampledByJvm(flags)) throw new NotFromAfar('sampling by time')
   const given: Given = flags
   for (const row of optionsOf(command)) {
-    if (!row.isOfThisMachine || !isGiven(row, given)) continue
+    const { isOfThisMachine } = row
+    if (isOfThisMachine === undefined || !isGiven(row, given)) continue
+    if (isOfThisMachine !== true) {
+      if (isOfThisMachine.includes(command)) throw new NotFromAfar(`${command} ${longOf(row)}`)
+      continue
+    }
     if (row.harmless === undefined) throw new NotFromAfar(longOf(row))
     if (!row.harmless.includes(`${given[attributeOf(row)]}`))
       throw new NotFromAfar(`${longOf(row)} with a file`)
   }
+}
+
+/** Returns the options that are sent to another machine: the session options. */
+export function flagsForAfar(flags: SessionFlags): SessionFlags {
+  const given: Given = flags
+  return Object.fromEntries(optionsOf('session').map((it) => [attributeOf(it), given[attributeOf(it)]]))
 }
 
 /**

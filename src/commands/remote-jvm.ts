@@ -4,10 +4,9 @@ import { dirname } from 'node:path'
 import type { SessionFlags } from '../options/table.ts'
 import type { RemoteAddress } from '../remote/address.ts'
 import type { Caller } from '../remote/caller.ts'
-import { NotFromAfar } from '../remote/errors.ts'
 import { tellMessages } from './finish.ts'
 import { commandOptions } from './options.ts'
-import { checkRemoteFlags } from './remote-flags.ts'
+import { checkRemoteFlags, flagsForAfar } from './remote-flags.ts'
 import { RemoteSession } from './remote-session.ts'
 import { signalStatus } from './signals.ts'
 import { countsText, type RecordedSource, type StartContext, type Way } from './source.ts'
@@ -18,13 +17,11 @@ const CHECK_INTERVAL_MS = 500
 export async function remoteJvm(
   command: 'attach' | 'record',
   address: RemoteAddress,
-  flags: SessionFlags & { readonly out?: string | undefined; readonly push?: string | undefined },
+  flags: SessionFlags & { readonly out?: string | undefined },
 ): Promise<Way> {
   checkRemoteFlags(command, flags)
-  if (command === 'attach' && flags.region !== undefined) throw new NotFromAfar('the live view of --region')
   await commandOptions(flags) // errors in the options are reported before a connection is opened
-  // The proxy does not need to know where the profile is written.
-  const { out: _, push: __, ...asked } = flags
+  const asked = flagsForAfar(flags)
   return async (context) => {
     const { progress, isShown } = context
     progress.phase(`connecting via ${address.where}`)

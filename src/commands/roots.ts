@@ -2,7 +2,6 @@
 
 import { NoSuchProcess } from '../attach/admission.ts'
 import { append } from '../base/arrays.ts'
-import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
 import { DEFAULT_SAMPLING } from '../options/what-to-profile.ts'
@@ -23,8 +22,7 @@ export async function roots(
   flags: Flags<'roots'>,
   print: (text: string) => void,
 ): Promise<void> {
-  const duration =
-    flags.duration === undefined ? DEFAULT_SAMPLING : { durationMs: parseDuration(flags.duration) }
+  const duration = flags.duration === undefined ? DEFAULT_SAMPLING : { durationMs: flags.duration }
   const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
   const stop = stopSignal()

@@ -2,7 +2,7 @@
 
 import { appeared } from '../attach/appearing.ts'
 import { type Jvm, listJvms } from '../attach/jvms.ts'
-import { parseDuration } from '../base/duration.ts'
+import { durationText } from '../base/duration.ts'
 import { EX_NOHOST, JfluidError, UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
 import { BadPattern } from '../reveal/errors.ts'
@@ -46,9 +46,8 @@ const WAIT_INSIDE =
   'Give the main class of the JVM, which jfluid also finds in containers. For a running container, give container:name in place of a process id.'
 const TICK_INTERVAL_MS = 1000
 
-/** @throws BadPattern, BadDuration, WaitForWithPid: before any JVM is examined */
-export function checkWait(pidText: string | undefined, { waitFor, waitTimeout }: WaitFlags): void {
-  if (waitTimeout !== undefined) parseDuration(waitTimeout)
+/** @throws BadPattern, WaitForWithPid: before any JVM is examined */
+export function checkWait(pidText: string | undefined, { waitFor }: WaitFlags): void {
   if (waitFor === undefined) return
   if (pidText !== undefined) throw new WaitForWithPid(pidText)
   if (isContainerName(waitFor))
@@ -82,13 +81,14 @@ function isOurs({ uid }: Pick<Jvm, 'uid'>): boolean {
 async function waited(
   pattern: string,
   meant: () => ReturnType<typeof jvmsNamed>,
-  time: string | undefined,
+  timeoutMs: number | undefined,
 ): Promise<number> {
+  const time = timeoutMs === undefined ? undefined : durationText(timeoutMs)
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
   const over = new AbortController()
   void stop.fired.then(() => over.abort())
-  const timer = time === undefined ? undefined : setTimeout(() => over.abort(), parseDuration(time))
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => over.abort(), timeoutMs)
   const begun = performance.now()
   const text = `waiting for a JVM whose main class is '${pattern}'`
   const bound = time === undefined ? '' : ` of ${time}`

@@ -1,27 +1,17 @@
 // How a command gets into its JVM: by its process id, or by its debugger port.
 
 import { UsageError } from '../base/errors.ts'
-import type { Flags, SessionFlags } from '../options/table.ts'
+import type { Flags } from '../options/table.ts'
 import { textOf } from '../session/doors/debugger-port.ts'
 import { attachDoor, type OpenDoor } from '../session/doors/door.ts'
 import { asksFirst, type SessionRequest } from '../session/session-options.ts'
 import { jvmFor } from './wait-for.ts'
-import { isSampledByJvm } from './whole-jvm-options.ts'
 
 export class JdwpOrPid extends UsageError {
   static sample = () => new JdwpOrPid('4711')
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
     super(`--jdwp cannot be combined with '${pid}': both name a JVM`)
-  }
-}
-
-/** The feature is not available over a debugger port. */
-export class JdwpNeedsRoot extends UsageError {
-  static sample = () => new JdwpNeedsRoot('choosing a root on the screen')
-  readonly hint = 'Name a root (--root) or a region (--region); with --mode sample add --every 10000bc.'
-  constructor(what: string) {
-    super(`--jdwp needs a root: ${what} works only with a process id`)
   }
 }
 
@@ -34,19 +24,9 @@ export interface WayIn {
   open(onPhase: (phase: string) => void, request: SessionRequest): Promise<OpenDoor>
 }
 
-/**
- * Checks the options that conflict with --jdwp. Call it before any JVM is examined.
- *
- * @throws JdwpOrPid, JdwpNeedsRoot
- */
-export function checkJdwp(
-  pidText: string | undefined,
-  flags: SessionFlags & Pick<Flags<'attach'>, 'jdwp'>,
-): void {
-  if (flags.jdwp === undefined) return
-  if (pidText !== undefined) throw new JdwpOrPid(pidText)
-  if (isSampledByJvm(flags)) throw new JdwpNeedsRoot('sampling by time')
-  if ((flags.root ?? []).length === 0 && flags.region === undefined) throw new JdwpNeedsRoot('choosing one')
+/** Call it before any JVM is examined. @throws JdwpOrPid */
+export function checkJdwp(pidText: string | undefined, { jdwp }: Pick<Flags<'attach'>, 'jdwp'>): void {
+  if (jdwp !== undefined && pidText !== undefined) throw new JdwpOrPid(pidText)
 }
 
 /** @throws errors of `jvmFor` */

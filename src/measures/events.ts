@@ -20,8 +20,6 @@ export interface Events {
   readonly keepsTrees: boolean
   /** Events report waits, which have rows of their own. */
   readonly tellsWaits: boolean
-  /** Scheme adaptive supports this measure. */
-  readonly isForAdaptive: boolean
   /** Whether stacks sampled by time are an alternative if an agent would be harmful. */
   readonly stacksWillDo: boolean
   /** Lowest method id; lower ids stand for classes. Absent: the default. */

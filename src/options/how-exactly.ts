@@ -3,7 +3,7 @@
 import { DEFAULT_MAX_OVERHEAD, SCHEME_CHOICES } from '../base/scheme.ts'
 import type { Sampling } from '../profile/profile.ts'
 import { inGroup, option, SESSION } from './option.ts'
-import { oneOf, percentage, textOr, type Value, whole } from './value.ts'
+import { oneOf, oneOfAnyCase, percentage, textOr, whole } from './value.ts'
 
 export type SamplerName = Exclude<Sampling['by'], 'probes' | 'stacks'>
 const SAMPLERS = ['jfr', 'cpu'] as const satisfies readonly SamplerName[]
@@ -27,12 +27,7 @@ export const HOW_EXACTLY = inGroup('How to measure', [
     name: '--scheme <auto|a|b|adaptive>',
     help: 'where probes are inserted: auto: selects b for a small program, else adaptive; a: in every method that roots can reach through any calls; b: in the callees of a method when it is first called; adaptive: in roots and in expensive methods, with stack samples for the rest',
     commands: SESSION,
-    value: {
-      parse: (text) => SCHEME_CHOICES.find((it) => it === text.toLowerCase()),
-      is: 'It is auto, a, b or adaptive.',
-      holds: (value) => SCHEME_CHOICES.some((it) => it === value),
-      choices: SCHEME_CHOICES,
-    } satisfies Value<(typeof SCHEME_CHOICES)[number]>,
+    value: oneOfAnyCase(SCHEME_CHOICES),
     default: 'auto',
     withRegion: ['auto', 'b'],
     withSamples: ['auto', 'b'],
@@ -51,7 +46,8 @@ export const HOW_EXACTLY = inGroup('How to measure', [
   option({
     /** The parsed value is a fraction: 0.05 is 5 %. */
     name: '--max-overhead <percent>',
-    help: `with --scheme adaptive: overhead limit of probes below the roots, in percent of the time of the roots: 2% or 2 (default: ${DEFAULT_MAX_OVERHEAD * 100}%)`,
+    help: 'with --scheme adaptive: overhead limit of probes below the roots, in percent of the time of the roots: 2% or 2',
+    defaultText: `${DEFAULT_MAX_OVERHEAD * 100}%`,
     commands: SESSION,
     value: percentage((part) => part > 0 && part <= MAX_OVERHEAD, 'It is a percentage above 0, up to 1000%.'),
     passes: true,
@@ -81,14 +77,16 @@ export const HOW_EXACTLY = inGroup('How to measure', [
   }),
   option({
     name: '--random <n>',
-    help: `for --every in bytecodes: add a random number from 0 to n-1 to each interval, so that samples do not always hit the same place in a loop; the seed is fixed (default: ${DEFAULT_RANDOM}; 0: constant intervals)`,
+    help: 'for --every in bytecodes: add a random number from 0 to n-1 to each interval, so that samples do not always hit the same place in a loop; the seed is fixed; 0: constant intervals',
+    defaultText: `${DEFAULT_RANDOM}`,
     commands: SESSION,
     value: whole(0, 999_999_999, 'It is a whole number.'),
     modes: ONLY_FOR_SAMPLES('--random'),
   }),
   option({
     name: '--sampler <name>',
-    help: 'for --mode sample by time, and for attach without --root: jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time (default: the one that is safe in this JVM)',
+    help: 'for --mode sample by time, and for attach without --root: jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time',
+    defaultText: 'the one that is safe in this JVM',
     commands: SESSION,
     value: oneOf(SAMPLERS),
     modes: ONLY_FOR_SAMPLES('--sampler'),
@@ -97,7 +95,8 @@ export const HOW_EXACTLY = inGroup('How to measure', [
   }),
   option({
     name: '--sampler <name>',
-    help: 'jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time (default: thread dumps)',
+    help: 'jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time',
+    defaultText: 'thread dumps',
     commands: ['roots'],
     value: oneOf(SAMPLERS),
   }),

@@ -1,6 +1,7 @@
 // Options of the proxy command, and options that control the configuration file.
 
 import { inGroup, option, SESSION } from './option.ts'
+import { duration } from './value.ts'
 
 /** Name of the configuration file in the working directory. */
 export const CONFIG_FILE = 'jfluid.config.json'
@@ -29,8 +30,9 @@ export const OF_ITSELF = inGroup('Options', [
   }),
   option({
     name: '--key-file <file>',
-    help: 'with --listen: file of the key, created if missing (default: a new key, shown once)',
+    help: 'with --listen: file of the key, created if missing',
     commands: ['proxy'],
+    defaultText: 'a new key, shown once',
     offers: 'file',
     needs: {
       oneOf: ['listen'],
@@ -43,7 +45,9 @@ export const OF_ITSELF = inGroup('Options', [
     name: '--grace <time>',
     help: 'how long a session waits for its client to reconnect',
     commands: ['proxy'],
-    default: '60s',
+    value: duration,
+    default: 60_000,
+    defaultText: '60s',
   }),
   option({
     name: '--session <name>',

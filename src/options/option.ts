@@ -52,10 +52,12 @@ export interface Row {
   /** Parser of the value. Without it, any text is accepted. */
   readonly value?: Value<unknown>
   readonly default?: string | number
+  /** Default in the syntax of the command line, if `default` differs or is applied by the code that reads the option. */
+  readonly defaultText?: string
   readonly isRepeatable?: true
   readonly isRequired?: true
   readonly isHidden?: true
-  /** Kind of completion offered by a shell, besides the choices of the value. */
+  /** Kind of completion that a shell offers, besides the choices of the value. */
   readonly offers?: 'file' | 'jar' | 'format'
 
   /** The parsed value is copied unchanged into the session request. */
@@ -82,11 +84,13 @@ export interface Row {
   readonly withSamples?: true | readonly string[]
   /** Reason why the option conflicts with --all, and the advice, unless the advice is "record each JVM by itself". */
   readonly notWithAll?: string | { readonly why: string; readonly instead: string }
-  /** The option needs every call below a root. Scheme adaptive does not record every call. */
-  readonly needsAllCalls?: true
+  /** The option, or these values of it, need every call below a root. Scheme adaptive does not record every call. */
+  readonly needsAllCalls?: true | readonly string[]
+  /** Refusal with sampling by time. For options of a command; session options use `withSamples`. */
+  readonly notSampled?: Refusal
   readonly notInFile?: NotInFile
-  /** The option is refused for a JVM on another machine. */
-  readonly isOfThisMachine?: true
+  /** The option is refused for a JVM on another machine, by all commands or by these. */
+  readonly isOfThisMachine?: true | readonly CommandName[]
   /** Values that `notInFile` and `isOfThisMachine` do not restrict. */
   readonly harmless?: readonly string[]
 }
@@ -160,6 +164,11 @@ export function shortOf({ name }: Row): string | undefined {
 /** Returns the description for help, completion and the manual page. */
 export function helpOf({ help, isRepeatable }: Row): string {
   return isRepeatable ? `${help}; repeatable` : help
+}
+
+/** Returns the text of the default, or undefined. */
+export function defaultOf({ default: value, defaultText }: Row): string | undefined {
+  return defaultText ?? value?.toString()
 }
 
 /** Returns the argument, such as `<n>`, or undefined. */

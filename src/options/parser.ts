@@ -1,7 +1,7 @@
 // Builds the commander options from the option table: names, values, defaults and help groups.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { argumentOf, attributeOf, type CommandName, helpOf, type Row } from './option.ts'
+import { argumentOf, attributeOf, type CommandName, defaultOf, helpOf, type Row } from './option.ts'
 import { removedFrom, withRemovedOptions } from './removed.ts'
 import { optionsOf } from './table.ts'
 
@@ -24,11 +24,14 @@ export function typedText(command: Command, row: Row): readonly string[] {
 }
 
 function parsed(row: Row, texts: Map<string, string[]>): Option {
-  const option = new Option(row.name, helpOf(row))
+  const [text, standard] = [helpOf(row), defaultOf(row)]
+  // commander shows the default only if it sets it.
+  const isShown = row.default !== undefined || standard === undefined
+  const option = new Option(row.name, isShown ? text : `${text} (default: ${standard})`)
   option.helpGroup(`${row.group}:`)
   if (row.isHidden) option.hideHelp()
   if (row.isRequired) option.makeOptionMandatory()
-  if (row.default !== undefined) option.default(row.default)
+  option.default(row.default, standard)
   if (argumentOf(row) === undefined) return option
   if (row.value?.isExact) option.choices([...row.value.choices!])
   const { parseArg } = option

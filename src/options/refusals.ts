@@ -4,7 +4,7 @@ import { UsageError } from '../base/errors.ts'
 import type { SchemeChoice } from '../base/scheme.ts'
 import type { Mode } from '../profile/profile.ts'
 import { attributeOf, type CommandName, longOf, type Refusal, type Row } from './option.ts'
-import { optionsOf, type SessionFlags } from './table.ts'
+import { OPTIONS, optionsOf, type SessionFlags } from './table.ts'
 
 /** Error for conflicting options, and for options that need a missing option. */
 export class OptionRefused extends UsageError {
@@ -80,6 +80,37 @@ export const byModeSchemeAndValue: Rule = (row, given) => {
   return row.refuses?.(given[attributeOf(row)], mode) ?? null
 }
 
+/** Checks an option that needs every call below a root, if an option asks for scheme adaptive. */
+export const byAllCalls: Rule = (row, given) => {
+  const text = neededOf(row, given)
+  if (text === null || !asksForAdaptive(given)) return null
+  return {
+    says: `${text} needs the calls of all methods, and --scheme adaptive does not record these`,
+    hint: 'Leave the option out, or use --scheme b.',
+  }
+}
+
+/** Returns the option as typed if it needs every call below a root, or null. */
+function neededOf(row: Row, given: Given): string | null {
+  const { needsAllCalls } = row
+  if (needsAllCalls === undefined || !isGiven(row, given)) return null
+  if (needsAllCalls === true) return longOf(row)
+  const value = `${given[attributeOf(row)]}`
+  return needsAllCalls.includes(value) ? `${longOf(row)} ${value}` : null
+}
+
+/** Whether scheme adaptive is named, or an option is given that only scheme adaptive supports. */
+function asksForAdaptive(given: Given): boolean {
+  const isOfAdaptive = ({ schemes }: Row): boolean => schemes?.takes.includes('adaptive') === true
+  return given.scheme === 'adaptive' || OPTIONS.some((it) => isOfAdaptive(it) && isGiven(it, given))
+}
+
+/** Returns the first option that needs every call below a root, as typed; null if there is none. */
+export function allCallsNeeded(given: Given): string | null {
+  const [first] = OPTIONS.flatMap((it) => neededOf(it, given) ?? [])
+  return first ?? null
+}
+
 export const withAll: Rule = (row) => notWithAllOf(row)
 
 /** Checks a session option given together with --region. */
@@ -88,8 +119,9 @@ export const withRegion: Rule = (row, given) => {
   return shown === null ? null : regionRefusal([shown])
 }
 
-/** Checks a session option given together with sampling by time. */
+/** Checks an option given together with sampling by time. */
 export const withSamples: Rule = (row, given) => {
+  if (row.notSampled !== undefined) return row.notSampled
   const shown = refusedAsTyped(row, row.withSamples, given)
   if (shown === null) return null
   return isThere(given.root)
@@ -135,8 +167,12 @@ function refuse(rows: readonly Row[], given: Given, ...rules: readonly Rule[]): 
  * @throws OptionRefused
  */
 export function checkOwnOptions(command: CommandName, flags: Given): void {
-  const own = optionsOf(command).filter((it) => !it.commands.includes('session'))
-  refuse(own, flags, byNeeds, byExclusion)
+  refuse(ownOf(command), flags, byNeeds, byExclusion)
+}
+
+/** Returns the options of a command that are no session options. */
+function ownOf(command: CommandName): readonly Row[] {
+  return optionsOf(command).filter((it) => !it.commands.includes('session'))
 }
 
 /** Checks the sampling options. Runs before the missing root is reported, since sampling may need no root. @throws OptionRefused */
@@ -148,6 +184,7 @@ export function checkSampled(flags: SessionFlags): void {
 /** Checks the session options for instrumented roots. @throws OptionRefused */
 export function checkBelowRoot(flags: SessionFlags): void {
   refuse(optionsOf('session'), flags, byModeSchemeAndValue, byExclusion)
+  refuse(optionsOf('session'), flags, byAllCalls)
 }
 
 /** Checks the options given with --region. The error lists all refused options. @throws OptionRefused */
@@ -158,7 +195,12 @@ export function checkRegion(flags: SessionFlags): void {
   if (wrong.length > 0) throw new OptionRefused(regionRefusal(wrong))
 }
 
-/** Checks the options given with sampling by time. @throws OptionRefused */
+/** Checks the options of a command given with sampling by time. `checkSampledByJvm` checks the session options. @throws OptionRefused */
+export function checkNotSampled(command: CommandName, flags: Given): void {
+  refuse(ownOf(command), flags, withSamples)
+}
+
+/** Checks the session options given with sampling by time. @throws OptionRefused */
 export function checkSampledByJvm(flags: SessionFlags): void {
   refuse(optionsOf('session'), flags, withSamples)
 }

@@ -3,7 +3,7 @@
 
 import { HOW_EXACTLY } from './how-exactly.ts'
 import { OF_ITSELF } from './of-itself.ts'
-import { attributeOf, type CommandName, type FlagsOf, longOf, type PassedOf, type Row } from './option.ts'
+import { attributeOf, type CommandName, type FlagsOf, type PassedOf, type Row } from './option.ts'
 import { WHAT_TO_KEEP } from './what-to-keep.ts'
 import { WHAT_TO_MEASURE } from './what-to-measure.ts'
 import { WHAT_TO_PROFILE } from './what-to-profile.ts'
@@ -49,11 +49,4 @@ export function passedOf(flags: SessionFlags): Passed {
     if (row.passes) passed[attribute] = value
   }
   return passed
-}
-
-/** @returns the long name of the first option that needs every call below a root; null if there is none */
-export function allCallsNeeded(passed: Passed): string | null {
-  const given: Readonly<Record<string, unknown>> = passed
-  const row = OPTIONS.find((it) => it.needsAllCalls && (given[attributeOf(it)] ?? false) !== false)
-  return row === undefined ? null : longOf(row)
 }

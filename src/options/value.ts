@@ -1,6 +1,8 @@
 // Values of options: parsed from the command line or the configuration file, validated when received from another machine,
 // and offered by completion.
 
+import { parseDuration } from '../base/duration.ts'
+
 /** Set of values of one option. */
 export interface Value<T> {
   /** @returns undefined if the text is not a valid value */
@@ -24,6 +26,12 @@ export function oneOf<const T extends string>(choices: readonly T[]): Value<T> {
     choices,
     isExact: true,
   }
+}
+
+/** Accepts these texts, in lower or upper case. */
+export function oneOfAnyCase<const T extends string>(choices: readonly T[]): Value<T> {
+  const { isExact: _, ...rest } = oneOf(choices)
+  return { ...rest, parse: (text) => choices.find((it) => it === text.toLowerCase()) }
 }
 
 /** Accepts any text. Completion offers these choices. */
@@ -54,6 +62,20 @@ export function percentage(holds: (part: number) => boolean, is: string): Value<
     is,
     holds: (value) => typeof value === 'number' && holds(value),
   }
+}
+
+/** Accepts a duration: 500ms, 10s, 2m, 1h. The value is in ms. */
+export const duration: Value<number> = {
+  parse: parseDuration,
+  is: 'Write a number and a unit, for example 500ms, 10s, 2m or 1h; at most 576h.',
+  holds: (value) => typeof value === 'number' && value > 0,
+}
+
+/** Accepts a duration, or `off`. */
+export const durationOrOff: Value<number | 'off'> = {
+  parse: (text) => (text === 'off' ? text : parseDuration(text)),
+  is: `${duration.is} Or write off.`,
+  holds: (value) => value === 'off' || duration.holds(value),
 }
 
 const NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 60e9 }

@@ -49,7 +49,8 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
   }),
   option({
     name: '--max-contexts <n>',
-    help: 'maximum number of rows (call paths) of the tree; above it, the cheapest rows are merged (default: limited by memory)',
+    help: 'maximum number of rows (call paths) of the tree; above it, the cheapest rows are merged',
+    defaultText: 'limited by memory',
     commands: SESSION,
     value: whole(MIN_CONTEXTS, MAX_CONTEXTS, `It is a whole number from ${MIN_CONTEXTS} to ${MAX_CONTEXTS}.`),
     passes: true,

@@ -17,6 +17,7 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
     value: oneOf(MODES),
     default: 'exact',
     passes: true,
+    needsAllCalls: MODES.filter((it) => it !== 'exact'),
     withRegion: ['exact'],
     withSamples: true,
   }),
@@ -37,7 +38,8 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
   }),
   option({
     name: '--sample-every <n>',
-    help: 'for --mode alloc: record a random 1 of n objects and multiply counts by n (default: all objects)',
+    help: 'for --mode alloc: record a random 1 of n objects and multiply counts by n',
+    defaultText: 'all objects',
     commands: SESSION,
     value: whole(1, 999_999, 'It is a whole number from 1 to 999999.'),
     passes: true,

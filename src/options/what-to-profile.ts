@@ -1,6 +1,7 @@
 // Options that select the profiled code and the duration.
 
 import { inGroup, option, SESSION } from './option.ts'
+import { duration } from './value.ts'
 
 /** Default of --duration for samples that find a root: extended up to `atMostMs` while there are few samples. */
 export const DEFAULT_SAMPLING = { durationMs: 3_000, atMostMs: 10_000 } as const
@@ -30,6 +31,7 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
     withRegion: true,
     withSamples: true,
     notWithAll: 'regions are timed in one JVM',
+    isOfThisMachine: ['attach'],
   }),
   option({
     name: '--include <pattern>',
@@ -63,13 +65,17 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
   }),
   option({
     name: '--duration <time>',
-    help: `sampling time: 500ms, 10s, 2m (default: ${DEFAULT_SAMPLING.durationMs / 1000}s, extended up to ${DEFAULT_SAMPLING.atMostMs / 1000}s while there are few samples)`,
+    help: 'sampling time: 500ms, 10s, 2m',
     commands: ['roots'],
+    value: duration,
+    defaultText: `${DEFAULT_SAMPLING.durationMs / 1000}s, extended up to ${DEFAULT_SAMPLING.atMostMs / 1000}s while there are few samples`,
   }),
   option({
     name: '--duration <time>',
     help: 'recording time: 500ms, 10s, 2m',
     commands: ['record'],
-    default: '10s',
+    value: duration,
+    default: 10_000,
+    defaultText: '10s',
   }),
 ])

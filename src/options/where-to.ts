@@ -2,13 +2,16 @@
 
 import { FORMAT_NAMES } from './formats.ts'
 import { inGroup, option } from './option.ts'
+import { durationOrOff, oneOfAnyCase } from './value.ts'
 
 /** Default of --autosave. */
 export const DEFAULT_AUTOSAVE_INTERVAL_MS = 5000
 
 const AUTOSAVE = {
   name: '--autosave <time>',
-  help: `interval at which a copy of the profile recorded so far is written beside the file, in case jfluid is killed (default: ${DEFAULT_AUTOSAVE_INTERVAL_MS / 1000}s; off: no copies)`,
+  help: 'interval at which a copy of the profile recorded so far is written beside the file, in case jfluid is killed; off: no copies',
+  value: durationOrOff,
+  defaultText: `${DEFAULT_AUTOSAVE_INTERVAL_MS / 1000}s`,
 } as const
 
 function autosaveNeeds(option: string) {
@@ -17,6 +20,12 @@ function autosaveNeeds(option: string) {
     hint: `Add ${option} <file>, or leave --autosave out.`,
   }
 }
+
+const LABEL = {
+  name: '--label <name=value>',
+  help: 'label of the pushed profile, in addition to pid and mode; service_name=shop sets the name shown by the server, which is otherwise the main class; an empty value (pid=) removes the label',
+  isRepeatable: true,
+} as const
 
 const STORES = 'Pyroscope (http://host:4040) or OTLP (experimental, otlp+http://host:4318)'
 
@@ -68,13 +77,12 @@ export const WHERE_TO = inGroup('Output', [
     isRequired: true,
     notInFile: 'sends data',
   }),
+  option({ ...LABEL, commands: ['push'] }),
   option({
-    name: '--label <name=value>',
-    help: 'label of the pushed profile, in addition to pid and mode; service_name=shop sets the name shown by the server (default: the main class); an empty value (pid=) removes the label',
-    commands: ['record', 'push'],
-    isRepeatable: true,
+    ...LABEL,
+    commands: ['record'],
     needs: {
-      oneOf: ['push', 'to'],
+      oneOf: ['push'],
       says: '--label needs --push: it is a label of a pushed profile',
       hint: 'Add --push <url>, or leave --label out.',
     },
@@ -88,18 +96,25 @@ export const WHERE_TO = inGroup('Output', [
       says: '--stream needs a root, whose calls it prints',
       hint: 'Name a root (--root) or a region (--region), or leave --stream out.',
     },
+    notSampled: {
+      says: '--stream cannot be combined with sampling by time, which records no calls',
+      hint: 'Leave one of the two out.',
+    },
     notWithAll: 'a stream has the calls of one JVM',
     isOfThisMachine: true,
   }),
   option({
     name: '--format <name>',
-    help: `${FORMAT_NAMES.join(', ')} (default: given by the extension of --out)`,
+    help: FORMAT_NAMES.join(', '),
     commands: ['export'],
+    value: oneOfAnyCase(FORMAT_NAMES),
+    defaultText: 'given by the extension of --out',
     offers: 'format',
   }),
   option({
     name: '--out <file>',
-    help: 'file to write (default: standard output)',
+    help: 'file to write',
+    defaultText: 'standard output',
     commands: ['export'],
     offers: 'file',
     notInFile: 'writes a file',

@@ -1,16 +1,32 @@
 // Options that select the JVM.
 
 import { inGroup, option } from './option.ts'
-import { debuggerAddress } from './value.ts'
+import { debuggerAddress, duration } from './value.ts'
+
+const JDWP = {
+  name: '--jdwp <host:port>',
+  help: 'instead of a process id: attach through the debug port of a JVM (-agentlib:jdwp)',
+  value: debuggerAddress,
+  notInFile: 'sends data',
+} as const
+
+const JDWP_HINT = 'Name a root (--root) or a region (--region); with --mode sample add --every 10000bc.'
 
 export const WHICH_JVM = inGroup('Which JVM', [
+  option({ ...JDWP, commands: ['doctor'] }),
   option({
-    name: '--jdwp <host:port>',
-    help: 'instead of a process id: attach through the debug port of a JVM (-agentlib:jdwp)',
-    commands: ['attach', 'record', 'doctor'],
-    value: debuggerAddress,
+    ...JDWP,
+    commands: ['attach', 'record'],
+    needs: {
+      oneOf: ['root', 'region'],
+      says: '--jdwp needs a root: choosing one works only with a process id',
+      hint: JDWP_HINT,
+    },
+    notSampled: {
+      says: '--jdwp needs a root: sampling by time works only with a process id',
+      hint: JDWP_HINT,
+    },
     notWithAll: 'a debug port belongs to one JVM',
-    notInFile: 'sends data',
   }),
   option({
     name: '--all <pattern>',
@@ -39,8 +55,10 @@ export const WHICH_JVM = inGroup('Which JVM', [
   }),
   option({
     name: '--wait-timeout <time>',
-    help: 'timeout of --wait-for: 30s, 2m (default: no timeout)',
+    help: 'timeout of --wait-for: 30s, 2m',
     commands: ['attach', 'record'],
+    value: duration,
+    defaultText: 'no timeout',
     needs: {
       oneOf: ['waitFor'],
       says: '--wait-timeout needs --wait-for: it limits that wait',

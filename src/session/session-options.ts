@@ -5,7 +5,8 @@ import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
 import { EVENTS, type Events } from '../measures/events.ts'
-import { allCallsNeeded, type Passed } from '../options/table.ts'
+import { allCallsNeeded } from '../options/refusals.ts'
+import type { Passed } from '../options/table.ts'
 import type { Mode } from '../profile/profile.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
@@ -62,10 +63,7 @@ export interface SessionOptions extends SessionRequest {
  * @returns the option, as the user types it; null if there is none
  */
 export function needsAllCalls(request: SessionRequest): string | null {
-  const mode = modeOf(request)
-  if (request.regions !== undefined) return '--region'
-  if (!eventsOf(request).isForAdaptive) return `--mode ${mode}`
-  return allCallsNeeded(request)
+  return request.regions === undefined ? allCallsNeeded({ ...request }) : '--region'
 }
 
 /** Whether the user requests scheme adaptive, by its name or by an option that only this scheme supports. */

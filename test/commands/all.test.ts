@@ -6,7 +6,7 @@ import { checkWait } from '../../src/commands/wait-for.ts'
 import type { Flags } from '../../src/options/table.ts'
 
 const FLAGS: Flags<'record'> = {
-  ...{ all: 'shop.*', root: ['A.b'], scheme: 'b', mode: 'exact', duration: '10s' },
+  ...{ all: 'shop.*', root: ['A.b'], scheme: 'b', mode: 'exact', duration: 10_000 },
 }
 
 it.each([

@@ -49,11 +49,13 @@ describe('jfluid.config.json', () => {
       ['--mode', 'bytecodes', 'command line'],
       ['--scheme', 'auto', 'default'],
       ['--max-contexts', '5000', FILE],
+      ['--autosave', '5s', 'default'],
     ])
     expect(await inForce('ps')).toEqual([['--json', 'true', FILE]])
     expect(await inForce('record', '--jdk')).toContainEqual(['--jdk', 'true', 'command line'])
     expect(await inForce('roots')).toEqual([
       ['--duration', '30s', FILE],
+      ['--sampler', 'thread dumps', 'default'],
       ['--top', '10', 'default'],
       ['--json', 'true', FILE],
     ])
@@ -65,6 +67,22 @@ describe('jfluid.config.json', () => {
     expect(await inForce('compare')).toContainEqual(['--no-call-sites', 'true', FILE])
   })
 
+  it('--show-config shows the options that are in force: defaults that apply, and implied values', async () => {
+    const defaults = ['--scheme', '--max-overhead', '--max-contexts']
+    const namesOf = (rows: readonly string[][]): (string | undefined)[] => rows.map(([name]) => name)
+    expect(namesOf(await inForce('record', '-r', 'A.b'))).toEqual(expect.arrayContaining(defaults))
+    expect(namesOf(await inForce('record', '-r', 'A.b', '--mode', 'sample'))).toContain('--sampler')
+    const allocations = await inForce('record', '-r', 'A.b', '--mode', 'alloc', '--liveness')
+    expect(allocations).toContainEqual(['--sample-every', '100', 'implied by --liveness'])
+    for (const name of ['--max-overhead', '--random', '--sampler', '--wait-timeout', '--every'])
+      expect(namesOf(allocations)).not.toContain(name)
+  })
+
+  it('a byte order mark at the start of the configuration file is skipped', async () => {
+    given('\ufeff{ "json": true }')
+    expect(await inForce('ps')).toEqual([['--json', 'true', FILE]])
+  })
+
   it('--no-config skips the configuration file, even if the file is invalid', async () => {
     given('no JSON')
     expect((await jfluid('ps', '--no-config')).code).toBe(0)
@@ -74,25 +92,15 @@ describe('jfluid.config.json', () => {
   })
 
   it('an error in an option names the configuration file if the value came from the file', async () => {
-    given({ duration: 'soon', top: 3 })
-    const { code, stderr } = await jfluid('record', '1', '-r', 'A.b', '--out', 'p')
+    given({ root: 'work', top: 3 })
+    const { code, stderr } = await jfluid('record', '1', '--out', 'p')
     expect([code, stderr]).toEqual([
       EX_USAGE,
       expect.stringMatching(
-        /^jfluid: 'soon' is not a duration\n {2}.*\n {2}From jfluid\.config\.json: --duration\. --no-config ignores the file\.\n$/,
+        /^jfluid: cannot read root 'work': .*\n {2}.*\n {2}From jfluid\.config\.json: --root\. --no-config ignores the file\.\n$/,
       ),
     ])
-    const without = await jfluid(
-      'record',
-      '1',
-      '-r',
-      'A.b',
-      '--out',
-      'p',
-      '--no-config',
-      '--duration',
-      'soon',
-    )
+    const without = await jfluid('record', '1', '--out', 'p', '--no-config', '-r', 'work')
     expect(without.stderr).not.toContain(FILE)
   })
 
@@ -112,6 +120,11 @@ describe('jfluid.config.json', () => {
     // The typed option is refused because of the option in the file.
     ['--mode', { mode: 'count' }, ['--trace', '3']],
     ['--scheme', { scheme: 'a' }, ['--max-overhead', '5%']],
+    ['--scheme', { scheme: 'adaptive' }, ['--call-sites']],
+    ['--scheme', { scheme: 'adaptive' }, ['--mode', 'count']],
+    ['--call-sites', { 'call-sites': true }, ['--scheme', 'adaptive']],
+    ['--follow-threads', { 'follow-threads': true }, ['--time', 'A.b']],
+    ['--stream', { stream: true }, ['--mode', 'sample']],
     ['--region', { region: 'A.b:1-2' }, []],
     ['--all', { all: 'no.such.Main' }, ['--trace', '3']],
     ['--all', { all: 'no.such.Main' }, ['--jdwp', '5005']],
@@ -210,6 +223,8 @@ describe('a refused configuration file', () => {
     ['include', [1, {}], 'It is text or a number.'],
     ['region', [], 'It has at least one value.'],
     ['autosave', ['1s'], 'It is one value.'],
+    ['duration', 'soon', 'Write a number and a unit'],
+    ['autosave', 'often', 'Write a number and a unit'],
     ['trace', 0, 'It is how many calls of the root'],
   ])('an invalid value of %s in the configuration file is refused: %j', async (key, value, message) => {
     given({ [key]: value })

@@ -75,16 +75,12 @@ describe('the output path is checked before recording starts', () => {
     assert.equal(statSync(join(directory, 'p.jfluid')).size, 6)
   })
 
-  it('an invalid --autosave interval, or --autosave without a file, is refused', async () => {
-    await assert.rejects(ProfilePlace.at(join(directory, 'p'), { autosave: 'often' }, tell), {
-      name: 'BadDuration',
-      exitCode: 64,
-    })
+  it('--autosave without a file is refused', () => {
     for (const [command, option] of [
       ['attach', '--out'],
       ['run', '--record'],
     ] as const) {
-      assert.throws(() => checkOwnOptions(command, { autosave: '1s' }), {
+      assert.throws(() => checkOwnOptions(command, { autosave: 1000 }), {
         name: 'OptionRefused',
         exitCode: 64,
         message: `--autosave needs ${option}, which names the file of the profile`,
@@ -97,7 +93,7 @@ describe('the output path is checked before recording starts', () => {
 describe('autosave during a recording', () => {
   it('the autosave file is private, beside the profile, and marked as truncated', async () => {
     const path = join(directory, 'p.jfluid')
-    const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+    const place = await ProfilePlace.at(path, { autosave: 1 }, tell)
     place.guard(new FakeSession())
     await until(() => existsSync(`${path}.autosave`))
     const { truncated, merged } = await readProfile(`${path}.autosave`)
@@ -113,7 +109,7 @@ describe('autosave during a recording', () => {
 
   it('autosave stops when the recording is about to end', async () => {
     const session = new FakeSession()
-    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
+    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: 1 }, tell)
     place.guard(session)
     await until(() => session.asked > 1)
     await place.release()
@@ -124,7 +120,7 @@ describe('autosave during a recording', () => {
 
   it('the autosave file is kept if the final profile is empty after a reset', async () => {
     const path = join(directory, 'p.jfluid')
-    const place = await ProfilePlace.at(path, { autosave: '5ms' }, tell)
+    const place = await ProfilePlace.at(path, { autosave: 5 }, tell)
     place.guard(new FakeSession())
     await until(() => existsSync(`${path}.autosave`))
     await place.keep({ ...PROFILE, events: { ...PROFILE.events, count: 0 } })
@@ -137,7 +133,7 @@ describe('autosave during a recording', () => {
   it('the autosave file of another recording is kept, with a warning', async () => {
     const path = join(directory, 'p.jfluid')
     writeFileSync(`${path}.autosave`, 'of another')
-    const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+    const place = await ProfilePlace.at(path, { autosave: 1 }, tell)
     assert.match(
       told[0] ?? '',
       /p\.jfluid\.autosave contains a recording .* jfluid report .*p\.jfluid\.autosave$/,
@@ -154,7 +150,7 @@ describe('autosave during a recording', () => {
     async (why) => {
       const session = new FakeSession()
       const path = why === 'off' ? join(directory, 'p.jfluid') : '/dev/null'
-      const place = await ProfilePlace.at(path, { autosave: why === 'off' ? 'off' : '1ms' }, tell)
+      const place = await ProfilePlace.at(path, { autosave: why === 'off' ? 'off' : 1 }, tell)
       place.guard(session)
       await sleep(20)
       assert.equal(session.asked, 0)
@@ -166,7 +162,7 @@ describe('autosave during a recording', () => {
   it('no autosave file is written before the first recorded event', async () => {
     const session = new FakeSession()
     session.profile = { ...PROFILE, events: { count: 0, waitMs: 0 } }
-    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
+    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: 1 }, tell)
     place.guard(session)
     await until(() => session.asked > 1)
     await place.release()
@@ -177,7 +173,7 @@ describe('autosave during a recording', () => {
     const folder = join(directory, 'folder')
     mkdirSync(folder)
     const session = new FakeSession()
-    const place = await ProfilePlace.at(join(folder, 'p.jfluid'), { autosave: '1ms' }, tell)
+    const place = await ProfilePlace.at(join(folder, 'p.jfluid'), { autosave: 1 }, tell)
     rmSync(folder, { recursive: true })
     place.guard(session)
     await until(() => session.asked > 3)
@@ -190,7 +186,7 @@ describe('autosave during a recording', () => {
   })
 
   it('an autosave that fails does not prevent the final save', async () => {
-    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
+    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: 1 }, tell)
     let asked = 0
     place.guard({
       profileSoFar: async () => {
@@ -209,7 +205,7 @@ describe('a profile that cannot be written to its path', () => {
     const path = join(directory, 'p.jfluid')
     const other = join(directory, 'other')
     mkdirSync(other)
-    const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+    const place = await ProfilePlace.at(path, { autosave: 1 }, tell)
     place.guard(new FakeSession())
     await until(() => existsSync(`${path}.autosave`))
     mkdirSync(path)
@@ -228,7 +224,7 @@ describe('a profile that cannot be written to its path', () => {
 
   it('a profile that cannot be written to its path leaves its autosave file if no other directory is writable', async () => {
     const path = join(directory, 'p.jfluid')
-    const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+    const place = await ProfilePlace.at(path, { autosave: 1 }, tell)
     place.guard(new FakeSession())
     await until(() => existsSync(`${path}.autosave`))
     mkdirSync(path)
@@ -252,7 +248,7 @@ describe('a profile that cannot be written to its path', () => {
 
 it('the error for a missing profile names its autosave file', async () => {
   const path = join(directory, 'p.jfluid')
-  const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+  const place = await ProfilePlace.at(path, { autosave: 1 }, tell)
   place.guard(new FakeSession())
   await until(() => existsSync(`${path}.autosave`))
   await place.release()

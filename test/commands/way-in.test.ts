@@ -3,30 +3,36 @@
 import { expect, it } from 'vitest'
 import { doctor } from '../../src/commands/doctor.ts'
 import { checkJdwp, JdwpOrPid, wayIn } from '../../src/commands/way-in.ts'
+import { isSampledByJvm } from '../../src/commands/whole-jvm-options.ts'
+import { checkNotSampled, checkOwnOptions } from '../../src/options/refusals.ts'
 import type { SessionFlags } from '../../src/options/table.ts'
 
 const jdwp = { host: '127.0.0.1', port: 5005 }
 const plain: SessionFlags = { scheme: 'b' }
 const root = { ...plain, root: ['a.B.c'] }
 
+function check(flags: SessionFlags): void {
+  checkOwnOptions('attach', { ...flags, jdwp })
+  if (isSampledByJvm(flags)) checkNotSampled('attach', { ...flags, jdwp })
+}
+
 it('--jdwp accepts roots and regions', () => {
-  expect(() => checkJdwp(undefined, { ...root, jdwp })).not.toThrow()
-  expect(() => checkJdwp(undefined, { ...plain, region: ['a.B.c'], jdwp })).not.toThrow()
-  expect(() => checkJdwp(undefined, { ...root, mode: 'sample', every: '100bc', jdwp })).not.toThrow()
-  expect(() => checkJdwp('4711', plain)).not.toThrow()
+  expect(() => check(root)).not.toThrow()
+  expect(() => check({ ...plain, region: ['a.B.c'] })).not.toThrow()
+  expect(() => check({ ...root, mode: 'sample', every: '100bc' })).not.toThrow()
+  expect(() => checkJdwp('4711', {})).not.toThrow()
+  expect(() => checkJdwp(undefined, { jdwp })).not.toThrow()
 })
 
 it('--jdwp refuses a process id and options that need an attach', () => {
-  expect(() => checkJdwp('4711', { ...root, jdwp })).toThrow(
-    "--jdwp cannot be combined with '4711': both name a JVM",
-  )
-  expect(() => checkJdwp(undefined, { ...plain, jdwp })).toThrow('choosing one works only with a process id')
+  expect(() => checkJdwp('4711', { jdwp })).toThrow("--jdwp cannot be combined with '4711': both name a JVM")
+  expect(() => check(plain)).toThrow('choosing one works only with a process id')
   for (const samples of [
     { ...plain, mode: 'sample' as const },
     { ...root, mode: 'sample' as const, sampler: 'jfr' as const },
     { ...root, mode: 'sample' as const, every: '1ms' },
   ]) {
-    expect(() => checkJdwp(undefined, { ...samples, jdwp })).toThrow('works only with a process id')
+    expect(() => check(samples)).toThrow('works only with a process id')
   }
 })
 

@@ -1,6 +1,6 @@
 // docs/options.md: what the table of options says, for readers. `npx vitest run --project unit test/docs -u` writes it anew.
 
-import { attributeOf, GROUPS, longOf, type Refusal, type Row } from '../../src/options/option.ts'
+import { attributeOf, defaultOf, GROUPS, longOf, type Refusal, type Row } from '../../src/options/option.ts'
 import { exclusionOf, notWithAllOf, rowOf } from '../../src/options/refusals.ts'
 import { OPTIONS, optionsOf } from '../../src/options/table.ts'
 
@@ -30,6 +30,10 @@ function goesWith(row: Row): string {
     )
   const not = Object.keys(excludes).map((it) => longOf(rowOf(it, row)))
   if (not.length > 0) parts.push(`not with ${list(not)}`)
+  if (row.needsAllCalls === true) parts.push('not with `--scheme adaptive`')
+  else if (row.needsAllCalls !== undefined)
+    parts.push(`${list(row.needsAllCalls)}: not with \`--scheme adaptive\``)
+  if (row.notSampled !== undefined) parts.push('not with samples by time')
   if (row.notWithAll !== undefined) parts.push('not with `--all`')
   if (row.commands.includes('session')) {
     if (row.withRegion === undefined) parts.push('not with `--region`')
@@ -52,14 +56,7 @@ function optionLine(row: Row): string {
         : harmless === undefined
           ? `no: it ${notInFile}`
           : `${list(harmless)}; else no: it ${notInFile}`
-  return line(
-    code(name),
-    commands.join(', '),
-    row.help,
-    row.default === undefined ? '' : code(`${row.default}`),
-    goesWith(row),
-    inFile,
-  )
+  return line(code(name), commands.join(', '), row.help, defaultOf(row) ?? '', goesWith(row), inFile)
 }
 
 /** All that is told where things do not go together. */
@@ -67,10 +64,11 @@ function refusals(): string[] {
   const found = new Map<string, string>()
   const add = ({ says, hint }: Refusal): unknown => found.set(says, hint)
   for (const row of OPTIONS) {
-    const { modes, schemes, needs, excludes = {}, refuses } = row
+    const { modes, schemes, needs, notSampled, excludes = {}, refuses } = row
     if (modes !== undefined) add({ says: modes.says('<mode>' as never), hint: modes.hint })
     if (schemes !== undefined) add({ says: schemes.says('<scheme>' as never), hint: schemes.hint })
     if (needs !== undefined) add(needs)
+    if (notSampled !== undefined) add(notSampled)
     for (const [other, why] of Object.entries(excludes)) add(exclusionOf(row, other, why))
     const byValue = refuses?.(0, 'bytecodes')
     if (byValue) add(byValue)

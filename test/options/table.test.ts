@@ -63,8 +63,8 @@ it('values that were parsed are accepted as values of options', () => {
 })
 
 it('the inferred types match the declarations', () => {
-  expectTypeOf<Flags<'record'>['duration']>().toEqualTypeOf<string>()
-  expectTypeOf<Flags<'roots'>['duration']>().toEqualTypeOf<string | undefined>()
+  expectTypeOf<Flags<'record'>['duration']>().toEqualTypeOf<number>()
+  expectTypeOf<Flags<'roots'>['duration']>().toEqualTypeOf<number | undefined>()
   expectTypeOf<Flags<'attach'>['trace']>().toEqualTypeOf<number | undefined>()
   expectTypeOf<Flags<'attach'>['slow']>().toEqualTypeOf<number | 'p99' | undefined>()
   expectTypeOf<Flags<'push'>['to']>().toEqualTypeOf<string>()

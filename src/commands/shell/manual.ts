@@ -2,7 +2,7 @@
 
 import type { Argument, Command } from 'commander'
 import { TOPICS } from '../../base/debug.ts'
-import { argumentOf, helpOf, longOf, type Row, shortOf } from '../../options/option.ts'
+import { argumentOf, defaultOf, helpOf, longOf, type Row, shortOf } from '../../options/option.ts'
 import { EXAMPLES, type Example } from '../examples.ts'
 import { EXIT_STATUS } from './exit-status.ts'
 import { shownCommands, shownOptions } from './table.ts'
@@ -91,7 +91,7 @@ function optionLines(row: Row): string[] {
     ...(choices.length > 0 && !choices.every((it) => help.includes(it))
       ? [`One of ${choices.join(', ')}.`]
       : []),
-    ...(row.default === undefined ? [] : [`Default: ${row.default}.`]),
+    ...(defaultOf(row) === undefined ? [] : [`Default: ${defaultOf(row)}.`]),
     ...(row.isRequired ? ['Required.'] : []),
   ]
   return ['.TP', names.join(', ') + value, [text(help), ...more.map(text)].join('. ').replace(/\.\. /g, '. ')]

@@ -5,7 +5,7 @@ import type { Events } from '../events.ts'
 
 export const allocation: Events = {
   ...{ tellsTime: false, rootCallsIn: null, recordsCalls: false, keepsTrees: false, tellsWaits: false },
-  ...{ isForAdaptive: false, stacksWillDo: false },
+  stacksWillDo: false,
   firstMethod: FIRST_METHOD_BESIDE_CLASSES,
   byCallers: 'allocations are',
 }

@@ -4,5 +4,5 @@ import type { Events } from '../events.ts'
 
 export const bytecodes: Events = {
   ...{ tellsTime: false, rootCallsIn: 'bytecodes', recordsCalls: true, keepsTrees: true, tellsWaits: false },
-  ...{ isForAdaptive: false, stacksWillDo: false },
+  stacksWillDo: false,
 }

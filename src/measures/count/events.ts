@@ -4,5 +4,5 @@ import type { Events } from '../events.ts'
 
 export const count: Events = {
   ...{ tellsTime: false, rootCallsIn: null, recordsCalls: true, keepsTrees: true, tellsWaits: false },
-  ...{ isForAdaptive: false, stacksWillDo: false },
+  stacksWillDo: false,
 }

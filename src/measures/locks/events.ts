@@ -4,6 +4,6 @@ import type { Events } from '../events.ts'
 import { time } from '../time/events.ts'
 
 export const locks: Events = {
-  ...{ ...time, tellsWaits: true, isForAdaptive: false, stacksWillDo: false },
+  ...{ ...time, tellsWaits: true, stacksWillDo: false },
   byCallers: 'waiting is',
 }

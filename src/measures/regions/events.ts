@@ -5,5 +5,5 @@ import { time } from '../time/events.ts'
 
 export const regions: Events = {
   ...time,
-  ...{ tellsTime: false, rootCallsIn: null, recordsCalls: false, isForAdaptive: false },
+  ...{ tellsTime: false, rootCallsIn: null, recordsCalls: false },
 }

@@ -4,6 +4,6 @@ import type { Events } from '../events.ts'
 
 export const samples: Events = {
   ...{ tellsTime: false, rootCallsIn: null, recordsCalls: false, keepsTrees: false, tellsWaits: false },
-  ...{ isForAdaptive: false, stacksWillDo: false },
+  stacksWillDo: false,
   fixedBecause: 'samples contain all methods',
 }

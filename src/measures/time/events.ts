@@ -4,5 +4,5 @@ import type { Events } from '../events.ts'
 
 export const time: Events = {
   ...{ tellsTime: true, rootCallsIn: 'ns', recordsCalls: true, keepsTrees: false, tellsWaits: false },
-  ...{ isForAdaptive: true, stacksWillDo: true },
+  stacksWillDo: true,
 }
