@@ -264,7 +264,7 @@ forNewestJdk((jdk) => {
         '--out',
         out,
       ]
-      // The shell tells the client's number, then how it ended.
+      // The shell prints the client's process id, and exits with the client's status.
       const shell = startProcess('sh', [
         '-c',
         '"$@" & echo $!; wait $!',

@@ -5,7 +5,7 @@ import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
 
-/** A root that overflows a small stack again and again: an error can hit between any two steps of ours. */
+/** A root that repeatedly overflows a small stack, so that an error can occur at any point of a probe. */
 const OVERFLOWS = `package haz;
 public class Overflows {
   static int depth;
@@ -24,8 +24,8 @@ public class Overflows {
 }`
 
 /**
- * C is being initialised, and so locked, by a thread that loads D, F0, F1 … on the way; D reveals
- * C.helper, whose redefinition waits for that lock.
+ * A thread runs the initializer of C, which locks C, and loads D, F0, F1 … meanwhile. D reveals C.helper, and the redefinition of C.helper
+ * waits for this lock.
  */
 const LOCKED = `package haz;
 public class Locked {
@@ -79,7 +79,7 @@ forEachJdk((jdk) => {
       const seen = callsByMethod(profile).get('haz.D.m()I') ?? 0
       expect([profile.truncated, profile.warnings]).toEqual([false, []])
       expect(seen).toBe(1)
-      // Under scheme A one of them may go on too early: whether it was called by then is not known.
+      // With scheme a one of the loaded classes may continue before its redefinition. It is unknown whether its method was called before.
       expect(profile.instrumentation.gaps).toBeLessThanOrEqual(scheme === 'a' ? 1 : 0)
     },
   )

@@ -20,7 +20,7 @@ it('a session removes remains of dead clients and keeps those of living ones', a
   const ofTheDead = `/dev/shm/jfluid-${namespace}-${dead.pid}-abcdef`
   const living = [
     `/dev/shm/jfluid-${namespace}-${process.pid}-abcdef`,
-    `/dev/shm/jfluid-1${namespace}-${dead.pid}-abcdef`, // of another pid namespace: who knows
+    `/dev/shm/jfluid-1${namespace}-${dead.pid}-abcdef`, // belongs to another pid namespace, so its owner may be alive
     `/dev/shm/jfluid-notes-${dead.pid}`,
   ]
   const launchFile = `/tmp/.jfluid_pid${dead.pid}`
@@ -34,10 +34,10 @@ it('a session removes remains of dead clients and keeps those of living ones', a
   }
   writeFileSync(launchFile, `jar=agent.jar;dir=${ofTheDead};build=0`, { mode: 0o600 })
 
-  // As long as that, so that its root is called on a busy machine, too.
+  // Long enough for a call of the root on a busy machine.
   const flags = ['--root', 'fix.Ticker.work', '--duration', '1s', '--out', join(cwd, 'p.jfluid')]
   expect(await jfluid('record', `${java.pid}`, ...flags)).toMatchObject({ code: 0 })
-  writeFileSync(trigger, '') // the JVM listens already: nobody will look at it again
+  writeFileSync(trigger, '') // the JVM listens already and does not check for this file again
   expect(await jfluid('record', `${java.pid}`, ...flags)).toMatchObject({ code: 0 })
 
   for (const path of [ofTheDead, launchFile, trigger]) expect(existsSync(path), path).toBe(false)

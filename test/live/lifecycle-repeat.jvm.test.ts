@@ -22,7 +22,7 @@ import { FULL } from '../support/lane.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { descriptors, filesOf, jcmd, liveObjects, threadCount, threadNames, until } from './remains.ts'
 
-/** Sends a line and waits for one more answer than there was. */
+/** Sends a line and waits for one further answer. */
 async function ask(java: JavaProcess, line: string, answer: RegExp): Promise<string> {
   const at = java.stdout().length
   java.send(line)
@@ -74,7 +74,7 @@ forNewestJdk((jdk) => {
       if (i === 1) Object.assign(settled, now)
       if (i > 1) expect(now.descriptors).toEqual(settled.descriptors)
       if (i > 1) expect(now.threads).toEqual(settled.threads)
-      // The JVM starts and ends compiler and collector threads as it likes, within bounds of its own.
+      // The JVM starts and ends compiler and collector threads at any time, within its own limits.
       if (i > 1) expect(now.tasks).toBeLessThan(settled.tasks + 8)
     }
     expect(woken).toEqual([false, ...new Array(CYCLES - 1).fill(true)])
@@ -88,7 +88,7 @@ forNewestJdk((jdk) => {
 
   const TIMES = FULL ? 1000 : 25
   describe(`a class of 200 methods, instrumented and restored ${TIMES} times`, () => {
-    // 1000 times take 50 s on two idle cores.
+    // 1000 repetitions take 50 s on two idle cores.
     it('a class restored many times behaves as before and uses no more memory than after the second time', {
       timeout: 900_000,
     }, async () => {
@@ -123,7 +123,7 @@ forNewestJdk((jdk) => {
         )
         expect(refusals).toEqual([])
         if (i % 5 === 0) expect(await ask(java, 'check', /^checksum/)).toBe(checksum)
-        // Or it would be its own code at the end because it has never been another.
+        // Checks that probes are installed. Otherwise the comparison with the original code would prove nothing.
         if (i === TIMES) expect(probed(await liveCode(jvm, 'Lfix/Big200;'))).toHaveLength(methods.length)
         const { restoredClasses, refusedClasses, ms } = await agent.detach()
         expect([restoredClasses, refusedClasses]).toEqual([1, 0])
@@ -149,12 +149,15 @@ forNewestJdk((jdk) => {
 interface Remains {
   descriptors: string[]
   threads: string[]
-  /** Live objects of our classes, and how often each of these is loaded. */
+  /** Live objects per class of jfluid. `classes`: number of loaded classes per class name. */
   objects: [string, number][]
   classes: [string, number][]
 }
 
-/** What there is now and was not, or was fewer of. Less may be there: what a session leaves is collected when the JVM likes. */
+/**
+ * Returns the remains in `now` that are missing or less frequent in `before`. Fewer remains are accepted, because the JVM collects garbage
+ * at any time.
+ */
 function more(now: Remains, before: Remains): string[] {
   const many = (names: readonly string[]) =>
     [...new Set(names)].map((name): [string, number] => [name, names.filter((it) => it === name).length])
@@ -170,12 +173,12 @@ function more(now: Remains, before: Remains): string[] {
   ]
 }
 
-/** What is there between two sessions, once the thread of the last one has ended. */
+/** Returns the remains between two sessions, after the agent thread of the last session has ended. */
 async function remains(pid: number): Promise<Remains> {
   let threads: string[]
   do threads = await threadNames(pid)
   while (threads.some((name) => /jfluid/.test(name)))
-  // The histogram is taken after a full collection, so that classes nobody needs are gone from the list.
+  // The histogram is taken after a full collection, so the list contains no unreachable classes.
   const objects = [...(await liveObjects(pid, /jfluid/i))].sort()
   const classes = new Map<string, number>()
   for (const [line] of (await jcmd(pid, 'VM.class_hierarchy')).matchAll(/^.*jfluid.*$/gim)) {
@@ -185,7 +188,7 @@ async function remains(pid: number): Promise<Remains> {
       .replace(/(\$\$Lambda).*/, '$1')
     classes.set(name, (classes.get(name) ?? 0) + 1)
   }
-  // The JVM says the last word of an answer, and closes the connection a moment later.
+  // The JVM closes the connection shortly after the end of its answer.
   let open: string[]
   do {
     open = descriptors(pid)

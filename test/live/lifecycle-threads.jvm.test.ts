@@ -17,10 +17,10 @@ import {
 import { liveObjects, until } from './remains.ts'
 
 /**
- * together n: n threads enter the root and wait inside it until all have.
- * convoy n:   n threads enter the root; one after the other takes a lock inside it and fills more than
- *             a chunk, while the others hold chunks and wait for the lock.
- * series n:   n threads, each begun when the one before has ended, enter the root once.
+ * together n: n threads enter the root, and each waits inside it until all have entered.
+ * convoy n:   n threads enter the root. One after the other locks a monitor inside the root and fills more than one chunk, while the other
+ * threads hold chunks and wait for the monitor.
+ * series n:   n threads enter the root once each. Each starts after the previous thread has ended.
  */
 const CROWD = `
   package fix;
@@ -73,7 +73,9 @@ const CROWD = `
 const calls = (profile: JsonProfile, method: string): number =>
   profile.methods.find((m) => m.method === method)?.calls ?? 0
 
-/** The tree without calls of `method`, and the calls of `method` level by level. Without recursion itself. */
+/**
+ * Returns the tree without the calls of `method`, and the calls of `method` at each level. `method` must call no other instrumented method.
+ */
 function withoutRecursion(roots: readonly JsonNode[], method: string): { rest: JsonNode[]; deep: number[] } {
   const deep: number[] = []
   const copy = (node: JsonNode): JsonNode => {
@@ -103,7 +105,7 @@ forNewestJdk((jdk) => {
         await ask(java, `${how} 600`, /^done/)
         const profile = await recording.stop()
         expect(profile.truncated).toBe(false)
-        // A slow answer to a first invocation can be a gap as well.
+        // A late answer to a first invocation may cause a gap as well.
         const { gaps } = profile.instrumentation
         expect(calls(profile, root)).toBeLessThanOrEqual(600)
         expect(calls(profile, root) + gaps).toBeGreaterThanOrEqual(600)
@@ -112,17 +114,17 @@ forNewestJdk((jdk) => {
     )
   })
 
-  // After those above: the next thread finds a chunk again.
+  // Runs after the tests above and shows that the next threads get chunks again.
   it('calls of 2,000 consecutive threads are counted, and no data about ended threads stay in the target', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Crowd.visit')
     await recording.started
     await ask(java, 'series 2000', /^done/)
-    // Records of ended threads go with the next status. One is the agent's own, which calibrated.
+    // Records of ended threads are removed by the next status request. Two may stay: one belongs to the agent's calibration.
     const records = async () => (await liveObjects(java.pid, /JFluid1Threads\$ThreadInfo$/)).values()
     await until(async () => [...(await records())].reduce((a, b) => a + b, 0) <= 2)
     const profile = await recording.stop()
     const { gaps, healed } = profile.instrumentation
-    // A client that gets no processor for a second leaves a gap.
+    // A client without a processor for one second causes a gap.
     expect(gaps).toBeLessThanOrEqual(1)
     const counted = 2000 - gaps
     expect(lines(callsByMethod(profile))).toEqual([
@@ -144,7 +146,7 @@ forNewestJdk((jdk) => {
     await java.line(/^end/)
     const { rest, deep } = withoutRecursion(profile.merged, 'deep')
     expect(lines(callsByPath(rest))).toEqual(lines(parseExpectation(java.stdout())))
-    // One call on each level, and on none of them two.
+    // Each level has exactly one call.
     expect(deep.length).toBeGreaterThan(500)
     expect(new Set(deep)).toEqual(new Set([1]))
   })

@@ -1,8 +1,7 @@
-// The code of a class as the JVM has it now, read through its debugger port and made comparable.
+// The current code of a class in the JVM, read over its debugger port and converted to a comparable form.
 //
-// A redefinition may renumber a constant pool, and an `ldc` that no longer fits becomes an `ldc_w`. So
-// code is compared as text: pool operands are resolved through the pool fetched at the same time, and
-// branches name the instruction they go to, not the bytes between.
+// A redefinition may renumber the constant pool, and an `ldc` with a larger index becomes an `ldc_w`. Code is therefore compared as text:
+// pool operands are resolved with the pool that was read at the same time, and a branch names its target instruction instead of an offset.
 
 import { forEachInstruction, instructionLength, switchOperands } from '../../src/classfile/code.ts'
 import {
@@ -31,7 +30,7 @@ export interface Debuggable {
   readonly jvm: JdwpTarget
 }
 
-/** Starts a program with its debugger port open, and connects. */
+/** Starts a program with an open debugger port and connects to the port. */
 export async function startDebuggable(jdk: Jdk, args: readonly string[]): Promise<Debuggable> {
   const java = startJava(jdk, [
     '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0',
@@ -44,17 +43,17 @@ export async function startDebuggable(jdk: Jdk, args: readonly string[]): Promis
 }
 
 /**
- * Code by method, `Lfix/Ticker;.work(I)I`, one line an instruction. A name that several loaders have
- * defined is followed by which of them it is, in no particular order: `Lfix/late/Greeter;#2.…`.
+ * Code per method, keyed by names such as `Lfix/Ticker;.work(I)I`, with one line per instruction. If several loaders define a class, its
+ * name has a number that separates them, in no particular order: `Lfix/late/Greeter;#2.…`.
  */
 export type LiveCode = Map<string, string>
 
-/** Of a class whose initialiser has thrown: it is not shown, and no method of it can be called. */
+/** JDWP status of a class with a failed initializer. Such a class is left out, since its methods can never be called. */
 const FAILED = 8
-/** What JDWP says of these, and of a class that has been unloaded since it was listed. */
+/** JDWP errors for such classes, and for classes that were unloaded after they were listed. */
 const UNLOADED: ReadonlySet<string> = new Set(['INVALID_OBJECT', 'INVALID_CLASS'])
 
-/** The live code of all loaded classes whose signature begins so. */
+/** Returns the live code of all loaded classes whose signature begins with `signatureStart`. */
 export async function liveCode(jvm: JdwpTarget, signatureStart: string): Promise<LiveCode> {
   const code: LiveCode = new Map()
   const seen = new Map<string, number>()
@@ -91,8 +90,8 @@ export async function liveCode(jvm: JdwpTarget, signatureStart: string): Promise
 }
 
 /**
- * Line and variable tables by method, as `liveCode` names them. Bcis are given as numbers of instructions, for
- * the reason that branches are. Empty where a method has none.
+ * Returns line and variable tables, keyed like `liveCode`. Bytecode indexes are replaced by numbers of instructions, as for branches. A
+ * method without tables has an empty text.
  */
 export async function liveTables(jvm: JdwpTarget, signatureStart: string): Promise<Map<string, string>> {
   const tables = new Map<string, string>()
@@ -123,10 +122,10 @@ async function tableRows(jvm: JdwpTarget, type: TypeId, method: MethodId): Promi
         `${at(bci)} to ${at(bci + length)} ${name}:${descriptor} in ${slot}`,
     ),
   ]
-  return rows.sort().join('\n') // neither table promises an order
+  return rows.sort().join('\n') // both tables have no defined order
 }
 
-/** Methods that call a probe. */
+/** Returns the names of methods that call a probe. */
 export function probed(code: LiveCode): string[] {
   return [...code].filter(([, text]) => text.includes('java/lang/JFluid1.')).map(([name]) => name)
 }
@@ -137,7 +136,7 @@ function parsePool({ count, bytes }: RawConstantPool): ConstantPool {
   return new ConstantPool(new Reader(Buffer.concat([head, bytes])))
 }
 
-/** Which instruction begins at a bci. */
+/** Returns the number of each instruction, keyed by its bytecode index. */
 function instructionNumbers(bytecode: Uint8Array): Map<number, number> {
   const numbers = new Map<number, number>()
   forEachInstruction(bytecode, (bci) => numbers.set(bci, numbers.size))
@@ -163,7 +162,7 @@ export function symbolic(bytecode: Uint8Array, pool: ConstantPool): string {
     const usesPool =
       (opcode >= op.GETSTATIC && opcode <= op.NEW) ||
       [op.ANEWARRAY, op.CHECKCAST, op.INSTANCEOF, op.MULTIANEWARRAY].includes(opcode)
-    // What follows a pool index is no index: the count of invokeinterface, the dimensions of an array.
+    // Bytes after a pool index are not indexes: the count of invokeinterface, or the dimensions of an array.
     return usesPool ? `${constant(pool, u2At(operands, 0))} ${operands.subarray(2)}` : operands.join()
   }
 
@@ -186,8 +185,8 @@ export function symbolic(bytecode: Uint8Array, pool: ConstantPool): string {
 }
 
 /**
- * What an entry says, without its number. A bootstrap method has a number too, which a redefinition may
- * change and the debugger port does not resolve: name and descriptor stand for it.
+ * Returns the content of a pool entry without its index. A bootstrap method also has an index, which a redefinition may change and which
+ * the debugger port does not resolve. Name and descriptor replace it.
  */
 function constant(pool: ConstantPool, index: number): string {
   const tag = pool.tag(index)

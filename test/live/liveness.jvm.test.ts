@@ -19,7 +19,7 @@ const N = 30
 
 type Alive = Record<string, readonly [objects: number, bytes: number]>
 
-/** What is alive of one method's own objects; nothing where that is none. */
+/** Returns the live objects that a method itself has allocated, without classes that have none. */
 function aliveOf({ merged }: JsonProfile, method: string): { alive: Alive; ages: number[] } {
   const alive: Record<string, [number, number]> = {}
   const ages: number[] = []
@@ -37,9 +37,9 @@ function aliveOf({ merged }: JsonProfile, method: string): { alive: Alive; ages:
   return { alive, ages }
 }
 
-// Of 30: 15 keep an Inner and 15 two Nodes, 20 a byte[i], all an int[i] and an Object[2][3]. The sum of 16 + 4 i over
-// i < 30, in multiples of 8, is 2,280; of 16 + i over the i that 3 does not divide 696:
-// six times 24, five times 32, five times 40, four times 48.
+// For i < 30: 15 objects keep an Inner and 15 keep two Nodes, 20 keep a byte[i], and all keep an int[i] and an Object[2][3]. The sum of 16
+// + 4 i over all i, each rounded up to a multiple of 8, is 2,280. The sum of 16 + i over all i that are not divisible by 3, rounded in the
+// same way, is 696: six times 24, five times 32, five times 40, four times 48.
 const KEPT: Alive = {
   'fix.Leaks$Outer': [30, 30 * 24],
   'fix.Leaks$Inner': [15, 15 * 16],
@@ -92,14 +92,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('slots of dead objects are reused, and objects without a slot are reported', async () => {
     const { recording, ask } = await record('fix.Leaks.fills', '--sample-every', '1')
     await ask('fills 40000', 'forget', 'gc')
-    await new Promise((looked) => setTimeout(looked, 1500)) // at the table: twice
+    await new Promise((looked) => setTimeout(looked, 1500)) // two scans of the table of tracked objects
     await ask('fills 70000', 'gc')
     const profile = await recording.stop()
     const [fills] = profile.merged
     expect(fills!.liveObjects).toBe(65536)
     expect(profile.allocation!.liveness!.untracked).toBe(70000 - 65536)
     expect(profile.warnings.join()).toContain('4464 objects were not tracked')
-    // The list that grows takes as much as the objects, about; our references would take three times that.
+    // The growing list allocates about as much as the objects. References of the agent on the heap would allocate three times as much.
     const { jvmBytes, siteBytes } = profile.allocation!
     expect(siteBytes).toBe(110_000 * 16)
     expect(jvmBytes! / siteBytes).toBeLessThan(3)
@@ -123,7 +123,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const profile = await recording.stop()
     const [fills] = profile.merged
     expect(profile.allocation!.sampleEvery).toBe(100)
-    // 500 are looked after, of 1,000 that are chosen with the calls of `new`: 18 up or down are one standard deviation.
+    // 500 objects are tracked. They are chosen from 1,000 samples of calls of `new`. The standard deviation is 18 objects.
     expect(fills!.liveObjects! % 100).toBe(0)
     expect(Math.abs(fills!.liveObjects! / 50000 - 1)).toBeLessThan(0.15)
   })

@@ -17,7 +17,7 @@ const isWait = (node: JsonNode): boolean => node.method.startsWith('(')
 const textOf = ({ class: owner, method }: JsonNode): string =>
   owner === '' ? method : `${method.slice(0, -1)} ${owner})`
 
-/** By the method that waited: what for, and its row. */
+/** Returns the rows of waits, keyed by the waiting method and by the text of the wait. */
 function waitsOf(roots: readonly JsonNode[]): Map<string, Map<string, JsonNode>> {
   const found = new Map<string, Map<string, JsonNode>>()
   const visit = (node: JsonNode): void => {
@@ -44,7 +44,7 @@ function nodeOf(roots: readonly JsonNode[], method: string, caller?: string): Js
   throw new Error(`no ${method}`)
 }
 
-/** What one round waits for. A thread may be woken without reason, so parks may be more. */
+/** Waits of one round. A thread may return from a park without a reason, so there may be more parks. */
 const EXPECTED: readonly (readonly [method: string, on: string, times: number])[] = [
   ['get', `(blocked on ${CACHE})`, 1],
   ['blockStatic', `(blocked on class ${CACHE})`, 1],
@@ -56,7 +56,7 @@ const EXPECTED: readonly (readonly [method: string, on: string, times: number])[
   ['sleep', '(sleeping)', 2],
 ]
 
-/** What each of them waits for, once. */
+/** The wait of each method, which occurs once. */
 const SPELLINGS: ReadonlyMap<string, string> = new Map([
   ['parkNanos', '(parked)'],
   ['parkNanosFor', `(parked on ${QUEUE})`],
@@ -78,13 +78,13 @@ function expectWaits(roots: readonly JsonNode[], rounds: number, ms: number): vo
     expect(row, `${method} ${on}`).toBeDefined()
     if (on.startsWith('(parked')) expect(row!.calls, method).toBeGreaterThanOrEqual(times * rounds)
     else expect(row!.calls, method).toBe(times * rounds)
-    // Timers may be early by less than one millisecond.
+    // A timer may end less than one millisecond too early.
     expect(row!.totalNs, method).toBeGreaterThan(times * rounds * (ms - 1) * 1e6)
   }
 }
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  /** Warm. */
+  /** A warmed-up JVM. */
   let java: JavaProcess
   beforeAll(async () => {
     java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Locks'), 'fix.Locks'])
@@ -93,14 +93,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await ask(java, 'quiet 10', /done/)
   })
 
-  /** Recorded while it does what the lines say. */
+  /** Records while the program executes the given commands. */
   const record = async (lines: readonly string[], ...flags: string[]) => {
     const recording = startRecording(java.pid, '--scheme', 'a', ...flags)
     await recording.started
     let done = ''
     for (const line of lines) done = await ask(java, line, /done/)
     const profile = await recording.stop()
-    await ask(java, 'waits 1 1', /done/) // its code, and that of the JDK, is its own again
+    await ask(java, 'waits 1 1', /done/) // the original code of the program and the JDK is restored
     return { profile, done, file: recording.file }
   }
 
@@ -117,8 +117,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const rows = [...waitsOf(profile.merged).values()].flatMap((waits) => [...waits.values()])
     const waited = rows.filter(({ method }) => !method.startsWith('(blocked'))
     expect(waited.reduce((sum, { calls }) => sum + calls, 0)).toBe(waitedCount)
-    // Three monitors a round, and twice that of the queue, which it takes again after a wait: the JVM calls that blocked, if
-    // somebody else has it.
+    // Three monitors per round. After a wait a thread locks the queue's monitor again: if another thread holds it, the JVM counts this as
+    // blocked as well.
     expect(blockedCount).toBeGreaterThanOrEqual(9)
     const [root] = profile.merged
     const near = (ns: number, ms: number): void => {
@@ -126,8 +126,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
     near(root!.totalBlockedNs!, blockedMs!)
     near(root!.totalWaitedNs!, waitedMs!)
-    expect(root).not.toHaveProperty('blockedNs') // it waits for nothing itself
-    // The thread that holds what the other wants is outside.
+    expect(root).not.toHaveProperty('blockedNs') // the root itself waits for nothing
+    // The thread that holds the monitors is outside the root.
     expect(profile.threads.filter(({ roots }) => roots.length > 0)).toHaveLength(1)
 
     const { stdout } = await jfluid('report', file)
@@ -188,7 +188,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       .stdout()
       .split('\n')
       .filter((line) => line === 'waited').length
-    await java.line(/^waited$/, waiting + 1) // the first of waits of 300 ms, which follow each other for 3 s
+    await java.line(/^waited$/, waiting + 1) // the first of several waits of 300 ms, which take 3 s in total
     const { merged, instrumentation } = await first.stop()
     expect(instrumentation).toMatchObject({ gaps: 0, healed: 0 })
     const [root] = merged
@@ -211,9 +211,9 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const [root] = profile.merged
     const waits = [...waitsOf([root!]).values()].flatMap((rows) => [...rows.values()])
     expect(waits.flatMap(({ children }) => children)).toEqual([])
-    // Object.wait and Thread.sleep, methods themselves here, call others to wait.
+    // With --jdk, Object.wait and Thread.sleep are instrumented methods that call other methods to wait.
     expect(waits.map(textOf)).toEqual(expect.arrayContaining([`(waiting on ${QUEUE})`, '(sleeping)']))
-    // Nine waits a round, two of them asleep.
+    // Nine waits per round. Two of them are sleeps.
     expect(root!.totalBlockedNs! + root!.totalWaitedNs!).toBeGreaterThan(2 * 9 * 24e6)
   })
 
@@ -234,7 +234,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       expect(
         crowd.children.filter(({ method }) => method === '(sleeping)').map(({ calls }) => calls),
       ).toEqual([5 * 4 * 200])
-      // One after the other has the monitor for 0.1 ms at least: on average, half of the others are waited for.
+      // The threads hold the monitor one after the other, for at least 0.1 ms each. On average a thread waits for half of the other
+      // threads.
       expect(crowd.blockedNs).toBeGreaterThan(200 * 100 * 0.1e6)
     },
   )

@@ -28,7 +28,7 @@ forNewestJdk((jdk) => {
       const { methodNames, truncated, warnings } = await session.profile()
       expect([methodNames.length > 0, truncated !== false]).toEqual([true, true])
       await session.close()
-      // The agent has seen us go: the next session waits for nothing.
+      // The agent has detected the end of the connection, so the next session does not wait.
       await until(async () => probed(await liveCode(jvm, 'Lfix/')).length === 0)
       await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
       return warnings
@@ -42,7 +42,7 @@ forNewestJdk((jdk) => {
     expect(recording.session.ending).toMatchObject({ how: 'by itself', reason: lost, exitCode: 75 })
     expect(await kept(recording.session)).toContain(`the session ended unexpectedly: ${lost}`)
 
-    // What the agent has said before is the reason, also when we are about to leave.
+    // A reason that the agent reported earlier is used, even if the client is already detaching.
     const leaving = await start()
     const left = leaving.session.detach()
     leaving.socket.emit('data', encodeFrame([0, 'ended', 'the JVM has no free heap memory']))

@@ -33,7 +33,7 @@ forEachJdk((jdk) => {
     terminal.send('q')
     expect((await terminal.exit).code).toBe(0)
     const said = terminal.scrollback().join('\n')
-    // The terminal breaks the line at any character.
+    // The terminal may wrap the line at any character.
     expect(said.replaceAll(/\s/g, '')).toMatch(
       /restored:\d+class(?:es)?verifiedasoriginal,nothingofjfluidremains/,
     )

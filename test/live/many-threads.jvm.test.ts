@@ -6,8 +6,8 @@ import { forEachJdk } from '../support/jdks.ts'
 import { callsByMethod, lines, startRecording } from '../support/jfluid.ts'
 
 /**
- * series n:   n threads, `WIDTH` at a time, enter the root once each and end.
- * numbers n:  the session has numbers for n more threads.
+ * series n:   n threads enter the root once each and end, `WIDTH` threads at a time.
+ * numbers n:  leaves thread numbers for only n further threads in the session.
  */
 const THRONG = `
   package fix;
@@ -75,7 +75,7 @@ forEachJdk((jdk) => {
     const { gaps, healed } = profile.instrumentation
     expect([gaps, healed, profile.truncated]).toEqual([3 + 9, 0, false])
     expect(profile.threads).toHaveLength(15)
-    // The next session has all of them again.
+    // In the next session all thread numbers are available again.
     const next = startRecording(java.pid, '--root', 'fix.Throng.visit')
     await next.started
     java.send('series 7')

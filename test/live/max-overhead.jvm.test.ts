@@ -12,7 +12,7 @@ import { forEachJdk } from '../support/jdks.ts'
 import { jfluid, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
-/** A step takes some microseconds: its probes cost between 0.1 and 5 % of that. */
+/** A step takes some microseconds. Its probes cost 0.1 to 5 % of this time. */
 const PROGRAM = {
   'fix/Steps.java': `package fix;
     public class Steps {

@@ -26,6 +26,6 @@ forNewestJdk((jdk) => {
   const timeout = 60_000
 
   it.each(WITH_PROBES)('record works with %s', { timeout }, (...way) => measure('while it records', way))
-  // In so short a time there may be one dump of the threads.
+  // In such a short recording there may be only one thread dump.
   it.each(BY_JVM)('record works for %s', { timeout }, (...way) => measure('from the start', way))
 })

@@ -11,9 +11,9 @@ import { Terminal } from '../support/terminal.ts'
 import { SERVE, WAYS } from './ways.ts'
 
 /**
- * What differs in more than what is recorded, by the command that it is tried with. The others of each kind have tests of their
- * own: exact time in run.jvm and terminal.jvm, `run` with bytecodes in gate.jvm, both with regions in regions.jvm, and `run` of
- * the whole JVM in whole-jvm.jvm.
+ * Modes tested with each command: those that differ in more than the recorded values. Other tests cover the remaining combinations: exact
+ * time in run.jvm and terminal.jvm, `run` with bytecodes in gate.jvm, regions with both commands in regions.jvm, and `run` of the whole JVM
+ * in whole-jvm.jvm.
  */
 const TRIED: Readonly<Record<'run' | 'attach', readonly string[]>> = {
   run: ['samples by bytecodes', 'samples by time'],
@@ -37,7 +37,7 @@ forNewestJdk((jdk) => {
   })
 
   afterAll(async () => {
-    java.child.stdin?.end() // its own end removes what its flight recorder has left; being killed does not
+    java.child.stdin?.end() // on a normal exit, but not when it is killed, the JVM deletes the files of its flight recorder
     await java.exit
   })
 
@@ -53,9 +53,10 @@ forNewestJdk((jdk) => {
     it.each(triedWith('attach'))('attach works with %s', async (_, flags, answer) => {
       const out = file()
       const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...flags, '--out', out])
-      // Of the whole JVM, what is open is where most samples are: where a thread waits for a read, by dumps.
+      // For the whole JVM, the open row is the one with most samples. With thread dumps this is a thread that waits for input.
       const seen = flags.includes(SERVE) ? SERVE : 'java.lang.Thread.run'
-      // In a row with two numbers: a call that has begun may have no costs yet, and what is said of a root that is yet to be called has none.
+      // Waits for a row with two numbers. The row of a running call may have no costs yet, and the message about a root without calls has
+      // no numbers.
       await terminal.until((lines) =>
         lines
           .slice(2, -2)

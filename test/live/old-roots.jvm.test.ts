@@ -7,7 +7,7 @@ import { compileJava, startJava } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 
-/** hold: somebody has the monitor. call: another thread wants it, and waits. free: both go on. other: calls other(). */
+/** hold: a thread locks the monitor. call: another thread blocks at the monitor. free: both threads continue. other: calls other(). */
 const HELD = `
   package fix;
   import java.util.concurrent.CountDownLatch;
@@ -77,7 +77,7 @@ forNewestJdk((jdk) => {
       await ask('hold')
       await ask('call')
       await first.stop(status)
-      // It has fewer methods: one of its ids does not stand for a method of this session.
+      // This session has fewer methods, so one method id of the first session is not valid in it.
       const second = startRecording(java.pid, '--root', 'fix.Held.other', ...flags)
       await second.started
       await ask('free')

@@ -17,12 +17,12 @@ interface Program {
   send: readonly string[]
 }
 
-/** Times a program is run at most. */
+/** Maximum number of runs of a program. */
 const RUNS = 3
 
 /**
- * Calls by context of the program under `jfluid run`. A session that says itself that calls may be missing, as where the machine
- * gave the client no processor for a quarter of a second, is repeated.
+ * Returns the calls per context of the program under `jfluid run`. The run is repeated if the session itself reports possible missing
+ * calls, e.g. because the client had no processor for 250 ms.
  */
 async function profiled(jdk: Jdk, program: Program, ...flags: string[]): Promise<Map<string, number>> {
   const told: unknown[] = []

@@ -9,7 +9,7 @@ import type { Jdk } from '../support/jdks.ts'
 
 const source = join(dirname(fileURLToPath(import.meta.url)), '..', 'fixtures', 'other-agent')
 
-/** `java -javaagent:…=option fix.Other`. Without an option its transformer comes when it is told to. */
+/** Starts `java -javaagent:…=option fix.Other`. Without an option its agent adds its transformer only on a command. */
 export async function startOther(jdk: Jdk, option?: 'on' | 'off'): Promise<JavaProcess> {
   const classes = await compileJava(jdk, source)
   const dir = temporaryDirectory('jfluid-agent-')
@@ -22,7 +22,7 @@ export async function startOther(jdk: Jdk, option?: 'on' | 'off'): Promise<JavaP
   return java
 }
 
-/** Sends the commands one after the other and returns the last answer's counts of doOne and doTwo. */
+/** Sends the commands one after the other and returns the counts of doOne and doTwo in the last answer. */
 export async function tell(
   java: JavaProcess,
   ...commands: string[]
@@ -38,14 +38,14 @@ export async function tell(
 }
 
 /**
- * Makes the other agent transform what it calls, and waits until we have answered that.
+ * Makes the other agent retransform the callee, and waits until jfluid has redefined classes in response.
  *
- * @param redefined  what we redefine then: callers of what that calls now, unless given
+ * @param redefined  class that jfluid redefines in response. Default: the class of the callers of the new callee
  */
 export async function retransform(java: JavaProcess, redefined = 'fix.Other'): Promise<void> {
   const line = new RegExp(` redefined name=${redefined.replace('$', '\\$')}, `, 'g')
   const before = java.stdout().match(line)?.length ?? 0
   await tell(java, 'retransform')
-  // The JVM tells of the other agent's own as well.
+  // The JVM also logs the redefinition by the other agent.
   await java.line(new RegExp(line.source), before + (redefined === 'fix.Other$Work' ? 2 : 1))
 }

@@ -16,17 +16,17 @@ import { itOnlyIf } from '../support/only-if.ts'
 import { until } from './remains.ts'
 
 const IS_ROOT = process.getuid?.() === 0
-/** `nobody`, by the number it has on every Linux. */
+/** The user `nobody`, with its usual number on Linux. */
 const NOBODY = { uid: 65534, gid: 65534 }
 
-/** Sockets of a process that anybody may connect to: addresses of TCP, paths of UNIX. */
+/** Returns the listening sockets of a process: addresses of TCP sockets, paths of UNIX sockets. */
 function listening(pid: number): string[] {
   const own = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
       try {
         return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? []
       } catch {
-        return [] // closed while we looked
+        return [] // closed after it was listed
       }
     }),
   )
@@ -51,7 +51,7 @@ function listening(pid: number): string[] {
 
 const permissions = (path: string): number => statSync(path).mode & 0o7777
 
-/** What a process of another user gets that lists the directory, opens a file in it, and connects to the socket. */
+/** Program of a process of another user. Prints the result of listing the directory, opening a file in it, and connecting to the socket. */
 const TRY = `
   const { readdirSync, openSync } = require('node:fs')
   const [dir, file] = process.argv.slice(1)
@@ -67,7 +67,7 @@ async function asNobody(dir: string, file: string): Promise<string> {
   return stdout.trim()
 }
 
-/** The session directory of a client that waits for its agent. */
+/** Returns the session directory of a client that waits for its agent. */
 async function directoryOf({ pid }: JavaProcess): Promise<string> {
   const mine = (name: string) => name.startsWith('jfluid-') && name.split('-')[2] === String(pid)
   const find = () =>
@@ -80,7 +80,7 @@ async function directoryOf({ pid }: JavaProcess): Promise<string> {
   return find()[0]!
 }
 
-// Under `run` the socket waits for as long as the launched program takes to become a JVM.
+// Under `run` the socket exists until the launched program has become a JVM, which does not happen here.
 const waiting = (): JavaProcess => {
   const out = join(temporaryDirectory(), 'p.jfluid')
   const old = process.umask(0)
@@ -98,7 +98,7 @@ it('the socket directory has mode 0700 and belongs to the client for any umask, 
   expect(statSync(dir).uid).toBe(process.getuid?.())
   expect(readdirSync(dir).sort()).toEqual(['link', 'token'])
   expect(permissions(join(dir, 'token'))).toBe(0o600)
-  expect(listening(client.pid)).toEqual([expect.stringMatching(/\/link$/)]) // and the directory is not for others
+  expect(listening(client.pid)).toEqual([expect.stringMatching(/\/link$/)]) // the session directory is not accessible to other users
   const token = readFileSync(join(dir, 'token'), 'utf8')
   expect(token).toMatch(/^[0-9a-f]{32}$/)
   const children = readFileSync(`/proc/${client.pid}/task/${client.pid}/children`, 'utf8').trim().split(' ')
@@ -107,7 +107,7 @@ it('the socket directory has mode 0700 and belongs to the client for any umask, 
     for (const what of ['cmdline', 'environ'])
       expect(readFileSync(`/proc/${pid}/${what}`, 'latin1')).not.toContain(token)
   }
-  client.child.kill('SIGTERM') // passed on to the program
+  client.child.kill('SIGTERM') // jfluid passes the signal on to the program
   await client.exit
 })
 
@@ -118,10 +118,10 @@ itOnlyIf(IS_ROOT, 'needs root')(
     const dir = await directoryOf(client)
     const link = join(dir, 'link')
     expect(await asNobody(dir, link)).toBe('EACCES EACCES EACCES')
-    // It is the directory that keeps them out: without it they would be in (a socket cannot be opened as a file).
+    // Only the directory denies access. If the directory is accessible, access succeeds (a socket cannot be opened as a file).
     chmodSync(dir, 0o755)
     expect(await asNobody(dir, link)).toBe('ok ENXIO ok')
-    client.child.kill('SIGTERM') // passed on to the program
+    client.child.kill('SIGTERM') // jfluid passes the signal on to the program
     await client.exit
   },
 )
@@ -135,7 +135,7 @@ forEachJdk((jdk) => {
     expect(listening(java.pid)).toEqual([])
     const door = await attachDoor(java.pid)
     try {
-      // HotSpot's own, for its user and root, and nothing of ours on either side.
+      // HotSpot's own socket is accessible only to its user and root. jfluid has no listening socket on either side.
       expect(listening(java.pid)).toEqual([expect.stringMatching(`/\\.java_pid${java.pid}(\\.tmp)?$`)])
       expect(listening(process.pid)).toEqual(before)
       const ring = join(door.dir, 'ring')

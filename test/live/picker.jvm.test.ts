@@ -21,7 +21,7 @@ forNewestJdk((jdk) => {
     await terminal.until((lines) => lines.some((it) => it.startsWith(`> ${java.pid} `)))
     terminal.send('\r')
     await terminal.until((lines) => lines.some((it) => /▾ fix\.Ticker\.work$/.test(it)))
-    // The list has left nothing on the screen that was there before.
+    // The list of JVMs has been removed from the screen.
     expect(terminal.scrollback().join('\n')).not.toContain('Which JVM?')
     terminal.send('q')
     expect((await terminal.exit).code).toBe(0)
@@ -36,7 +36,7 @@ forNewestJdk((jdk) => {
     '%s closes the JVM list and restores the terminal',
     { timeout: 60_000 },
     async (_, key) => {
-      // What the terminal does with a line that is typed then is what it did before.
+      // The terminal must echo input again, as it did before.
       const terminal = Terminal.jfluid(['doctor'], { after: 'stty -a | grep -q " echo " && echo echoes' })
       await terminal.until((lines) => lines.some((it) => it.startsWith('Which JVM?')))
       terminal.send(key)

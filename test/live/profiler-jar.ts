@@ -1,4 +1,4 @@
-// A jar with a profiling agent of the user's, and what a profile says of bytecodes.
+// A jar with a user profiler, and the bytecode counts of a profile.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import type { JsonNode, JsonProfile } from '../support/jfluid.ts'
 
 export const api = join(import.meta.dirname, '../../dist/agent/jfluid-api.jar')
 
-/** A jar with a profiler, from a directory of sources or a text. */
+/** Builds a jar with a profiler from a directory of sources or from source texts. */
 export async function profilerJar(
   jdk: Jdk,
   sources: string | Record<string, string>,

@@ -7,7 +7,7 @@ import { newest } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { bytecodesByMethod, profilerJar } from './profiler-jar.ts'
 
-const jdk = newest // what is tried is not the JDK's
+const jdk = newest // the test does not depend on the JDK
 const ROOT = 'fix.Blocks.root'
 
 it('a user profiler that outlives its session affects neither the target nor the next session', async () => {
@@ -32,7 +32,7 @@ it('a user profiler that outlives its session affects neither the target nor the
   await java.line(/ready/)
   const first = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--profiler', slow)
   await first.started
-  java.send('run 20') // sleeps in its first report
+  java.send('run 20') // the profiler sleeps in its first report
   await java.line(/^reporting/)
   const cut = await first.stop()
   expect(cut.warnings).toContain(
@@ -40,7 +40,7 @@ it('a user profiler that outlives its session affects neither the target nor the
   )
   const second = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes')
   await second.started
-  await java.line(/done/) // the call of before, which belongs to no session now
+  await java.line(/done/) // the earlier call, which belongs to no session now
   java.send('run 20')
   await java.line(/done/, 2)
   const profile = await second.stop()

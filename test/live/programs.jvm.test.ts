@@ -8,7 +8,7 @@ import { newestOrAll } from '../support/jdks.ts'
 import { callsByPath, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
-/** Methods that the shop's self-check counts itself. */
+/** Number of methods whose calls the shop's self-check counts itself. */
 const SHOP_METHODS = 44
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
@@ -19,7 +19,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const port = / on port (\d+), pid/.exec(await shop.line(/^shop ready/))?.[1]
     get = async (path) =>
       (await (await fetch(`http://127.0.0.1:${port}${path}`)).json()) as Record<string, number>
-    // Its classes are there from now on: roots that are not loaded yet are in roots.jvm.test.ts.
+    // Loads all classes of the shop. Roots in classes that are not loaded yet are tested in roots.jvm.test.ts.
     await get('/selfcheck?n=1')
   })
 
@@ -42,12 +42,12 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const of = (type: string) => profile.merged.filter((it) => it.class === type)
     const counted = byMethod(callsByPath(of(SELF_CHECK)))
     expect(Object.fromEntries(Object.keys(own).map((name) => [name, counted.get(name)]))).toEqual(own)
-    // It goes on serving, with the same answers.
+    // The service continues to give the same answers.
     expect(await get('/selfcheck?n=50')).toEqual(own)
 
     expect(profile.merged.map((it) => `${it.class}.${it.method}`).toSorted()).toEqual(roots.toSorted())
     if (roots.length === 1) return
-    // Every request is in the tree, in the threads that served it.
+    // The tree contains every request, in the threads that served the requests.
     const [served] = of(SERVED)
     expect(served!.calls).toBeGreaterThan(0)
     const perThread = profile.threads.flatMap((it) => it.roots).filter((it) => it.class === SERVED)

@@ -16,14 +16,14 @@ import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { type Recording, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
-/** The line about the target; colours and progress aside. */
+/** Returns the line about the detach, without colours and progress. */
 function line({ process }: Recording): string {
   return /detached from .*/.exec(process.stderr())?.[0] ?? ''
 }
 
 /**
- * An agent beside the program that it changes, before jfluid and only when it is told to: when the JVM next transforms Kept, as
- * it does when jfluid leaves, it gets a class with other code (other), or none that a JVM takes (broken).
+ * A program with its own agent, which is loaded before jfluid and becomes active on command. After the command, each transformation of
+ * Kept, as at jfluid's detach, yields a class with other code (path of a class file) or an invalid class (`broken`).
  */
 const KEEPER = (plus: number) => ({
   'fix/Keeper': `
@@ -87,7 +87,7 @@ forOldestJdk((jdk) => {
       java.send('state')
       return Number(/calls (\d+)/.exec(await java.line(/^state/))![1])
     }
-    await calls() // those before
+    await calls() // resets the count of calls
     await until(async () => (await calls()) > 0)
     const { detach, instrumentation, warnings } = await recording.stop()
     const n = instrumentation.redefinedClasses
@@ -106,7 +106,7 @@ forOldestJdk((jdk) => {
     })
     expect(detach!.code.checkedMethods).toBeGreaterThanOrEqual(instrumentation.instrumentedMethods)
     expect(detach!.proofMs).toBeGreaterThan(detach!.ms)
-    // Of its one lambda expression, in Witness.root.
+    // Lambda classes of the program's only lambda expression, in Witness.root.
     expect(detach!.lambdaClasses).toBeGreaterThan(0)
     expect(warnings).toEqual([])
   })
@@ -122,7 +122,7 @@ forOldestJdk((jdk) => {
     expect(during.different).toEqual(
       expect.arrayContaining(['fix.Witness.root(I)I', 'fix.Witness.mix(II)I', 'fix.Witness$1.of(I)I']),
     )
-    // In each session, whatever the root is: else calls by method handles would be missing.
+    // These methods have probes in each session with any root. Otherwise calls by method handles would be missing.
     const handle = 'java.lang.invoke.DirectMethodHandle'
     const gives = '(Ljava/lang/Object;)Ljava/lang/Object;'
     expect(during.different).toEqual(
@@ -132,11 +132,11 @@ forOldestJdk((jdk) => {
         ),
       ),
     )
-    expect(during.different).not.toContain('fix.Witness.main([Ljava/lang/String;)V') // nothing of it has changed
+    expect(during.different).not.toContain('fix.Witness.main([Ljava/lang/String;)V') // no code of main has changed
     expect(during.originalClasses).toBe(0)
     const before = instrumenter.classesBefore()
     expect(await seesProbes(opened, before)).toBe(true)
-    // Of a method that has none, it sees none: that is what keeps the proof from being believed.
+    // If a method without probes is checked, no probes are found. This check detects a verification that always succeeds.
     const main = new Set(['main([Ljava/lang/String;)V'])
     const without = before.filter(({ name }) => name === 'fix/Witness').map((it) => ({ ...it, probed: main }))
     expect(await seesProbes(opened, without)).toBe(false)
@@ -154,7 +154,7 @@ forOldestJdk((jdk) => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
       await recording.started
-      // Another constant is another instruction (iconst_1, bipush): only that method differs.
+      // The other constant needs another instruction (bipush instead of iconst_1), so only this method differs.
       await tell(java, join(await compileJava(jdk, KEEPER(100)), 'fix', 'Kept.class'))
       const { detach, warnings } = await recording.stop(STATUS.notRestored)
       // Keeper, Kept, Plain, and the JDK's class of method handles.
@@ -183,7 +183,7 @@ forOldestJdk((jdk) => {
   })
 
   it('each kind of remains of a session is reported', async () => {
-    const dir = `/dev/shm/jfluid-1-${process.pid}-abcdef` // of another pid namespace: nobody removes it
+    const dir = `/dev/shm/jfluid-1-${process.pid}-abcdef` // belongs to another pid namespace, so no process deletes it
     mkdirSync(dir)
     onTestFinished(() => rmSync(dir, { recursive: true }))
     writeFileSync(join(dir, 'ring'), 'x'.repeat(4096))
@@ -209,7 +209,7 @@ forOldestJdk((jdk) => {
     writeFileSync(launch, 'build=0;dir=/dev/shm/of-one-that-was-killed;')
     onTestFinished(() => rmSync(launch, { force: true }))
     const told = [`thread jfluid-left`, `mapping ${dir}/ring`, `descriptor of ${dir}/ring`, `file ${launch}`]
-    // The thread has its name a moment after it runs.
+    // The thread gets its name shortly after its start.
     await until(() => remainsOf(java.pid)?.threads.length === 1)
     expect(named(remainsOf(java.pid)!.traces)).toEqual(told)
   })

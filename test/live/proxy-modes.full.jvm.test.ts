@@ -67,7 +67,7 @@ interface Line {
   readonly value: number
 }
 
-/** Rows by the names of their path, with all that was counted: total times are sums of fractions of a nanosecond in a profile. */
+/** Returns all rows with their paths and counts. Total times are rounded, since they are sums of fractions of nanoseconds in a profile. */
 function linesOf({ count, method, parent, metrics }: Tree, nameOf: (id: number) => MethodName): Line[] {
   const paths: string[] = []
   return Array.from({ length: count }, (_, i) => {
@@ -82,7 +82,7 @@ function linesOf({ count, method, parent, metrics }: Tree, nameOf: (id: number) 
     .sort((a, b) => (`${a.path} ${a.column}` < `${b.path} ${b.column}` ? -1 : 1))
 }
 
-/** The wire carries whole nanoseconds, so times may differ by one; everything else is equal. */
+/** The protocol transfers whole nanoseconds, so times may differ by one. Everything else must be equal. */
 function expectSame(seen: readonly Line[], expected: readonly Line[]): void {
   const isTime = (column: string): boolean => column.endsWith('Ns')
   const known = (lines: readonly Line[]) =>

@@ -21,15 +21,15 @@ import { type SshMachine, sshMachine } from './sshd.ts'
 
 const ROOT = ['--root', 'fix.KnownTree.task']
 
-/** Longer than a silent connection lives, by as much again. */
+/** Twice the time after which a silent connection is closed. */
 const SILENT_MS = 32_000
 
-/** That an sshd has taken. */
+/** Returns the number of connections that this sshd has accepted. */
 function connections(there: SshMachine): number {
   return there.log().match(/^Accepted publickey/gm)?.length ?? 0
 }
 
-// In proxy.jvm.test.ts a program stands in for ssh; this one is real.
+// These tests use a real ssh. In proxy.jvm.test.ts a script replaces ssh.
 describe.each(jdks)('a real sshd on JDK $version', (jdk) => {
   it('record contains all calls although the connection was cut and sshd was down', async () => {
     const there = await sshMachine()

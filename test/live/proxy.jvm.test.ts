@@ -23,7 +23,7 @@ import { threadNames, until } from './remains.ts'
 
 const ROOT = ['--root', 'fix.KnownTree.task']
 
-// The newest has the view below.
+// The tests of attach below cover the newest JDK.
 describe.each(FULL ? jdks : [oldest])('a remote JVM of JDK $version', (jdk) => {
   it('record by ssh contains all remote calls, including calls during a lost connection', async () => {
     const there = machine()
@@ -49,7 +49,7 @@ describe.each(FULL ? jdks : [oldest])('a remote JVM of JDK $version', (jdk) => {
   })
 })
 
-// The newest has the view below.
+// The tests of attach below cover the newest JDK.
 describe.each(FULL ? jdks : [oldest])('a proxy that is terminated, JDK $version', (jdk) => {
   it('a terminated proxy detaches from its JVM, and the client keeps the data recorded so far', async () => {
     const there = machine()
@@ -82,7 +82,7 @@ forNewestJdk((jdk) => {
     await terminal.until((screen) => / 4 .*KnownTree\.task/.test(screen.join('\n')))
     there.goDown()
     there.cut()
-    // The line below the tree says why instead, once ssh has ended.
+    // After ssh has ended, the line below the tree shows its error instead.
     await terminal.until(
       (screen) => /reconnecting/.test(screen[0]!) && /connection to ssh:\/\/there /.test(screen.join('\n')),
     )
@@ -97,7 +97,7 @@ forNewestJdk((jdk) => {
     await nothingIsLeft(there, java)
   })
 
-  // One that records has no terminal of its own to put back.
+  // `record` does not change its terminal, so it restores no terminal.
   it.each(FULL ? ['attach', 'record'] : ['attach'])(
     'Ctrl-C during a remote %s restores the JVM',
     async (command) => {
@@ -127,7 +127,7 @@ forNewestJdk((jdk) => {
     await stderrLine(client, /root fix.KnownTree.task: 1 method/)
     java.send('run 1')
     await java.line(/done/)
-    // What is saved first may be from before these calls.
+    // The first autosave may be older than these calls.
     const saved = () => readdirSync(join(file, '..')).find((it) => it.endsWith(AUTOSAVE_ENDING))
     await until(async () => {
       const name = saved()

@@ -1,4 +1,5 @@
-// A proxy "on another machine": an ssh that runs its command here, and says so in a file, so that tests can cut its connections.
+// A simulated remote machine: a fake ssh runs its command on this machine and records its process id in a file, so that tests can cut its
+// connections.
 
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +14,9 @@ import type { Jdk } from '../support/jdks.ts'
 import { cli, lines, stderrLine } from '../support/jfluid.ts'
 import { mappedFiles, until } from './remains.ts'
 
-/** `command` stands for a fake ssh: options up to --, the host, and what is run there. It names its process in a file. */
+/**
+ * A fake ssh command. Its arguments are options up to --, the host, and the command. It creates a file that is named after its process id.
+ */
 const SSH = `#!/bin/sh
 while [ "$1" != "--" ]; do shift; done
 shift
@@ -24,28 +27,28 @@ case "$host" in *nobody*) echo "Permission denied (publickey)." >&2; exit 255;; 
 exec sh -c "exec $*"
 `
 
-/** What both kinds have: this one, and that of a real ssh (sshd.ts). */
+/** Members of both kinds of machines: this one, and the one with a real ssh (sshd.ts). */
 export interface Reached {
-  /** For clients. */
+  /** Environment variables for clients. */
   readonly env: Record<string, string>
-  /** Where its proxies leave what they need. */
+  /** Directory for temporary files of the machine's proxies. */
   readonly tmp: string
   /** Cuts all connections. */
   cut(): void
-  /** From now on nobody gets there, and from then on again. */
+  /** After goDown no client can connect, until comeUp. */
   goDown(): void
   comeUp(): void | Promise<void>
-  /** Processes of its sessions that live. */
+  /** Returns the ids of live session processes on the machine. */
   sessions(): number[]
 }
 
 export interface Machine extends Reached {
   readonly directory: string
-  /** Processes of connections that have been made, also of those that have ended. */
+  /** Returns the process ids of all connections so far, including ended ones. */
   connections(): number[]
 }
 
-/** @param grace  how long a session waits for its client */
+/** @param grace  time that a session waits for its client */
 export function machine(grace = '20s'): Machine {
   const directory = temporaryDirectory('jfluid-ssh-')
   const tmp = temporaryDirectory('jfluid-proxy-tmp-')
@@ -72,7 +75,7 @@ export function machine(grace = '20s'): Machine {
   }
 }
 
-/** Processes of sessions whose place for temporary files that is. */
+/** Returns the session processes that use this directory for temporary files. */
 export function sessionsOf(tmp: string): number[] {
   return processes().filter((pid) => isSession(pid, tmp))
 }
@@ -87,7 +90,7 @@ function wordsOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   } catch {
-    return [] // it has ended meanwhile
+    return [] // the process has ended
   }
 }
 
@@ -101,18 +104,18 @@ function isSession(pid: number, tmp: string): boolean {
     if (!words.includes('proxy') || !words.includes('--session')) return false
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`TMPDIR=${tmp}`)
   } catch {
-    return false // it has ended meanwhile
+    return false // the process has ended
   }
 }
 
-/** For a shell. */
+/** Returns shell commands that export the variables. */
 export function exported(env: Readonly<Record<string, string>>): string {
   return Object.entries(env)
     .map(([name, value]) => `export ${name}=${shellWord(value)}`)
     .join('; ')
 }
 
-/** `jfluid …` for JVMs of that machine. */
+/** Starts `jfluid …` for JVMs of that machine. */
 export function startClient(there: Pick<Machine, 'env'>, ...args: string[]): JavaProcess {
   return startProcess(process.execPath, [cli, ...args], { env: there.env })
 }
@@ -136,12 +139,12 @@ export async function startListener(...args: string[]): Promise<Listener> {
 
 export interface HeldLink {
   readonly port: number
-  /** Nothing comes through, either way, and nobody is told. */
+  /** Stops data in both directions without closing the connections. */
   hold(): void
   release(): void
 }
 
-/** To a port of this machine. */
+/** Creates a link to a port of this machine. */
 export async function heldLink(to: number): Promise<HeldLink> {
   const ends = new Set<Socket>()
   let isHeld = false
@@ -186,7 +189,7 @@ export async function knownTree(jdk: Jdk): Promise<JavaProcess> {
   return java
 }
 
-/** The tree of so many rounds. */
+/** Returns the expected tree for the given number of rounds. */
 export async function expectedCalls(java: JavaProcess, rounds = 1): Promise<string[]> {
   java.send('expect')
   await java.line(/^end/)
@@ -195,7 +198,7 @@ export async function expectedCalls(java: JavaProcess, rounds = 1): Promise<stri
 
 export const newFile = (): string => join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
 
-/** What another machine has of us once a session is over. */
+/** Expects that no process, file or mapping of a session remains on the machine. */
 export async function nothingIsLeft(there: Reached, java: JavaProcess): Promise<void> {
   await until(() => there.sessions().length === 0)
   expect(readdirSync(there.tmp)).toEqual([])

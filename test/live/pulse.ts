@@ -1,11 +1,11 @@
-// A program whose threads call a root without a pause, and that knows how long they stood still.
+// A program whose threads call a root continuously and measure how long each of them was blocked.
 
 import type { JavaProcess } from '../support/java-process.ts'
 import { until } from './remains.ts'
 
 /**
- * Says how long its threads stood still: the longest time between two calls of the root by the same
- * thread. `load` makes the root use 20 classes for the first time.
+ * `gap` prints the longest time between two calls of the root by the same thread, since the last `gap`. `load` makes the root use 20
+ * classes for the first time.
  */
 export const PULSE = `
   package fix;
@@ -48,7 +48,7 @@ export const PULSE = `
     }
   }`
 
-/** The number that a program answers to a line. */
+/** Sends a line and returns the number in the program's answer. */
 export async function number(java: JavaProcess, line: string, answer: RegExp): Promise<number> {
   const at = java.stdout().length
   java.send(line)

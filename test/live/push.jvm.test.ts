@@ -13,7 +13,7 @@ import { until } from './remains.ts'
 
 const ORDER = 'fix.Ordered.order'
 
-/** Three orders of a JVM, recorded with these options in a directory of its own. */
+/** Records three orders of a JVM with these options in a separate directory. */
 async function record(jdk: typeof newest, ...options: string[]) {
   const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
@@ -56,7 +56,7 @@ forNewestJdk((jdk) => {
     expect(later.stderr).toContain(`as fix.Ordered{pid=${pid},mode=exact,a=b}`)
     const { samples } = await ingested(store.received[0]!)
     const { merged } = await readProfileJson(join(cwd, file!))
-    // A path of a file has descriptors, one of a store has none.
+    // Paths in a file contain descriptors, and paths in a store do not.
     const expected = sums(callsByPath(merged), (path) => path.replaceAll(/\([^;]*?\)(\[*L[^;]*;|[^;]*)/g, ''))
     expect(sums(samples.map(({ stack, values }) => [stack.join(';'), values[0]!]))).toEqual(expected)
     expect(expected.get(ORDER)).toBe(3)
@@ -80,7 +80,7 @@ it('--push uploads samples of the whole JVM', async () => {
   const args = ['record', `${java.pid}`, '--mode', 'sample', '--every', '20ms']
   const rest = ['--duration', '10m', '--autosave', '100ms', '--push', store.url]
   const p = startProcess(process.execPath, [cli, ...args, ...rest], { cwd })
-  // Nothing is saved before there is a sample.
+  // An autosave is written only if there are samples.
   await until(() => readdirSync(cwd).some((name) => name.endsWith('.autosave')))
   p.child.kill('SIGINT')
   const { code } = await p.exit

@@ -11,8 +11,8 @@ import { probed } from './live-code.ts'
 import { CLASS, HIGHEST, method, openSwapped, PROGRAM } from './swapped.ts'
 
 /**
- * Another agent, which was there before us. Its transformer
- * spoils A whenever we redefine it, once told to `spoil`; and when we go on without A, it has the JVM redefine A for itself.
+ * Another agent, loaded before jfluid. After the command `spoil`, its transformer returns an invalid class A when jfluid redefines A. When
+ * jfluid then redefines B without A, the transformer makes the JVM retransform A.
  */
 const MEDDLER = `
   package fix;
@@ -61,7 +61,7 @@ const MEDDLER = `
     }
   }`
 
-/** A class of a megabyte. */
+/** A class of one megabyte. */
 const LARGE = CLASS('C').replace(
   /}\s*$/,
   `${Array.from({ length: 16 }, (_, i) => `static String text${i}() { return "${`${i % 10}`.repeat(60_000)}"; }`).join('\n')}
@@ -69,8 +69,8 @@ const LARGE = CLASS('C').replace(
 )
 
 /**
- * fill: of the heap, half a megabyte is left
- * give: it is given back
+ * fill: fills the heap except for half a megabyte
+ * give: frees this memory
  */
 const FULL_HEAP = `
   package fix;

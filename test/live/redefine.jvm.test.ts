@@ -14,7 +14,7 @@ import { forNewestJdk } from '../support/jdks.ts'
 import { type LiveCode, probed } from './live-code.ts'
 import { HIGHEST, method, NO_EVENTS, openSwapped, PROGRAM } from './swapped.ts'
 
-/** The argument is not loaded: the addition finds one operand only. */
+/** Returns code in which the argument is not loaded, so that the addition finds only one operand. */
 const BROKEN_AT = 0x1a // iload_0
 function broken(code: Uint8Array): Uint8Array {
   const bad = Uint8Array.from(code)
@@ -22,7 +22,7 @@ function broken(code: Uint8Array): Uint8Array {
   return bad
 }
 
-/** A rewriter that is wrong about one method, `two`. */
+/** Returns a rewriter that creates invalid code for one method, `two`. */
 function brokenIn(className: string): typeof instrumentClass {
   return (classFile, tasks) => {
     const result = instrumentClass(classFile, tasks)
@@ -55,7 +55,7 @@ forNewestJdk((jdk) => {
       const result = await agent.redefineMethods([...good, bad], [], HIGHEST)
 
       expect(result.refused).toEqual([{ classId: b.id, reason: expect.stringMatching(/VerifyError/) }])
-      expect(result.calls).toBe(3) // all; the one that the JVM looked at last; the others
+      expect(result.calls).toBe(3) // all classes; the class that the JVM checked last; the other classes
       const after = await live()
       expect(probed(after).sort()).toEqual([method('A', 'one'), method('A', 'two'), method('C', 'three')])
       const rest = [...before].filter(([name]) => !probed(after).includes(name))
@@ -81,7 +81,7 @@ forNewestJdk((jdk) => {
       const bad = { ...a.body('two'), code: broken(a.body('two').code) }
       expect((await agent.redefineMethods([bad], [], HIGHEST)).refused).toHaveLength(1)
       expect(await live()).toEqual(second)
-      // What was refused is forgotten: the next redefinition does not bring it along.
+      // A refused body is discarded and is not part of the next redefinition.
       expect((await agent.redefineMethods([a.body('one')], [], HIGHEST)).refused).toEqual([])
       expect(await live()).toEqual(second)
       await leave()
@@ -113,7 +113,7 @@ forNewestJdk((jdk) => {
       const after = await live()
       expect(probed(after)).toEqual([method('B', 'one')])
       expect(textOf(after, 'A', 'one', 'two')).toEqual(textOf(before, 'A', 'one', 'two'))
-      // Read again, it can be installed.
+      // After its bytes are read again, the body can be installed.
       await extend(a)
       expect((await agent.redefineMethods([a.body('one')], [], HIGHEST)).refused).toEqual([])
       expect(probed(await live()).sort()).toEqual([method('A', 'one'), method('B', 'one')])
@@ -163,7 +163,7 @@ forNewestJdk((jdk) => {
     let answers = 0
     const call = async () => {
       java.send('s')
-      answers += 2 // the end of the line is a command, too
+      answers += 2 // the end of the line counts as a command as well
       await java.line(/^sum/, answers)
       return (await agent.status()).threads.map(({ name }) => name)
     }
@@ -201,10 +201,10 @@ forNewestJdk((jdk) => {
     const lazy = await compileJava(jdk, {
       'fix/Base': 'package fix; class Base {}',
       'fix/Missing': 'package fix; class Missing extends Base {}',
-      // The verifier has to know whether a Missing is a Base.
+      // The verifier must know whether Missing is a subclass of Base.
       'fix/Broken': needs('class Broken').replace('MEMBERS', 'void give(Missing it) { Above.take(it); }'),
       'fix/Above': needs('interface Above').replace('MEMBERS', links),
-      // Nobody has to know what a Missing is.
+      // The verifier needs no information about Missing.
       'fix/Sound': needs('class Sound').replace('MEMBERS', 'Sound(Missing it) {}'),
       'fix/Plain': needs('class Plain').replace('MEMBERS', ''),
       'fix/Lazy': `
@@ -231,11 +231,11 @@ forNewestJdk((jdk) => {
       return { id: 1 + i, classId, className: `fix/${name}`, ...method }
     })
     const { refusals, results } = await new Instrumenter(agent).install(tasks, [])
-    // Newer JVMs link a class before they show it (JvmtiEnv::RetransformClasses).
+    // Newer JVMs link a class before they return its bytes (JvmtiEnv::RetransformClasses).
     const shown = refusals.every(({ reason }) => reason !== 'the JVM does not show the bytes of its class')
     const reason = shown ? expect.stringMatching(/invalid class|NoClassDefFoundError/) : expect.any(String)
     expect(refusals).toEqual(tasks.slice(0, 2).map((task) => ({ task, reason })))
-    // Plain; the three in doubt, then the first of them, the two others, and these one by one.
+    // Redefinition calls: Plain; the three doubtful classes together; the first of them; the two others together; each of these two alone.
     expect(results.map(({ calls }) => calls)).toEqual([shown ? 6 : 2])
     const { restoredClasses } = await agent.detach()
     expect(restoredClasses).toBe(2)

@@ -39,11 +39,11 @@ describe('a class that another agent has changed at load', () => {
         ),
       ])
       expect(recording.process.stderr()).toContain('warning: 1 class could not be instrumented: Reshaped')
-      // Each of 5 runs calls Other.help() twice: by itself, and by Reshaped.work().
+      // Each of 5 runs calls Other.help() twice: directly, and in Reshaped.work().
       expect(lines(callsByMethod(profile))).toEqual(['Other.help()V 10', 'Reshaping.task()V 5'])
-      // The third is the other agent's transform(), which the JVM may call.
+      // The third method is the other agent's transform(), which the JVM may call.
       expect(profile.instrumentation.instrumentedMethods).toBe(3)
-      // The JVM took no probes of that class: none are left in it.
+      // The JVM refused the probes of this class, so the detach does not restore it.
       expect(profile.detach).toMatchObject({ refusedClasses: 0, left: [] })
     })
   })

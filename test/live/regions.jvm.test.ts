@@ -13,19 +13,19 @@ import { type JsonRegion, jfluid, readProfileJson, startJfluid, startRecording }
 import { Terminal } from '../support/terminal.ts'
 
 interface Place {
-  /** "fix.Blocks.loops(I)J" */
+  /** Name and descriptor, e.g. "fix.Blocks.loops(I)J". */
   readonly method: string
-  /** Undefined for the whole method. */
+  /** Undefined if the place is the whole method. */
   readonly lines?: readonly [from: number, to: number]
 }
 
 const textOf = ({ method, lines }: Place): string =>
   lines === undefined ? method : `${method}:${lines[0]}-${lines[1]}`
 
-/** What LineTrace has printed. */
+/** The output of LineTrace. */
 class Trace {
   readonly #rows: readonly string[]
-  /** Lines by method. */
+  /** Executed lines, keyed by method. */
   readonly lines = new Map<string, Set<number>>()
 
   constructor(rows: readonly string[]) {
@@ -37,7 +37,7 @@ class Trace {
     })
   }
 
-  /** Tells of each activation; `state` is what `begin` and `at` keep of it. */
+  /** Calls the functions of `told` for each activation of a method. `state` belongs to one activation. */
   #walk(told: {
     begin(method: string, state: { inside: boolean }): void
     at(method: string, line: number, state: { inside: boolean }): void
@@ -65,7 +65,7 @@ class Trace {
     popTo(0)
   }
 
-  /** How often control comes to a place from outside. */
+  /** Returns how often execution enters a place from outside the place. */
   executions({ method: wanted, lines }: Place): number {
     let count = 0
     this.#walk({
@@ -84,13 +84,13 @@ class Trace {
   }
 }
 
-/** Some ranges of the lines of each method, and the whole of it. */
+/** Returns each whole method and some random line ranges of it. */
 function placesIn(trace: Trace, seed: number): Place[] {
   const random = seeded(seed)
   const places: Place[] = []
   for (const [method, set] of trace.lines) {
     if (!/^fix\.Blocks(\$\w+)?\./.test(method) || method.includes('.main(')) continue
-    // Its this(…) throws, where no handler may see it: such an execution is not counted.
+    // Its this(…) throws at a point where no exception handler is allowed, and such an execution is not counted.
     if (method === 'fix.Blocks.<init>(I)V') continue
     const lines = [...set].sort((a, b) => a - b)
     const any = () => lines[Math.floor(random() * lines.length)]!
@@ -136,7 +136,7 @@ describe('executions of regions', () => {
   )
 })
 
-/** The lines of a fixture that have this in them. */
+/** Returns the first and last line of a fixture that contain the text. */
 function linesWith(fixture: string, text: string): [from: number, to: number] {
   const source = readFileSync(join(import.meta.dirname, '../fixtures', fixture), 'utf8').split('\n')
   const found = source.flatMap((line, i) => (line.includes(text) ? [i + 1] : []))
@@ -170,7 +170,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(held!.count).toBe(0)
     expect(round!.count).toBeGreaterThan(0)
 
-    // Its code is that of the first session still.
+    // The thread still runs the code of the first session.
     const second = startRecording(java.pid, ...flags)
     await second.started
     await tell('rounds 3')
@@ -203,14 +203,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const virtual = jdk.version >= 21 ? 200 * 20 : 0
     const counts = [200, 6 * 50_000 + 1200, virtual, 0, 300, fibs, virtual]
     expect(regions!.map((it) => it.count)).toEqual(counts)
-    // Held since before the attach: not counted.
+    // `held` was entered before the attach, so it is not counted.
     expect(held).toMatchObject({ count: 0, firstMs: null, lastNs: [] })
-    // What the program has measured inside of it is less, and what it has measured around it is more.
+    // The program measures the time inside and around the region. The region's time is between these two values.
     expect(spin!.totalNs).toBeGreaterThan(inside * 0.999)
     expect(spin!.totalNs).toBeLessThan(around * 1.001)
     expect(spin!.minNs).toBeGreaterThan(500_000 * 0.999)
     expect(tick!.percentilesNs['50']).toBeLessThan(10_000)
-    // The outermost call holds all the others.
+    // The outermost call includes all other calls.
     expect(fib!.maxNs).toBeGreaterThan(fib!.percentilesNs['50']! * 10)
     expect(thrower!.lines).toBeNull()
     if (virtual > 0) {
@@ -220,7 +220,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
     for (const region of regions!) isConsistent(region)
 
-    // Its code is its own again, and it can be timed anew.
+    // The original code of the region is restored, and the region can be timed again.
     const again = startRecording(java.pid, '--region', 'fix.Regions.tick')
     await again.started
     await tell('threads 2 1000')
@@ -229,7 +229,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   }, 60_000)
 })
 
-/** What is told in several ways is told alike. */
+/** Expects that different figures about the same region agree. */
 function isConsistent(region: JsonRegion): void {
   const { count, buckets, intervals, lastNs, percentilesNs, minNs, meanNs, maxNs, totalNs } = region
   const sum = (numbers: number[]) => numbers.reduce((all, it) => all + it, 0)
@@ -238,7 +238,7 @@ function isConsistent(region: JsonRegion): void {
   expect(lastNs).toHaveLength(Math.min(count, 1024))
   if (count === 0) return
   const rising = [minNs, ...Object.values(percentilesNs), maxNs]
-  // Keys that look like whole numbers come first.
+  // JSON keys that look like integers come first, so the values are sorted here.
   const sorted = [...rising].sort((a, b) => a - b)
   expect(sorted[0]).toBe(minNs)
   expect(sorted.at(-1)).toBe(maxNs)

@@ -1,11 +1,11 @@
-// What can be seen of us in and around a JVM: threads, descriptors, mappings, files, objects.
+// Visible remains of jfluid in and around a JVM: threads, descriptors, mappings, files, objects.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { attachCommand } from '../../src/attach/command.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
 
-/** Names of the Java threads; those that the JVM starts and ends as it likes are left out. */
+/** Returns the names of Java threads without those that the JVM starts and ends at any time. */
 export async function threadNames(pid: number): Promise<string[]> {
   const dump = await threadDump(pid)
   const names = [...dump.matchAll(/^"(.*?)" #\d+/gm)].map((m) => m[1]!)
@@ -16,7 +16,7 @@ export async function threadDump(pid: number): Promise<string> {
   return command(pid, 'threaddump')
 }
 
-/** Runs a diagnostic command, as `jcmd <pid> <line>` would. */
+/** Runs a diagnostic command like `jcmd <pid> <line>`. */
 export function jcmd(pid: number, line: string): Promise<string> {
   return command(pid, 'jcmd', line)
 }
@@ -29,13 +29,13 @@ async function command(pid: number, ...words: [string, ...string[]]): Promise<st
   return text
 }
 
-/** Live objects by class, after a collection. */
+/** Returns the number of live objects per class after a garbage collection. */
 export async function liveObjects(pid: number, ofClass: RegExp): Promise<Map<string, number>> {
   const found = new Map<string, number>()
   for (const line of (await jcmd(pid, 'GC.class_histogram')).split('\n')) {
     const [, count, name] = /^\s*\d+:\s+(\d+)\s+\d+\s+(\S+)/.exec(line) ?? []
     if (name !== undefined && ofClass.test(name)) {
-      // A lambda's class is named by where it lies.
+      // The name of a lambda class contains its address.
       const plain = name.replace(/(\$\$Lambda)[/$.+0-9a-fx]*/, '$1')
       found.set(plain, (found.get(plain) ?? 0) + Number(count))
     }
@@ -43,30 +43,29 @@ export async function liveObjects(pid: number, ofClass: RegExp): Promise<Map<str
   return found
 }
 
-/** What its open descriptors lead to; sockets and pipes without their numbers. */
+/** Returns the targets of open descriptors, without the numbers of sockets and pipes. */
 export function descriptors(pid: number): string[] {
   const open: string[] = []
   for (const fd of readdirSync(`/proc/${pid}/fd`)) {
     try {
       open.push(readlinkSync(`/proc/${pid}/fd/${fd}`).replace(/:\[\d+\]$/, ''))
     } catch {
-      // Closed while we looked.
+      // The descriptor was closed after it was listed.
     }
   }
   return open.sort()
 }
 
 /**
- * Ends when the JVM has closed its end of every attach connection: it does so a moment after the client
- * has read the answer, and until then has one socket more. `/proc/net/unix` lists accepted sockets by
- * the path of the listening one.
+ * Waits until the JVM has closed its end of every attach connection. It closes a connection shortly after the client has read the answer.
+ * `/proc/net/unix` lists accepted sockets with the path of the listening socket.
  */
 export async function attachConnectionsClosed(pid: number): Promise<void> {
   const path = new RegExp(`/\\.java_pid${pid}(\\.tmp)?$`, 'gm')
   await until(() => (readFileSync('/proc/net/unix', 'utf8').match(path) ?? []).length <= 1)
 }
 
-/** Files that are mapped into it. */
+/** Returns the files that are mapped into a process. */
 export function mappedFiles(pid: number): string[] {
   const files = new Set<string>()
   for (const line of readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n')) {
@@ -81,8 +80,8 @@ export function threadCount(pid: number): number {
 }
 
 /**
- * Files that carry the number of the target or of one of these clients, in the shared directories and
- * in the target's working directory, which is ours.
+ * Returns files with the process id of the target or of a client in their names. Searches the shared directories and the working directory,
+ * which the target shares with this process.
  */
 export function filesOf(target: number, ...clients: readonly number[]): string[] {
   const ours = (name: string): boolean =>
@@ -95,25 +94,26 @@ export function filesOf(target: number, ...clients: readonly number[]): string[]
   )
 }
 
-/** Names of our threads as the kernel knows them: the JVM is not asked, and does not have to answer. */
+/** Returns the names of jfluid threads from the kernel, without a request to the JVM, which might not answer. */
 export function ownThreads(pid: number): string[] {
   const names = readdirSync(`/proc/${pid}/task`).flatMap((id) => {
     try {
       return [readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim()]
     } catch {
-      return [] // it has ended
+      return [] // the thread has ended
     }
   })
   return names.filter((name) => name.startsWith('jfluid-')).sort()
 }
 
-/** A target gives back what thousands of classes had, on a machine that does other things as well, within this. */
+/** Maximum time in which a target on a busy machine restores thousands of classes. */
 const GONE_TIMEOUT_MS = 30_000
 
 /**
- * What is there of sessions that have ended, or are about to end: threads, files, mappings, descriptors.
+ * Returns the remains of sessions that have ended or are about to end: threads, files, mappings, descriptors. Waits up to GONE_TIMEOUT_MS
+ * until nothing remains.
  *
- * @param staying  names of threads that may be there
+ * @param staying  names of threads that are expected to stay
  */
 export async function remainsOf(
   target: number,
@@ -135,7 +135,7 @@ export async function remainsOf(
   return left
 }
 
-/** `after` without what was in `before`, each as often as it is there. */
+/** Returns the elements of `after` without those of `before`, with the number of occurrences taken into account. */
 export function added(before: readonly string[], after: readonly string[]): string[] {
   const left = [...before]
   return after.filter((x) => {
@@ -145,7 +145,7 @@ export function added(before: readonly string[], after: readonly string[]): stri
   })
 }
 
-/** Looks until it is so; the liveness ceiling is the test's. */
+/** Polls until the condition is true. The test's timeout limits the wait. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(5)
 }

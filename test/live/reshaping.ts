@@ -1,5 +1,5 @@
-// A program with an agent that gives one of its classes other members when it is loaded than when it is redefined: the JVM refuses to
-// redefine that class, by any agent.
+// A program with an agent. The agent changes the members of one class at load, but not at redefinition. The JVM therefore refuses to
+// redefine this class by any agent.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 
-/** `java -javaagent:reshaping.jar -cp reshaping.jar Reshaping`: it runs `task` for each line of its input. */
+/** `java -javaagent:reshaping.jar -cp reshaping.jar Reshaping` runs `task` for each line of its input. */
 const RESHAPING = `
   import java.lang.instrument.*;
   import java.nio.charset.StandardCharsets;
   import java.security.ProtectionDomain;
   public class Reshaping {
-    /** Renames the field of Reshaped as it is loaded, and not when it is redefined. */
+    /** Renames the field of Reshaped when the class is loaded, but not when it is redefined. */
     public static void premain(String options, Instrumentation instrumentation) {
       instrumentation.addTransformer(new ClassFileTransformer() {
         public byte[] transform(ClassLoader l, String name, Class<?> redefined, ProtectionDomain d, byte[] bytes) {

@@ -7,11 +7,11 @@ import { callsByMethod, lines, startRecording } from '../support/jfluid.ts'
 import { mappedFiles, until } from './remains.ts'
 
 /**
- * ask n:   n threads copy the agent properties again and again, as an attach does.
- * load:    a thread enters the root, where a class is loaded by a loader that stands still when it is asked for
- *          the runtime. That is in our load hook.
- * go:      the loader goes on; "done go" once that thread has ended.
- * visit n: enters the root's other branch n times.
+ * ask n:   n threads continuously copy the agent properties, as an attach does.
+ * load:    a thread enters the root, which loads a class. Its loader blocks when the JVM asks it for the runtime, which happens in jfluid's
+ * load hook.
+ * go:      unblocks the loader. Prints "done go" after the thread has ended.
+ * visit n: enters the root n times without loading a class.
  */
 const HOST = `
   package fix;
@@ -134,7 +134,7 @@ forNewestJdk((jdk) => {
       await first.stop()
       expect(first.process.stderr()).toMatch(KEPT)
       expect(rings(java.pid)).toHaveLength(1)
-      // That thread is still there: so is what it may write to.
+      // The blocked thread may still write to the first buffer, so this buffer stays mapped.
       const second = await record()
       expect(rings(java.pid)).toHaveLength(2)
       await ask('visit 3')

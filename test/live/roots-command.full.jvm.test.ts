@@ -18,7 +18,7 @@ forEachJdk((jdk) => {
     const java = await start(jdk)
     const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
     await stderrLine(interrupted, /^sampling/)
-    await setTimeout(2_000) // so that there is something to show
+    await setTimeout(2_000) // time for some samples
     interrupted.child.kill('SIGINT')
     expect((await interrupted.exit).code).toBe(0)
     expect(interrupted.stdout()).toContain('fix.Sampled.')

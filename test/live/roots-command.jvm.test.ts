@@ -42,7 +42,7 @@ forEachJdk((jdk) => {
     expect(samples).toBeGreaterThan(dumps)
     expect(stoppedNs).toBeGreaterThan(0)
     expect(roots[0]!.root, stdout).toBe('fix.Waiting.request')
-    // Threads that wait for work are in no sample.
+    // Samples do not contain threads that wait for work.
     const threads = [...roots, ...stays].flatMap((it) => it.threads)
     expect(threads.filter((it) => ['events', 'jobs', 'main'].includes(it))).toEqual([])
     const connection = await openAttachSocket(java.pid)
@@ -60,7 +60,7 @@ forEachJdk((jdk) => {
     expect(sampler).toBe('jfr')
     expect(samples).toBeGreaterThan(20)
     const names = roots.map((it) => it.root)
-    // Three quarters, and a quarter below 100 calls of down().
+    // Three quarters of the samples are in heavy(), and one quarter is below 100 nested calls of down().
     expect(names).toEqual(
       expect.arrayContaining(['fix.Sampled.heavy', 'fix.Sampled.light', 'fix.Sampled.down']),
     )
@@ -69,7 +69,7 @@ forEachJdk((jdk) => {
       command: `jfluid attach ${java.pid} --root fix.Sampled.heavy`,
     })
     expect(roots.find((it) => it.root === 'fix.Sampled.heavy')!.share).toBeGreaterThan(0.5)
-    // It fills its thread: whether it was seen to return is a matter of luck.
+    // `serve` uses all the time of its thread. Whether a sample shows its return depends on chance.
     expect([...names, ...stays.map((it) => it.root)]).toContain('fix.Sampled.serve')
     expect(names).not.toContain('fix.Sampled.lambda$main$0')
     expect(names.filter((it) => it.startsWith('java.'))).toEqual([])
@@ -116,7 +116,7 @@ forNewestJdk((jdk) => {
     const theirs = `/tmp/.attach_pid${java.pid}`
     writeFileSync(theirs, '')
     onTestFinished(() => rmSync(theirs, { force: true }))
-    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // it does not become old
+    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // keeps the file from looking old
     const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
     await stderrLine(interrupted, /^attaching/)
     interrupted.child.kill('SIGINT')

@@ -7,7 +7,7 @@ import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording, stderrLine } from '../support/jfluid.ts'
 
-/** Overloads, nested classes, and a method that is not called. */
+/** Overloads, nested classes, and a method without calls. */
 export const NAMES = `
 package fix;
 public class Names {
@@ -31,7 +31,7 @@ public class Names {
   }
 }`
 
-/** Starts a recording; `reported` resolves with the time since then when the line is said. */
+/** Starts a recording. `reported` resolves with the time from the start until the line was printed. */
 export async function watched(java: JavaProcess, ...roots: string[]) {
   const recording = startRecording(java.pid, ...roots.flatMap((it) => ['--root', it]))
   await recording.started
@@ -43,12 +43,12 @@ export async function watched(java: JavaProcess, ...roots: string[]) {
   return { recording, reported }
 }
 
-// Reports come with the next look, twice a second; a busy machine looks late, and never early.
+// Bounds of the time of a report, ms. The client checks twice a second, so on a busy machine a report is late but never early.
 export const EARLY = 3000
 export const LATE = 20_000
 
 /**
- * One run of programs of ours under --jdk, in one JVM: what they counted themselves, and what was recorded.
+ * Runs fixture programs with --jdk in one JVM. Returns their own counts and the recorded counts.
  *
  * @param programs  each with its arguments, and its root
  */
@@ -65,8 +65,8 @@ export async function withJdk(jdk: Jdk, scheme: string, programs: readonly (read
     for (const name of names) answers.push(await ask(java, `${name} run`, /^done/))
     return answers
   }
-  // Their classes are there before the session: a class-load hook may have to go on without an answer,
-  // and what that loses is not the question here.
+  // Loads all classes before the session. A load hook may continue without an answer, and the resulting missing calls are not the subject
+  // of these tests.
   await answers()
   const before = await answers()
   const roots = programs.flatMap(([, root]) => ['--root', `fix.${root}`])

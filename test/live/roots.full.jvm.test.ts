@@ -25,8 +25,8 @@ forEachJdk((jdk) => {
     expect(profile.merged.map((it) => it.method)).toEqual(['deep'])
   })
 
-  // The JDK's own methods below a program's: whatever the probes need must not be among them.
-  // Scheme A takes the whole JDK at once, and half a minute.
+  // The tree contains JDK methods below the program's methods. It must not contain methods that the probes themselves need. Scheme a
+  // instruments the whole JDK at once, which takes 30 s.
   describe.each(['a', 'b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
     it('calls are counted per thread, and exceptions through JDK frames keep the tree consistent', async () => {
       const { own, profile, expected } = await withJdk(jdk, scheme, [
@@ -40,16 +40,17 @@ forEachJdk((jdk) => {
         const method = path.slice(path.lastIndexOf(';fix.') + 1)
         byMethod.set(method, (byMethod.get(method) ?? 0) + count)
       }
-      // A first call waits for the client for 250 ms at most. One that goes on without an answer is a gap, and what it calls is its caller's.
+      // A first call waits for the client for at most 250 ms. A call that continues without an answer is a gap, and its callees count for
+      // its caller.
       let missing = 0
       for (const [method, count] of byMethod) missing += Math.max(0, count - (own.get(method) ?? 0))
       expect(missing, 'calls without a gap').toBeLessThanOrEqual(profile.instrumentation.gaps)
       if (missing > 0) return
-      // Only frames of its own: a path through the JDK has the same ones, in the same order.
+      // All paths must be present, and the tree may contain further paths with JDK frames.
       const tree = lines(only('KnownTree', expected))
       expect(lines(callsByPath(profile.merged)), 'KnownTree').toEqual(expect.arrayContaining(tree))
       expect(lines(only('Throws', own)), 'Throws').toEqual(lines(only('Throws', byMethod)))
-      // An exception out of super() leaves a constructor where no handler may be: 20 / 4 of them.
+      // An exception out of super() leaves a constructor at a point where no handler is allowed: 20 / 4 constructors.
       expect(profile.instrumentation.healed).toBeLessThanOrEqual(5)
     })
 
@@ -58,8 +59,8 @@ forEachJdk((jdk) => {
       expect(calls.get('java.util.ArrayList.forEach(Ljava/util/function/Consumer;)V') ?? 0).toBe(0)
       expect([...calls.keys()].some((it) => it.startsWith('java.util.HashMap.'))).toBe(true)
       expect(profile.truncated).toBe(false)
-      // Hundreds of first calls through the JDK: where one of them waits for too long, that is a gap, and
-      // then calls may be missing. None may be there that was not made.
+      // There are hundreds of first calls through the JDK. If one waits too long, there is a gap, and calls may be missing. No additional
+      // calls may be counted.
       if (profile.instrumentation.gaps === 0) expect(lines(own)).toEqual(lines(expected))
       for (const [method, calls] of own) expect(calls, method).toBeLessThanOrEqual(expected.get(method) ?? 0)
     })

@@ -22,7 +22,7 @@ const DEEP = 'fix.Names$Inner.deep()I'
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   let names: string
-  /** Of all tests that have no need of their own. */
+  /** A JVM for all tests without special requirements. */
   let java: JavaProcess
   beforeAll(async () => {
     names = await compileJava(jdk, { 'fix/Names.java': NAMES })
@@ -30,7 +30,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
-  /** One run of Names under the roots: what was counted, and what was said. */
+  /** Runs Names once with these roots. Returns the counts and the client's messages. */
   async function counted(
     roots: readonly string[],
     ...flags: string[]
@@ -44,7 +44,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('a root name without parameters selects all overloads and reports their number', async () => {
     const { calls, said } = await counted(['Names.over'])
-    // over(I) once from main, and twice from down, outside any other root
+    // over(I) is called once from main, and twice from down, outside any other root
     expect(calls).toEqual([
       `${OVER}()I 1`,
       `${OVER}(I)I 3`,
@@ -54,7 +54,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(said).toMatch(/^root Names\.over: 4 methods$/m)
   })
 
-  // Each spelling is tried with a method of its own (test/reveal/patterns.test.ts has all spellings).
+  // Each form is tested with another method (test/reveal/patterns.test.ts tests all forms).
   it('a root name with parameters selects one overload', async () => {
     const spelled = {
       'fix.Names.over(int)': `${OVER}(I)I 3`,
@@ -122,7 +122,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Blocker.serve')
     await recording.started
-    // What it is in at the moment comes first; pause is inside the JDK nearly all the time, and handle is not.
+    // The method that is running comes first. `pause` is nearly always inside the JDK, and `handle` is not.
     const callees = '(?=.*\\bfix\\.Blocker\\.handle\\b)fix\\.Blocker\\.\\w+(, fix\\.Blocker\\.\\w+)+'
     await stderrLine(
       recording.process,
@@ -170,8 +170,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('--include and --exclude select classes', async () => {
     const run = async (...flags: string[]) => (await counted(['Inner.deep'], ...flags)).calls
-    // The pattern of an outer class takes its nested ones with it, so the patterns name one of them.
-    // What excluded code calls hangs below the nearest instrumented caller.
+    // A pattern of an outer class also matches its nested classes, so these patterns name a nested class. Callees of excluded code are
+    // below the nearest instrumented caller.
     expect(await run('--exclude', 'fix.Names.Inner.Deeper')).toEqual([`${DEEP} 1`, `${DEEP};${OVER}(I)I 2`])
     expect(await run('--include', 'fix.Names.Inner.Deeper')).toEqual([
       `${DEEP} 1`,

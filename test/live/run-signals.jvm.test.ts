@@ -12,7 +12,8 @@ import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 import { mappedFiles, until } from './remains.ts'
 
-// With "count" it has a handler of its own for SIGINT, as shells and REPLs do. Input that is no x ends it with 7.
+// With the argument "count" the program handles SIGINT itself, like shells and REPLs. Input other than x ends the program with exit status
+// 7.
 const SIGNALS = `
 package fix;
 public class Signals {
@@ -29,14 +30,14 @@ public class Signals {
     System.exit(7);
   }
 }`
-/** Signals that come together are taken for one, until it has been seen that the JVM got it. */
+/** Interval between signals. Signals that arrive too close together count as one, until the JVM has handled the first. */
 const APART_MS = 1000
 const DUMP = /^Full thread dump/gm
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
-    // null: with the packages that --release hides, sun.misc among them
+    // null allows packages that --release hides, such as sun.misc
     classes = await compileJava(jdk, { 'fix/Signals.java': SIGNALS }, { release: null })
   })
 
@@ -48,7 +49,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(callsByMethod(await readProfileJson(out)).get('fix.Signals.leaf()V')).toBe(3)
   }
 
-  /** Ends the program by its own wish; jfluid is there to tell how, and to keep the profile. */
+  /** Makes the program end by itself, and expects that jfluid reports its exit status and keeps the profile. */
   async function expectGoesOn(p: JavaProcess, out: string, status = 7): Promise<void> {
     p.send('')
     expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
@@ -61,7 +62,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const children = () => readFileSync(`/proc/${p.pid}/task/${p.pid}/children`, 'utf8').trim()
     await until(() => children() !== '')
     const java = Number(children().split(' ')[0])
-    // From here on it calibrates, for 80 ms at least.
+    // After this the agent calibrates for at least 80 ms.
     await until(() => mappedFiles(java).some((it) => /jfluid.*ring/.test(it)))
     process.kill(java, 'SIGKILL')
     expect(await p.exit).toEqual({ code: 137, signal: null })
@@ -71,7 +72,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(existsSync(out)).toBe(false)
   })
 
-  // The first one is the key's, too, below.
+  // SIGINT is also covered by the test with keys below.
   it.each(
     (
       [
@@ -135,18 +136,18 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     async (signal, status) => {
       const out = file()
       const p = startDetached(...flags(out), ...program(jdk).toSpliced(1, 0, '-Xlog:class+load'))
-      await p.line(/source: \S*jfluid/) // the agent's first class; main is held back
+      await p.line(/source: \S*jfluid/) // the first class of the agent is loaded, and main has not started
       p.child.kill(signal)
       expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
       expect(p.stderr()).not.toMatch(/^jfluid:/m)
-      // Whether it was before or after the session had begun, it is said.
+      // The message depends on whether the session had begun.
       expect(p.stderr()).toMatch(existsSync(out) ? /^profile written/m : /^SIG\w+ ended the program before/m)
     },
   )
 
   it('on a terminal, signals from keys and from kill reach the program once', async () => {
     const out = file()
-    // Or the terminal's shell would die of the keys, too.
+    // Keeps the terminal's shell alive when keys send signals.
     const before = 'trap : INT QUIT'
     const terminal = Terminal.jfluid([...flags(out), ...program(jdk, 'count')], { before })
     const has = (text: string | RegExp) => terminal.until((lines) => lines.join('\n').match(text) !== null)
@@ -179,7 +180,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const out = file()
     const pipe = join(temporaryDirectory(), 'pipe')
     execFileSync('mkfifo', [pipe])
-    const input = openSync(pipe, 'r+') // or it would wait for the reader
+    const input = openSync(pipe, 'r+') // with 'r' alone, open would block until a writer exists
     try {
       const line = [process.execPath, cli, ...flags(out), ...program(jdk)].join(' ')
       const terminal = new Terminal(['sh', '-c', `exec ${line} <${pipe}`], { before: 'trap : INT QUIT' })
@@ -188,7 +189,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       terminal.send('\x1c')
       await terminal.until(() => terminal.scrollback().join('\n').match(DUMP) !== null)
       writeSync(input, 'x')
-      await sleep(APART_MS) // it waits for more, with nothing there
+      await sleep(APART_MS) // the program waits for input that is not there
       writeSync(input, '\n')
       expect((await terminal.exit).code).toBe(7)
       await expectKept(out)

@@ -10,7 +10,7 @@ import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
 
-// Prints to both outputs until there is a file of the name it is given.
+// Prints to stdout and stderr until a file with the given name exists.
 const NOISY = `
 package fix;
 import java.nio.file.*;
@@ -35,7 +35,7 @@ public class Noisy {
 const ROOT = 'fix.Noisy.root'
 const LEFT_NORMAL = { screen: 'normal', mouse: 'none', cursorShown: true, applicationKeys: false }
 
-/** Calls of a method in the tree on the screen. */
+/** Returns the calls of a method in the tree on the screen. */
 function callsOf(lines: readonly string[], method: string): number | undefined {
   const row = lines.find((line) => line.endsWith(` ${method}`))
   const [, calls] = /^ *\S+ +\S+ +\S+ +(\S+) +\S+ {2}/.exec(row ?? '') ?? []
@@ -56,16 +56,16 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     /** Process ids of jfluid and of the program. */
     readonly client: number
     readonly program: number
-    /** Has the program end by itself. */
+    /** Makes the program end by itself. */
     end(): void
     log(): string
-    /** Sees that the terminal is as it was, and has the report. */
+    /** Expects that the terminal is restored and shows the report. Returns the output. */
     expectLeft(): string
-    /** Sees that the log has all that the program prints, which goes on after the view. */
+    /** Expects that the log contains the complete output of the program, which continues after the view. */
     expectWholeLog(end?: RegExp): void
   }
 
-  /** The live view of the program, once it has the tree. */
+  /** Starts the program, and waits until the live view shows the tree. */
   async function running(): Promise<Running> {
     const dir = temporaryDirectory()
     const end = join(dir, 'end')
@@ -82,7 +82,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
       noise ||= lines.find((line) => line.includes('NOISE')) ?? ''
       return false
     }
-    terminal.until(look).catch(() => {}) // it sees all until the end
+    terminal.until(look).catch(() => {}) // checks every screen until the end
     await terminal.until(hasTree)
     const words = (pid: number): string[] => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     const pids = terminal.processes()
@@ -101,7 +101,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
         expect(left).toMatch(/^jfluid profile of fix\.Noisy$/m)
         expect(left).toMatch(/^Hot methods/m)
         expect(left).toContain(`the program's output is in ${output}`)
-        // Nothing of the live view itself, and nothing that the program has printed.
+        // No output of the live view or of the program remains on the terminal.
         expect(left).not.toMatch(/q quit|events\/s|NOISE/)
         expect(noise).toBe('')
         return left
@@ -173,7 +173,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const
-  // The status of each signal is in run-signals.jvm.test.ts.
+  // run-signals.jvm.test.ts tests the exit status of each signal.
   it.each(FULL ? signals : signals.slice(1))(
     '%s sent to jfluid ends the view and the program, with exit status %i',
     async (signal, status) => {

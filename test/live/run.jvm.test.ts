@@ -10,7 +10,8 @@ import { newestOrAll, oldest } from '../support/jdks.ts'
 import { callsByMethod, callsByPath, jfluid, lines, readProfileJson, startJfluid } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 
-// Counts by hand. Parent and Start are initialised before main is entered; Lazy within it.
+// The expected counts were determined manually. Parent and Start are initialized before main is entered, and Lazy is initialized inside
+// main.
 const START = `
 package fix;
 public class Start {
@@ -42,7 +43,7 @@ public class Start {
   }
 }`
 
-/** How methods are found from the start is tried with the one and with the other; both with both where all is asked for. */
+/** Each test uses one scheme, and the full lane uses both. */
 const schemes = (one: 'a' | 'b') => (FULL ? ['a', 'b'] : [one])
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
@@ -100,7 +101,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       expect((await p.exit).code).toBe(0)
       const profile = await readProfileJson(out)
       expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(p.stdout())))
-      // Nothing of ours among the program's output: commands' answers and the tree, no other line.
+      // The program's output contains only its answers and the tree, and no line of jfluid.
       expect(
         p
           .stdout()
@@ -120,7 +121,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(lines(callsByMethod(await readProfileJson(out)))).toEqual(lines(parseExpectation(p.stdout())))
   })
 
-  // Other ends are in run-signals.jvm.test.ts.
+  // run-signals.jvm.test.ts tests other ends of a program.
   it('the exit status of a killed program is 137, and its profile is saved', async () => {
     const out = file()
     const { code, stdout } = await jfluid(

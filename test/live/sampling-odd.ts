@@ -1,4 +1,4 @@
-// A program with a constructor whose super() throws, and with roots in roots.
+// A program with a constructor whose super() throws, and with nested roots.
 
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -26,7 +26,7 @@ const ODD = `
     public static void main(String[] args) { root(); root(); }
   }`
 
-/** Paths from the top, as "a/b/c". */
+/** Returns all paths from the root, as "a/b/c". */
 export function pathsOf(profile: JsonProfile): Set<string> {
   const paths = new Set<string>()
   const visit = (node: JsonNode, above: string): void => {

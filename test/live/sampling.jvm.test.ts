@@ -57,7 +57,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
         ...{ every: 1, unit: 'bytecodes', random: 0, by: 'probes' },
         bytecodes: total(exact, (node) => node.totalBytecodes),
       })
-      // The count is looked at in every block that calls or returns, so no call can hide.
+      // The counter is checked in every block with a call or return, so each call gets a sample.
       expect([...pathsOf(sampled)].sort()).toEqual([...pathsOf(exact)].sort())
       expect(sampled.merged.every(addsUp)).toBe(true)
       expect(total(sampled, (node) => node.totalSamples)).toBe(sampled.sampling!.samples)
@@ -78,7 +78,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const [a, b] = [await readProfileJson(one), await readProfileJson(other)]
     expect(a.sampling!.samples).toBeGreaterThan(100)
     expect(JSON.stringify(a.merged)).toBe(JSON.stringify(b.merged))
-    // With no random number, the same granularity finds something else.
+    // Without random numbers, the same interval yields other samples.
     const constant = await readProfileJson(await runFor(12, ...flags, '--random', '0'))
     expect(JSON.stringify(constant.merged)).not.toBe(JSON.stringify(a.merged))
   })
@@ -133,7 +133,7 @@ forEachJdk((jdk) => {
   })
 
   it('--debug-info switches the flag on, removes the compiler directive, and reports what stays on', async () => {
-    // A flag that is not unlocked is not told, but switched on all the same.
+    // Without this option, VM.flags does not list the flag, although jfluid switches it on.
     const java = await startAtRest(jdk, '-XX:+UnlockDiagnosticVMOptions')
     const connection = await openAttachSocket(java.pid)
     const answer = async (command: string) => (await attachCommand(connection, 'jcmd', [command])).text

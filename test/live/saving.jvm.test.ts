@@ -53,7 +53,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     ['of a root', ROOT],
     ['of the whole JVM', ['--mode', 'sample']],
   ] as const
-  // All are written by the same lines; the region's profile has no tree.
+  // The same code writes all kinds of profiles. A profile of regions has no tree.
   it.each(FULL ? recordings : recordings.slice(0, 1))(
     'a recording %s is saved in another directory if the disk is full',
     async (_, what) => {

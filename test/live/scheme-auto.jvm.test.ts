@@ -9,7 +9,7 @@ import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
 const ROOT = 'fix.Large.root'
-/** More than scheme auto asks for a list of. */
+/** More classes than the limit up to which scheme auto requests a list of classes. */
 const MANY = 5_100
 
 async function start(jdk: Jdk, classes: number): Promise<JavaProcess> {
@@ -25,7 +25,7 @@ async function record(java: JavaProcess, ...options: string[]) {
   return await recording.stop()
 }
 
-/** Ends before it records. */
+/** Runs `jfluid record`, which is refused before it records. */
 const refused = async (java: JavaProcess, ...options: string[]) =>
   await jfluid(
     ...['record', `${java.pid}`, '--root', ROOT, '--duration', '1s'],
@@ -58,7 +58,7 @@ forEachJdk((jdk) => {
   })
 })
 
-// What can be reached is looked at by us.
+// jfluid searches for reachable methods independently of the JDK.
 forNewestJdk((jdk) => {
   it('only the root has probes if many methods are reachable', async () => {
     const profile = await record(await start(jdk, 0), '--jdk', '--include', '**')

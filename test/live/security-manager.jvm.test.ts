@@ -65,7 +65,7 @@ describe('a JVM with a security manager', () => {
       await until(() => told.test(launched.stderr()))
       launched.child.stdin?.end()
       expect((await launched.exit).code).toBe(69)
-      // One that has become the JVM itself is ended.
+      // If the started process itself has become the JVM, jfluid ends it.
       const become = run(`exec ${java}`)
       expect((await become.exit).code).toBe(69)
       expect(become.stderr()).toMatch(/has a security manager/)

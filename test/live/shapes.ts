@@ -1,7 +1,7 @@
-// The documented shape of the JSON, written down once more and independently of what writes it: every
-// key must be there, with its type, and no other key.
+// The documented shape of the JSON, written independently of the code that creates the JSON: every key must be present with its type, and
+// no other key.
 
-/** A type by name, an array of one shape, or an object; a key ending in `?` may be absent. */
+/** A type name, an array of one shape, or an object. A key that ends in `?` is optional. */
 export type Shape =
   | 'string'
   | 'number'
@@ -74,10 +74,10 @@ export const PROFILE: Shape = {
   merged: ['node'],
 }
 
-/** What `report --json` has: the same facts, and of the tree what is worth a look. */
+/** Shape of `report --json`: the same facts, and the important part of the tree. */
 export const REPORT: Shape = { ...FACTS, merged: ['node'] }
 
-/** What differs between a value and a shape, as paths; at most twenty. */
+/** Returns the differences between a value and a shape as paths, at most twenty. */
 export function shapeProblems(value: unknown, shape: Shape): string[] {
   const problems: string[] = []
   visit(value, shape, '$', problems)
@@ -91,7 +91,7 @@ function visit(value: unknown, shape: Shape, path: string, problems: string[]): 
     return
   }
   if (typeof shape === 'string') {
-    // NaN and infinities are null in JSON.
+    // NaN and infinities are null in JSON, which is reported here.
     if (typeof value !== shape) problems.push(`${path} is ${JSON.stringify(value)}, not a ${shape}`)
     return
   }

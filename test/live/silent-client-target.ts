@@ -1,5 +1,5 @@
-// A target thread that waits for a client whose heart stands still. No client is in the way: the test signs the buffer with a process of
-// its own making.
+// A target thread that waits for a client without heartbeat. No client is involved: the test registers its own process as the buffer's
+// reader.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
@@ -29,14 +29,14 @@ const PROGRAM = {
       }
       static int root() {
         int sum = 0;
-        for (int i = 0; i < 1000; i++) sum += one(i); // more events than the buffer holds
+        for (int i = 0; i < 1000; i++) sum += one(i); // more events than the buffer can hold
         return sum;
       }
       static int one(int x) { return x + 1; }
     }`,
 }
 
-/** Runs until the test ends. */
+/** Starts a shell script that runs until the test ends. */
 export function shell(script: string): ChildProcess {
   const process = spawn('sh', ['-c', script], { stdio: 'ignore' })
   onTestFinished(() => {
@@ -52,16 +52,16 @@ export const asleep = () => shell('sleep 60 & wait')
 export interface Silence {
   readonly java: JavaProcess
   readonly agent: Agent
-  /** Why the session ended. */
+  /** Resolves with the reason for the end of the session. */
   readonly ended: Promise<string>
   over: boolean
-  /** The client's heart beats once. */
+  /** Sends one heartbeat of the client. */
   beat(): void
-  /** Calls the root: the wall-clock time until it returned, in ms. */
+  /** Calls the root. Returns the wall-clock time of the call, ms. */
   call(): Promise<number>
 }
 
-/** A JVM that records into a buffer of two chunks, which nobody reads. */
+/** Starts a JVM that records into a buffer of two chunks without a reader. */
 export async function open(jdk: Jdk, reader: ChildProcess, startedOff = 0): Promise<Silence> {
   const java = startJava(jdk, ['-cp', await compileJava(jdk, PROGRAM), 'fix.Silent'])
   await java.line(/^ready/)

@@ -6,11 +6,11 @@ import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 import { asleep, BUSY, open, shell } from './silent-client-target.ts'
 
-/** Of those that may be used. */
+/** A processor that this process may use. */
 const PROCESSOR = /^Cpus_allowed_list:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))![1]
-/** It stays on one processor. */
+/** Starts a command that stays on this processor. */
 const pinned = (command: string) => shell(`exec taskset -c ${PROCESSOR} ${command}`)
-/** Fields of a process's stat from the third on; none of one that has gone. */
+/** Returns the fields of /proc/<pid>/stat from the third on, or an empty list if the process has ended. */
 function statOf(pid: number): string[] {
   if (!existsSync(`/proc/${pid}/stat`)) return []
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -22,7 +22,8 @@ const SCHED_IDLE = '5'
 
 forEachJdk((jdk) => {
   it('a target thread stops waiting early for a killed client', { timeout: 60_000 }, async () => {
-    // A machine that has no processor for the target adds to it, so more than once; 250 ms would be the least if nobody looked.
+    // A machine without a free processor for the target delays the call, so the test tries several times. If the target did not check the
+    // client, the time would be at least 250 ms.
     let least = Number.POSITIVE_INFINITY
     for (let tries = 0; tries < 3 && least > 200; tries++) {
       const reader = asleep()
@@ -37,14 +38,14 @@ forEachJdk((jdk) => {
   })
 })
 
-// What the kernel tells of a process is the same for all of them.
+// The kernel's information about a process is the same for all JDKs.
 forNewestJdk((jdk) => {
   it('a target thread stops waiting after 250 ms for a killed client that gets no processor', {
     timeout: 60_000,
   }, async () => {
-    // Beside three others it gets a thousandth of the processor.
+    // Beside three other processes the client gets one thousandth of the processor.
     for (let n = 0; n < 3; n++) pinned(`sh -c '${BUSY}'`)
-    // It may end all the same before the 250 ms are over, and then it tells nothing.
+    // The client may end within the 250 ms, which proves nothing. The loop then tries again.
     for (let isThere = false; !isThere; ) {
       const reader = pinned(`chrt -i 0 sh -c '${BUSY}'`)
       await until(() => statOf(reader.pid!)[POLICY] === SCHED_IDLE)

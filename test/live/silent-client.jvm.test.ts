@@ -15,7 +15,7 @@ import { asleep, busy, open, type Silence } from './silent-client-target.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
-/** Of some calls: a busy machine makes one long. */
+/** Returns the shortest of several calls, since a busy machine may delay one call. */
 async function fastest(silence: Silence): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let calls = 0; calls < 5; calls++) least = Math.min(least, await silence.call())
@@ -76,7 +76,7 @@ forEachJdk((jdk) => {
   it('a thread that waits for the client continues when the session ends, and the buffer is freed', {
     timeout: 30_000,
   }, async () => {
-    const silence = await open(jdk, busy()) // which is waited for for 2 s
+    const silence = await open(jdk, busy()) // threads would wait 2 s for this reader
     const begun = performance.now()
     const call = silence.call()
     await until(async () => /"main"[^"]*at java\.lang\.JFluid1/.test(await threadDump(silence.java.pid)))
@@ -92,7 +92,7 @@ forEachJdk((jdk) => {
   })
 })
 
-// How it is counted does not depend on the JDK.
+// The timeout does not depend on the JDK.
 forNewestJdk((jdk) => {
   it('the session of a silent client ends 10 s after its last heartbeat', {
     timeout: 60_000,

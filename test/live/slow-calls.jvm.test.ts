@@ -9,7 +9,7 @@ import { callsByPath, type JsonNode, jfluid, startRecording, sumsAreExact } from
 const SERVE = 'fix.Slow.serve(I)V'
 const RELOAD = `${SERVE};fix.Slow.reload()V`
 const LOOK_UP = `${SERVE};fix.Slow.lookUp(I)I`
-/** Of two threads. */
+/** Number of calls of two threads. */
 const CALLS = 600
 const SLOW = 6
 
@@ -34,7 +34,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(all.get(RELOAD)).toBe(SLOW)
     const { rootCalls, course, slowCalls } = profile
     expect(rootCalls).toMatchObject({ unit: 'ns', count: CALLS })
-    // All have ended, so they are the root's time.
+    // All calls have ended, so their sum is the root's time.
     const total = profile.merged.reduce((sum, root) => sum + root.totalNs, 0)
     expect(Math.abs(rootCalls!.total - total)).toBeLessThan(1e-6 * total + CALLS)
     expect(rootCalls!.percentiles['50']).toBeLessThan(100e6)
@@ -44,7 +44,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(sum('calls')).toBe(CALLS)
     expect(sum('events')).toBe(profile.events.count)
 
-    // A busy machine may make others slow, and makes none of these fast.
+    // A busy machine may make other calls slow, but none of these calls fast.
     const slow = callsByPath(slowCalls!.roots)
     expect(slowCalls).toMatchObject({ unit: 'ns', threshold: expect.closeTo(200e6, -5), dropped: 0 })
     expect(slow.get(RELOAD)).toBe(SLOW)

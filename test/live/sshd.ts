@@ -1,5 +1,5 @@
-// A real sshd on this machine, at a port of the loopback, with keys made for it. Nothing of the system is read or changed: it has its own
-// configuration, and where it runs as root, and so wants a directory in /run, a /run of its own.
+// A real sshd on this machine, on a port of the loopback interface, with its own keys and configuration. No file of the system is read or
+// changed. As root, sshd needs a directory in /run, and therefore gets a private /run.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,11 +12,11 @@ import { type Reached, sessionsOf } from './proxy.ts'
 import { until } from './remains.ts'
 
 const SSHD = '/usr/sbin/sshd'
-/** In it sshd puts what has not logged in yet (its configure script's privsep-path). */
+/** Creates a private /run with the directory that sshd needs before a login (privsep-path of its configure script). */
 const OWN_RUN = 'mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec "$@"'
 
 export interface SshMachine extends Reached {
-  /** What sshd has said. */
+  /** Returns the output of sshd. */
   log(): string
 }
 
@@ -29,9 +29,9 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * The host `there`.
+ * Starts an sshd that is reachable as host `there`.
  *
- * @throws Error if there is no sshd
+ * @throws Error if sshd is not installed
  */
 export async function sshMachine(): Promise<SshMachine> {
   if (!existsSync(SSHD)) throw new Error(`no ${SSHD}: install openssh-server (it need not be started)`)
@@ -95,7 +95,7 @@ PermitRootLogin prohibit-password
     tmp,
     cut: () => killAll(childrenOf(server.pid)),
     goDown() {
-      // Those whom it has let in have processes of their own.
+      // Each accepted connection has a separate process.
       const children = childrenOf(server.pid)
       server.child.kill('SIGKILL')
       killAll(children)
@@ -108,7 +108,7 @@ PermitRootLogin prohibit-password
   }
 }
 
-/** Processes of those whom an sshd has let in. */
+/** Returns the processes of accepted connections. */
 function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number)
 }

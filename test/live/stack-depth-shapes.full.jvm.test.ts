@@ -1,4 +1,5 @@
-// Maximum depth of recursions of many shapes on a stack of 1 MiB with probes, compared with the same JVM before: docs/target.md.
+// Maximum depth of recursions with many kinds of methods on a stack of 1 MiB. The depth with probes is compared with the depth before the
+// attach: docs/target.md.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
@@ -8,7 +9,7 @@ import { startRecording } from '../support/jfluid.ts'
 interface Shape {
   readonly name: string
   readonly returns: string
-  /** Parameters and variables. */
+  /** Number of parameters and local variables. */
   readonly variables: number
   readonly parameters: number
   readonly type: 'int' | 'Object'
@@ -27,7 +28,7 @@ const SHAPES: readonly Shape[] = RETURNS.flatMap((returns) =>
   ),
 )
 
-/** A method that calls itself with its depth, and uses each variable before the call and after it. */
+/** Returns a method that calls itself with its depth, and uses each variable before and after the call. */
 function method({ name, returns, variables, parameters, type }: Shape): string {
   const given = Array.from({ length: parameters - 1 }, (_, i) => `a${i}`)
   const own = Array.from({ length: variables - parameters }, (_, i) => `v${i}`)
@@ -57,7 +58,10 @@ function method({ name, returns, variables, parameters, type }: Shape): string {
 const first = ({ name, parameters, type }: Shape) =>
   `${name}(${['1', ...Array.from({ length: parameters - 1 }, (_, i) => (type === 'int' ? `${i + 2}` : `pool[${i}]`))].join(', ')})`
 
-/** Reads the name of a method, and answers how deep it gets at most in a few tries. It is compiled before, if that is to be. */
+/**
+ * Reads the name of a method, and prints the maximum depth of several recursions. Calls the method often enough before that it is compiled,
+ * unless the JVM runs interpreted.
+ */
 const PROGRAM = `
   package fix;
   public class Shapes {
@@ -97,12 +101,15 @@ const PROGRAM = `
   }`
 
 /**
- * C2 inlines a recursive method into itself up to 325 bytes (FreqInlineSize), and its frames are smaller then. These have fewer
- * without probes, and more with them.
+ * C2 inlines a recursive method into itself up to 325 bytes (FreqInlineSize), which makes frames smaller. These methods are below this
+ * limit without probes and above it with probes.
  */
 const NO_LONGER_INLINED = /^(?:long|float|double|Object)_12_4_Object$/
 
-/** The least that they keep of their depth: those of eight variables or more, of one variable, and those no longer inlined. */
+/**
+ * Minimum part of the depth that is kept with probes, for methods with eight or more variables, with one variable, and for those that are
+ * no longer inlined.
+ */
 const COMPILERS: readonly (readonly [
   name: string,
   options: string[],

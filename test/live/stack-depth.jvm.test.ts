@@ -1,4 +1,4 @@
-// Maximum depth of a recursion on a stack of 1 MiB with probes, compared with the same JVM before: interpreted, C1 and C2. Also the
+// Maximum depth of a recursion on a stack of 1 MiB, with probes and before the attach, for interpreted, C1 and C2 code. Also the
 // StackOverflowErrors of the program and their report.
 
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -9,13 +9,13 @@ import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
 /**
- * `deepest <method>`: how deep it gets, at most, in a few tries, and how many errors that took.
- * `within <method> <depth>`: the errors of ten recursions of that depth.
- * `calls`: of each method, so far.
+ * `deepest <method>`: the maximum depth in several recursions, and the number of errors.
+ * `within <method> <depth>`: the number of errors in ten recursions of this depth.
+ * `calls`: the number of calls of each method so far.
  *
- * Each on a thread of its own: a virtual one if the first word is `virtual`.
+ * Each command runs in a new thread, or in a virtual thread if its first word is `virtual`.
  *
- * Before each of them the method is called until it is compiled, if that is to be.
+ * Before each recursion test the method is called often enough to be compiled, unless the JVM runs interpreted.
  */
 const DEEP = `
   package fix;
@@ -36,7 +36,7 @@ const DEEP = `
       int a = n * 3, b = a * 4 ^ n, c = b + a, d = c * 5 ^ b, e = d - a, f = e * 7 ^ c, g = f + d;
       return wide(n + 1) + a + b + c + d + e + f + g;
     }
-    /** @return whether it overflowed */
+    /** @return whether the stack overflowed */
     static boolean root(String method) {
       try {
         sink = method.equals("tiny") ? tiny(1) : wide(1);
@@ -84,9 +84,12 @@ const DEEP = `
     }
   }`
 
-/** Compiled at once, so that no depth is one of code that waits for the compiler. */
+/** Compiles in the foreground, so that no depth is measured in code that waits for the compiler. */
 const AT_ONCE = '-Xbatch'
-/** What of its depth a method of eight variables keeps, and the least that one of one variable does: docs/target.md. */
+/**
+ * Minimum part of its depth that a method of eight variables keeps with probes. `tinyKeeps` is the minimum for one variable:
+ * docs/target.md.
+ */
 const WIDE_KEEPS = 0.9
 const COMPILERS: readonly (readonly [
   name: string,
@@ -106,7 +109,7 @@ class Asked {
     this.#java = java
   }
 
-  /** The numbers of the answer, by what comes before them. */
+  /** Returns the numbers of the answer, keyed by the word before each number. */
   async ask(question: string): Promise<Record<string, number>> {
     this.#java.send(question)
     const words = (await this.#java.line(/^answer /, ++this.#lines)).split(' ').slice(1)

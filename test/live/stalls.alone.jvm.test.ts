@@ -12,7 +12,9 @@ import { forEachJdk, newest } from '../support/jdks.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 import { until } from './remains.ts'
 
-/** Root: Stalls.work, called on and on. The line `collect` has five million objects collected. */
+/**
+ * The root is Stalls.work, which is called continuously. The command `collect` runs a garbage collection with five million live objects.
+ */
 const STALLS = {
   'Stalls.java': `
 import java.util.Scanner;
@@ -47,9 +49,9 @@ async function sessionOf(pid: number): Promise<Session> {
     await attachDoor(pid),
     sessionOptions({ root: ['Stalls.work'], scheme: 'adaptive' }),
   )
-  // Of a stall the cause is known where the JVM's counters were read before it, too.
+  // The cause of a stall is known only if the JVM's counters were read before the stall.
   await until(async () => ((await session.status()).stacks?.samples ?? 0) > 5)
-  await session.reset() // forgets what an attach may do to a busy machine
+  await session.reset() // discards delays that the attach causes on a busy machine
   return session
 }
 
@@ -68,7 +70,7 @@ forEachJdk((jdk) => {
     const java = startJava(jdk, [...OPTIONS, '-cp', await compileJava(jdk, STALLS), 'Stalls'])
     await java.line(/ready/)
     const session = await sessionOf(java.pid)
-    // One may be too short to be told from others.
+    // A single collection may be too short for a distinct stall.
     let collections = 0
     await until(async () => {
       java.send('collect')

@@ -8,7 +8,7 @@ import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { exported, type Machine, machine } from './proxy.ts'
 import { filesOf, threadNames, until } from './remains.ts'
 
-/** root() calls middle() and other(), middle() calls only(), and only() a class that is left out. */
+/** root() calls middle() and other(), middle() calls only(), and only() calls a class that is excluded. */
 const PROGRAM = {
   'fix/Steady': `
     package fix;
@@ -49,12 +49,12 @@ forNewestJdk((jdk) => {
   )
 })
 
-/** @param there  the machine of the target; undefined: this one */
+/** @param there  the machine of the target; undefined: this machine */
 async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   const classes = await compileJava(jdk, PROGRAM)
   const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steady'])
   let code = await liveCode(jvm, 'Lfix/')
-  // Its last class is loaded by the first call.
+  // The first call loads the last class of the program.
   while (!code.has('Lfix/lib/Helper;.help()V')) code = await liveCode(jvm, 'Lfix/')
   const withProbes = async () =>
     probed(await liveCode(jvm, 'Lfix/'))
@@ -68,7 +68,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   const shows = (...names: string[]) =>
     terminal.until((lines) => names.every((name) => lines.some((it) => it.endsWith(` ${name}`))))
   const says = (text: RegExp) => terminal.until((lines) => text.test(lines.slice(-2).join('\n')))
-  /** Keys that a dialog answers, which has to be there first. */
+  /** Selects a method by search. Keys for a dialog may be sent only after this. */
   const select = async (method: string) => {
     terminal.send(`/${method}\r`)
     await terminal.until(() => terminal.selected()?.includes(`fix.Steady.${method}`))
@@ -91,7 +91,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   terminal.send('\r')
   await terminal.until((lines) => lines.some((it) => /No exclusions or additions yet/.test(it)))
   await until(async () => (await withProbes()).length === 4)
-  // Until it has been told nothing else is changed, and the list is in front of what is told.
+  // The next change is possible only after this message, which the list hides.
   terminal.send('\x1b')
   await says(/have probes again: fix\.Steady\.middle\(\)/)
   terminal.send('X')
@@ -101,7 +101,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   await says(/ add ▏/)
   terminal.send('fix.lib.*\r')
   await says(/added: 1 method of fix\.lib\.\*/)
-  // It may have been a leaf when the tree was opened for the last time: since a search it opens by hand only.
+  // The node may have been a leaf when the tree was last opened. After a search, the tree opens only on a key.
   await select('only')
   const calls = await terminal.until((lines) => lines.find((it) => / [▸▾] fix\.Steady\.only$/.test(it)))
   if (calls.includes('▸')) terminal.send('\x1b[C')
@@ -119,7 +119,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   await says(/ make fix\.Steady\.middle\(\) the root and reset to zero\?/)
   terminal.send('\rp')
   await says(/recording restarted from zero: fix\.Steady\.middle\(\)/)
-  // From another machine the tree comes with the next picture.
+  // A remote tree arrives with the next snapshot.
   await terminal.until((lines) => !/PAUSED|Steady\.root|Steady\.other/.test(lines.join('\n')))
   await shows('▾ fix.Steady.middle', 'fix.Steady.only', 'fix.lib.Helper.help')
   expect(await withProbes()).toEqual(['Helper.help', 'Steady.middle', 'Steady.only'])

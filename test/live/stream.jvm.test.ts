@@ -34,7 +34,7 @@ function linesOf(recording: { stdout(): string }): Line[] {
     .map((text) => JSON.parse(text) as Line)
 }
 
-/** Nodes with their numbers and how deep they lie, depth first. */
+/** Returns the nodes with their figures and depth, depth first. */
 function treeIn(lines: readonly Line[]): string[] {
   return lines.flatMap(({ nodes = [] }) => nodes).map((it) => `${it.depth} ${textOf(it)}`)
 }
@@ -43,7 +43,7 @@ function treeOf(nodes: readonly JsonNode[], depth = 0): string[] {
   return nodes.flatMap((it) => [`${depth} ${textOf(it)}`, ...treeOf(it.children, depth + 1)])
 }
 
-/** All but how it stands to others. */
+/** Returns all members of a node except its children and depth. */
 function textOf(node: JsonNode): string {
   return JSON.stringify(Object.entries(node).filter(([key]) => key !== 'children' && key !== 'depth'))
 }
@@ -52,7 +52,7 @@ const SNAPSHOT = /"kind":"snapshot".*"method":"order"/
 
 const callsIn = (text: string): number => callsOf(JSON.parse(text) as Line)
 
-/** Calls of the root. */
+/** Returns the calls of the root. */
 function callsOf({ methods = [] }: Line): number {
   return methods.find((it) => it.method === 'order')?.calls ?? 0
 }
@@ -74,7 +74,7 @@ it('the sum of streamed snapshots is the profile', async () => {
   await java.line(/^order 4:/)
   calls = 0
   for (let nth = 1; calls < 4; nth++) calls += callsIn(await recording.line(SNAPSHOT, nth))
-  java.send('order 5') // of which no snapshot has told when the end comes
+  java.send('order 5') // no snapshot contains this order before the recording ends
   await java.line(/^order 5:/)
   recording.child.kill('SIGINT')
   expect((await recording.exit).code).toBe(0)
@@ -140,7 +140,7 @@ it('a stream reader that stalls does not delay the end of the recording', async 
   const stdout = openSync(pipe, constants.O_WRONLY)
   const full = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
   for (const bytes of [65_536, 1]) expect(() => fill(full, bytes)).toThrow('EAGAIN')
-  // It shares the pipe, and gives back at its end what it found at its start: that it blocks.
+  // This process shares the pipe. At its end it restores the blocking mode that it found at its start.
   const other = startProcess(
     process.execPath,
     ['--eval', 'process.stdout; process.stdin.resume(); console.error("ready")'],
@@ -162,7 +162,7 @@ it('a stream reader that stalls does not delay the end of the recording', async 
   expect((await readProfileJson(file)).merged[0]).toMatchObject({ method: 'order', calls: 1 })
 })
 
-/** Writes so many bytes again and again, until there is no room for them. */
+/** Writes blocks of this size until the pipe is full. */
 function fill(descriptor: number, bytes: number): void {
   for (const some = Buffer.alloc(bytes); ; ) writeSync(descriptor, some)
 }

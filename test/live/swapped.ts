@@ -1,5 +1,5 @@
-// A JVM with a few classes of three methods each, and an agent in it that records nothing: commands go to the agent as they are, and
-// the JVM is asked what code it has.
+// A JVM with several classes of three methods each, and an agent that records nothing. The test sends commands directly to the agent and
+// reads the code from the JVM.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { liveCode, startDebuggable } from './live-code.ts'
 const CHUNK_BYTES = 4 << 10
 const CHUNK_COUNT = 16
 
-/** Any number of these in a program; `Swapped` calls the methods of A, B and C. */
+/** Source of a class. A program may contain any number of these. `Swapped` calls the methods of A, B and C. */
 export const CLASS = (name: string) => `
   package fix;
   class ${name} {
@@ -62,15 +62,15 @@ export interface Swapped {
   readonly id: number
   readonly file: ClassFile
   readonly rewritten: InstrumentedClass
-  /** The body of a method, with probes. */
+  /** Returns the body of a method with probes. */
   body(name: string): Body
 }
 
 export const method = (owner: string, name: string): string => `Lfix/${owner};.${name}(I)I`
-/** Of the methods of A, B and C. */
+/** Highest id of the methods of A, B and C. */
 export const HIGHEST = 9
 
-/** @param program  words of the command that starts it; it says `ready` once A, B and C are loaded */
+/** @param program  words of the start command; the program prints `ready` after A, B and C are loaded */
 export async function openSwapped(jdk: Jdk, program: readonly string[]) {
   const { java, jvm } = await startDebuggable(jdk, program)
   const door = await attachDoor(java.pid)
@@ -83,7 +83,7 @@ export async function openSwapped(jdk: Jdk, program: readonly string[]) {
     ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
     ...{ perfFile, safepointTimeOffset, follow: [], counts: false, waits: false, trees: false },
   })
-  const recorder = await Recorder.start({ ring }) // the heartbeat: without it no thread waits longer than 250 ms
+  const recorder = await Recorder.start({ ring }) // sends heartbeats: without them no thread waits longer than 250 ms
   rmSync(ring)
   door.leave()
   const loaded = (await agent.loadedClasses()).classes

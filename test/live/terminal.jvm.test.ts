@@ -15,7 +15,7 @@ const ESC = '\x1b'
 const DOWN = `${ESC}[B`
 const LEFT = `${ESC}[D`
 const RIGHT = `${ESC}[C`
-/** SGR mouse reports: the button, then column and row from 1. */
+/** SGR mouse reports: the button, then column and row, counted from 1. */
 const WHEEL_UP = `${ESC}[<64;10;10M`
 const WHEEL_DOWN = `${ESC}[<65;10;10M`
 const click = (column: number, row: number): string => `${ESC}[<0;${column};${row}M`
@@ -25,7 +25,7 @@ interface Row {
   readonly total: number
   readonly self: number
   readonly calls: number
-  /** Levels below the root; 0 among hot methods. */
+  /** Levels below the root. 0 for hot methods. */
   readonly depth: number
   readonly marker: string
   readonly name: string
@@ -34,13 +34,13 @@ interface Row {
 const ROW = /^ *(\S+) +(\S+) +(?:~?[\d.]+|-) +(\S+) +\S+ {2}( *)([▾▸] )?(.*)$/u
 const HEAD = /total +\S*self +(% root|% self) +\S*calls +\S*per call {2}\S*method$/
 
-/** The rows between the heads of the columns and the two lines at the bottom; none of threads. */
+/** Returns the rows between the column titles and the two lines at the bottom. Returns nothing for a list of threads. */
 function rowsOf(lines: readonly string[]): Row[] {
   if (!/method$/.test(lines[2] ?? '')) return []
   return lines.slice(3, -2).flatMap((line) => {
     const [, total, self, calls, indent, marker, name] = ROW.exec(line) ?? []
     if (name === undefined) return []
-    // A leaf has two blanks in place of its marker.
+    // A leaf has two blanks instead of a marker.
     const depth = (indent!.length - (marker === undefined ? 2 : 0)) / 2
     return [
       {
@@ -56,7 +56,7 @@ const UNITS: Readonly<Record<string, number>> = {
   ...{ ns: 1e-9, µs: 1e-6, ms: 1e-3, s: 1 },
 }
 
-/** `1,234`, `8.28M`, `~0`, `29.02µs`. */
+/** Parses numbers such as `1,234`, `8.28M`, `~0`, `29.02µs`. */
 function numberOf(text: string): number {
   const [, digits, unit] = /^~?([\d.,]+)(\D*)$/.exec(text) ?? []
   return Number.parseFloat(digits!.replaceAll(',', '')) * (UNITS[unit!] ?? 1)
@@ -64,7 +64,7 @@ function numberOf(text: string): number {
 
 const rootRow = (lines: readonly string[]): Row | undefined => rowsOf(lines).find((row) => row.name === ROOT)
 
-/** The values of each caller's callees, in the order of the rows; those of one callee say nothing. */
+/** Returns the values of each caller's callees in row order. Callers with only one callee are left out. */
 function ofSiblings(lines: readonly string[], value: (row: Row) => number): number[][] {
   const groups: number[][] = []
   const open: number[][] = []
@@ -81,7 +81,7 @@ function ofSiblings(lines: readonly string[], value: (row: Row) => number): numb
   return groups.filter((group) => new Set(group).size > 1)
 }
 
-/** Where the selected row is and how many there are, from the line of detail. */
+/** Returns the position of the selected row and the number of rows from the detail line. */
 function position(lines: readonly string[]): string | undefined {
   return /(\d+ of \d+)$/.exec(lines.at(-2) ?? '')?.[1]
 }
@@ -94,10 +94,10 @@ forNewestJdk((jdk) => {
     port = /port (\d+)/.exec(await java.line(/ready/))![1]!
   })
 
-  /** The live view of the shop, once it has a tree. */
+  /** Attaches to the shop and waits until the live view shows a tree. */
   async function attached(options: TerminalOptions = {}, ...flags: string[]): Promise<Terminal> {
     const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT, ...flags], options)
-    // With a position: until it is called anew, a root that ran before has its own word in that line.
+    // The position must be shown: until the first call, this line contains a message about a root that ran before the attach.
     await terminal.until((lines) => rowsOf(lines).length > 8 && rootRow(lines) && position(lines))
     return terminal
   }
@@ -107,13 +107,13 @@ forNewestJdk((jdk) => {
     return Number(/"requests": *(\d+)/.exec(stats)![1])
   }
 
-  /** Leaves, and sees that it was left properly. */
+  /** Ends the live view and expects a correct end. */
   async function leave(terminal: Terminal): Promise<void> {
     terminal.send('q')
     expect((await terminal.exit).code).toBe(0)
   }
 
-  // One session for all: each begins with the tree by total time and its root selected, and ends there.
+  // All tests share one session. Each test begins and ends with the tree sorted by total time and with its root selected.
   describe('the live view on a terminal', { timeout: 60_000 }, () => {
     let terminal: Terminal
     beforeAll(async () => {
@@ -126,7 +126,7 @@ forNewestJdk((jdk) => {
     })
 
     it('the live view on a terminal shows the growing tree of the root and the state of the session', async () => {
-      // Before it is recording it says what it waits for.
+      // Before the recording begins, the status shows the reason for the delay.
       const recording = new RegExp(`^ jfluid +pid ${java.pid} +shop\\.Main +recording [\\d.]+ m?s$`)
       const status =
         /^ scheme B +(\d+) instrumented, +(\d+) called +[1-9][\d.]*[kM]? events\/s {2}stalled [\d.]+ %$/
@@ -207,7 +207,7 @@ forNewestJdk((jdk) => {
       terminal.send('/between')
       await terminal.until((lines) => /^ \/between▏/.test(lines.at(-1)!))
       terminal.send('\r')
-      // It may not have been called yet: n asks again.
+      // The method may not have been called yet. Key n repeats the search.
       const answered = () =>
         terminal.until(
           (lines) => /"between": \d+ found|no method here matches "between"/.exec(lines.at(-2)!)?.[0],
@@ -226,7 +226,7 @@ forNewestJdk((jdk) => {
 
     it('key m lists hot methods by self time, and t returns to the tree', async () => {
       terminal.send('m')
-      // All in one question: a screen may be seen when half of it is drawn.
+      // All conditions are checked on the same screen, since a screen may be only half drawn.
       await terminal.until((lines) => {
         const rows = rowsOf(lines)
         const ordered = rows.every((row, i) => i === 0 || row.self <= rows[i - 1]!.self)
@@ -247,7 +247,7 @@ forNewestJdk((jdk) => {
         /all threads$/.test(lines[3]!) &&
         / [● ] (shop-worker-\d)$/u.exec(lines[4]!)?.[1]
       terminal.send('T')
-      await terminal.until(worker) // names come twice a second, and none comes later to what is frozen
+      await terminal.until(worker) // thread names arrive twice a second, but not while the screen is frozen
       await terminal.until(
         (lines) =>
           / [▁-█]+ +all threads$/u.test(lines[3]!) &&
@@ -255,7 +255,7 @@ forNewestJdk((jdk) => {
       )
       terminal.send('T')
       await terminal.until(rootRow)
-      terminal.send('p') // or the thread overtakes what all had
+      terminal.send('p') // otherwise the calls of the thread could exceed the earlier number for all threads
       await terminal.until((lines) => /PAUSED/.test(lines[0]!))
       terminal.send('T')
       const name = await terminal.until(worker)
@@ -312,7 +312,7 @@ forNewestJdk((jdk) => {
     })
 
     it('the mouse wheel scrolls, and a click selects', async () => {
-      terminal.send('*') // more rows than fit
+      terminal.send('*') // expands all rows, which are more than the screen has
       await terminal.until(
         (lines) => rowsOf(lines).length === 19 && Number(position(lines)?.split(' ')[2]) > 25,
       )
@@ -320,7 +320,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => rowsOf(lines).length === 19 && rootRow(lines) === undefined)
       terminal.send(WHEEL_UP)
       await terminal.until((lines) => rowsOf(lines)[0]?.name === ROOT)
-      terminal.send(click(60, 4 + 5)) // the sixth row: the first is on the fourth line
+      terminal.send(click(60, 4 + 5)) // the sixth row, since the first row is on the fourth line
       await terminal.until(
         (lines) => position(lines)?.startsWith('6 of ') && terminal.selected() === lines[8],
       )
@@ -330,7 +330,7 @@ forNewestJdk((jdk) => {
       terminal.send('p')
       await terminal.until((lines) => /PAUSED/.test(lines[0]!))
       const frozen = await terminal.until(rootRow)
-      // The service goes on; each key redraws the screen.
+      // The service continues to call the root. Each key redraws the screen.
       const served = await requests()
       await until(async () => (await requests()) > served + 50)
       terminal.send('j')
@@ -347,8 +347,8 @@ forNewestJdk((jdk) => {
       })
       const before = await requests()
       terminal.send('z')
-      // However late it is drawn, the tree holds no more calls than the service has had requests since; of these 17 in 20 are
-      // such calls, so that the old ones would be made up for after 2,400.
+      // After the reset the tree contains at most as many calls as the service has received requests. 17 of 20 requests call the root, so
+      // without a reset this condition would be true only after 2,400 requests.
       let asked = 0
       await until(async () => {
         const calls = rootRow(terminal.screen())?.calls
@@ -364,7 +364,7 @@ forNewestJdk((jdk) => {
       const size = { columns: 60, rows: 20 }
       const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], size)
       expect((await terminal.exit).code).toBe(81)
-      // The terminal breaks lines where it ends.
+      // The terminal wraps lines at its right edge.
       const said = terminal.scrollback().join('').replaceAll(' ', '')
       expect(said).toMatch(/80columnsand24rows;thisterminalhas60and20/)
       expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
@@ -388,13 +388,13 @@ forNewestJdk((jdk) => {
       expect(left.filter((line) => line !== '')[0]).toBe('prompt')
       expect(left).toEqual(expect.arrayContaining(['jfluid profile of shop.Main']))
       expect(left.join('\n')).toMatch(/^Hot methods/m)
-      // The terminal breaks this line at any character, also at a blank, which is lost then.
+      // The terminal wraps this line at any character, and a blank at the wrap is lost.
       expect(left.join('').replaceAll(' ', '')).toMatch(
         new RegExp(
           `detachedfrom${java.pid}in\\d+ms;restored:\\d+classesverifiedasoriginal,nothingofjfluidremains`,
         ),
       )
-      // Nothing of the live view itself.
+      // The screen of the live view has been removed.
       expect(left.join('\n')).not.toMatch(/q quit|events\/s/)
       await expectLeft(clients)
     })
@@ -412,7 +412,7 @@ forNewestJdk((jdk) => {
     })
   })
 
-  /** The client's processes, its files, and the agent in the target are gone. */
+  /** Waits until the client's processes, its files, and the agent in the target no longer exist. */
   async function expectLeft(clients: readonly number[]): Promise<void> {
     await until(() => !clients.some(isRunning))
     await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))

@@ -6,7 +6,7 @@ import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { type JsonNode, type JsonProfile, type Recording, startRecording } from '../support/jfluid.ts'
 
-/** One call of the root, in nanoseconds; `from` and `to` are the target's System.nanoTime(). */
+/** One call of the root, times in ns. `from` and `to` are values of the target's System.nanoTime(). */
 export interface Phase {
   inside: number
   around: number
@@ -30,7 +30,7 @@ export const sum = <T>(list: readonly T[], of: (item: T) => number): number =>
   list.reduce((total, item) => total + of(item), 0)
 export const least = <T>(list: readonly T[], of: (item: T) => number): number => Math.min(...list.map(of))
 
-/** The only node at `path`, by method names from a root down. */
+/** Returns the only node at `path`, which consists of method names from a root downwards. */
 export function nodeAt(roots: readonly JsonNode[], ...path: string[]): JsonNode {
   let nodes = roots
   let found: JsonNode | undefined
@@ -43,14 +43,14 @@ export function nodeAt(roots: readonly JsonNode[], ...path: string[]): JsonNode 
   return found
 }
 
-/** Time between a node's stamps and those below it, probes included. */
+/** Returns the time between the timestamps of a node and its descendants, including the cost of probes. */
 export const measured = (node: JsonNode): number => node.measuredNs + sum(node.children, measured)
 
-/** Every total is the self times below it, summed: nothing is lost, nothing is there twice. */
+/** Expects that each total time is the sum of the self times of the node and its descendants, so that no time is lost or counted twice. */
 export function expectExactSums(profile: JsonProfile): void {
   const visit = (node: JsonNode): void => {
     const parts = node.selfNs + sum(node.children, (it) => it.totalNs)
-    // Both are sums of doubles, in another order: 2^-53 of the largest for each of them.
+    // Both values are sums of doubles in different orders. Each addition has a rounding error of 2^-53 of the largest value.
     const largest = Math.max(Math.abs(node.totalNs), Math.abs(node.selfNs))
     const rounding = (node.children.length + 1) * largest * 2 ** -52
     expect(Math.abs(node.totalNs - parts), node.method).toBeLessThanOrEqual(rounding)
@@ -61,9 +61,9 @@ export function expectExactSums(profile: JsonProfile): void {
 }
 
 /**
- * `inside` ≤ time ≤ `around`, give or take what the conversion of ticks may be wrong by: two pairs of
- * readings at most a microsecond off each, over a session of half a second at least, are 4 in a million. A
- * thousandth allows for a reading that was interrupted. And 50 us for t_I, t_O and short phases.
+ * Expects `inside` ≤ time ≤ `around`, within the error of the conversion of ticks: two pairs of clock readings with an error of at most 1
+ * µs each, over a session of at least 0.5 s, are 4 ppm. The tolerance of 0.1 % allows for an interrupted reading, and 50 µs allow for t_I,
+ * t_O and short phases.
  */
 export function expectBetween(timeNs: number, inside: number, around: number): void {
   expect(timeNs).toBeGreaterThanOrEqual(inside * 0.999 - 50_000)
@@ -83,7 +83,7 @@ export async function recorded(java: JavaProcess, ...flags: string[]): Promise<R
   return recording
 }
 
-/** What it recorded, of which the sums are exact. */
+/** Stops the recording and returns its profile, after a check that the sums are exact. */
 export async function stopped(recording: Recording): Promise<JsonProfile> {
   const profile = await recording.stop()
   expect(profile.truncated).toBe(false)
@@ -97,7 +97,7 @@ export async function finished(recording: Recording): Promise<JsonProfile> {
   return profile
 }
 
-/** Sends a command and waits until it has been carried out. */
+/** Sends a command and waits until the program has executed it. */
 export async function command(java: JavaProcess, line: string): Promise<void> {
   await ask(java, line, /^done /)
 }

@@ -18,7 +18,7 @@ import {
   sum,
 } from './times-program.ts'
 
-/** Whether the kernel says that it takes the time from the processor's counter. */
+/** Returns whether the kernel uses the processor's time stamp counter as its clock. */
 function countsTime(): boolean {
   const source = '/sys/devices/system/clocksource/clocksource0/current_clocksource'
   if (process.arch !== 'x64' || !existsSync(source)) return false
@@ -33,17 +33,17 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('the time of a busy method equals its own measurement, in one thread and in two', async () => {
     const java = await started(jdk)
     const recording = await recorded(java)
-    await command(java, 'spin 0 2') // a first call stops other threads; not while they measure
+    await command(java, 'spin 0 2') // a first call stops other threads, which must not happen during the measurement
     await command(java, 'spin 200 1')
     await command(java, 'spin 100 2')
     const profile = await finished(recording)
     const all = phases(java, 'spin')
     const inside = (it: Phase): number => it.inside
     const { clock, clockMHz, readNs } = profile.calibration
-    // Where executable memory is refused, it is another.
+    // If the system refuses executable memory, another clock is used.
     if (clock === 'rdtsc')
       expect([jdk.version >= 21 && jdk.version <= 25, countsTime()]).toEqual([true, true])
-    // Where it would count nanoseconds, counterTime is System.nanoTime() by another name.
+    // If counterTime counted nanoseconds, it would be the same as System.nanoTime().
     if (clock === 'counterTime') expect(Math.abs(clockMHz! - 1000)).toBeGreaterThan(10)
     else if (clock === 'rdtsc') expect(clockMHz).toBeGreaterThan(100)
     else expect([clock, clockMHz]).toEqual(['nanoTime', undefined])
@@ -57,7 +57,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       sum(all, inside),
       sum(all, (it) => it.around),
     )
-    // Each thread by itself: their times are told apart by their sizes.
+    // Compares the time of each thread. Threads are identified by the order of their times.
     const own = profile.threads.map((it) => nodeAt(it.roots, 'task', 'spin').selfNs).sort((a, b) => a - b)
     const seen = [...all].sort((a, b) => a.inside - b.inside)
     expect(own).toHaveLength(5)
@@ -84,14 +84,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const recordingAt = performance.now()
     await command(java, 'spin 200')
     const redefiningAt = performance.now()
-    await command(java, 'steps') // a redefinition for each
+    await command(java, 'steps') // one redefinition per step
     const redefinedAt = performance.now()
-    // Which of them begins when it has settled is not known: the last one does.
+    // It is unknown which of these calls begins after the warm-up. The last call does.
     for (let i = 0; i < 20; i++) await command(java, 'spin 50')
     const overAt = performance.now()
     const profile = await finished(recording)
 
-    // The client's clock began to count before it said so, and hears of a redefinition when it is done.
+    // The client's clock starts before the client prints "recording". The client gets the time of a redefinition after its end.
     expect(profile.instrumentation.redefinitions).toBeGreaterThanOrEqual(40)
     expect(profile.warmupMs).toBeGreaterThan(redefiningAt - recordingAt)
     expect(profile.warmupMs).toBeLessThan(profile.durationMs - (overAt - redefinedAt) / 2)
@@ -110,19 +110,19 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(spin.warmupSelfNs).toBeGreaterThan(first * 0.999 - 50_000)
     expect(spin.warmupSelfNs).toBeLessThan(spin.selfNs - last * 0.999 + 50_000)
 
-    // A thread that was busy meanwhile. The JVM's own log says when it stood still, on the clock that the program reads.
+    // A thread that was busy during the redefinitions. The JVM's safepoint log has the pauses, on the clock that the program reads.
     const [phase] = phases(java, 'steps')
     const pauses = safepoints(log).filter((it) => it.end - it.ns >= phase.from && it.end <= phase.to)
     const redefining = pauses.filter((it) => it.name.includes('RedefineClasses'))
     expect(redefining.length).toBeGreaterThanOrEqual(30)
     const node = nodeAt(profile.merged, 'task', 'spinUntilOver')
-    // Of these at least half has gone, and no more than twice what all safepoints took.
+    // At least half of the redefinition pauses, and at most twice the time of all safepoints, must be excluded.
     expect(node.selfNs).toBeLessThan(phase.around - sum(redefining, (it) => it.ns) / 2)
     expect(node.selfNs).toBeGreaterThan(phase.inside - sum(pauses, (it) => it.ns) * 2)
   })
 })
 
-/** What `-Xlog:safepoint` has written: when each ended by System.nanoTime(), and how long it took. */
+/** Parses the output of `-Xlog:safepoint`: the end of each safepoint by System.nanoTime(), and its duration. */
 function safepoints(log: string): { name: string; end: number; ns: number }[] {
   const line = /^\[(\d+)ns\].*Safepoint "(\w+)".*Total: +(\d+) ns/gm
   return [...readFileSync(log, 'utf8').matchAll(line)].map(([, end, name, ns]) => ({

@@ -36,7 +36,7 @@ async function start(jdk: Jdk): Promise<JavaProcess> {
   return java
 }
 
-/** What the program tells of itself: "order> a> b> b< a< order<". */
+/** Returns the events of a traced call in the format in which the program prints them: "order> a> b> b< a< order<". */
 function told({ trace }: Traced, call: number, track = 0): string {
   const open: string[] = []
   return trace.calls[call]!.tracks[track]!.events.filter((event) => event >= 0)
@@ -48,7 +48,7 @@ function told({ trace }: Traced, call: number, track = 0): string {
     .join(' ')
 }
 
-/** Of all its calls. */
+/** Returns the total time of all calls of a method. */
 function totalOf(roots: readonly JsonNode[], method: string): number {
   return roots.reduce(
     (sum, it) => sum + (it.method === method ? it.totalNs : totalOf(it.children, method)),
@@ -70,7 +70,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const { calls } = profile.trace
     expect(calls.map((it) => it.state)).toEqual(['whole', 'whole', 'whole'])
     for (const [i, call] of calls.entries()) {
-      // An exception leaves `fails`, which says so before it throws; the constructors of exceptions do not say that they run.
+      // An exception leaves `fails`, which prints its end before it throws. Constructors of exceptions print nothing.
       const found = told(profile, i).replaceAll(/ <init>[><]/g, '')
       expect(`order ${[1, 22, 333][i]}: ${found}`).toBe(said[i])
       const { times } = call.tracks[0]!
@@ -85,7 +85,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const options = ['--root', 'fix.Ordered.hand', '--trace', '5', '--follow-threads', '--mode', 'locks']
     const recording = startRecording(java.pid, ...options)
     await recording.started
-    // Once for all first calls: where a thread waits for the client, its clock stands still, and others' do not.
+    // All first calls happen here. While a thread waits for the client, its clock stands still, but the clocks of other threads do not.
     java.send('hand 1')
     await java.line(/^hand /)
     java.send('hand 30')
@@ -102,12 +102,12 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(steps.map((it) => it.track)).toEqual([0, 1, 0])
     expect(steps[1]!.queuedNs).toBeGreaterThanOrEqual(0)
     expect(steps[1]!.methods.map((it) => it.method)).toContain('job')
-    // The job measures itself inside of its own call: no clock is better than a thousandth of the other.
+    // The job measures its own time inside its call. The two clocks may differ by 0.1 %.
     expect(steps[1]!.toNs - steps[1]!.fromNs).toBeGreaterThan(busyNs * 0.99)
     const sum = steps.reduce((all, it) => all + it.toNs - it.fromNs + it.queuedNs, 0)
     expect(Math.abs(sum - call!.durationNs)).toBeLessThan(1)
 
-    // In the tree, what was handed over is below the root: take it out again.
+    // In the tree, submitted tasks are below the root, so their time is subtracted.
     const own = totalOf(profile.merged, 'hand') - handedOver(profile.merged)
     const both = first!.durationNs + call!.durationNs
     expect(Math.abs(both - own)).toBeLessThan(0.001 * own + 4000)

@@ -34,7 +34,7 @@ describe.each(oldestOrAll)('JDK $version', (jdk) => {
         expect(profile.instrumentation.gaps).toBe(0)
         expect(profile.instrumentation.healed).toBe(0)
         expect(sumsAreExact(profile.merged)).toBe(true)
-        // Never instrumented itself, and nothing is said of what the user chose to leave out.
+        // The excluded class is never instrumented, and no message mentions what the user has excluded.
         expect(profile.methods.filter((it) => it.class.includes('TransparentLib'))).toEqual([])
       },
     )

@@ -10,8 +10,8 @@ import { number } from './pulse.ts'
 import { ownThreads, remainsOf, until } from './remains.ts'
 
 /**
- * Each call of the root goes a way of its own through 16 calls of one of 8 methods: there is no end of contexts. It counts them, and says
- * for how long a call was at most.
+ * Each call of the root takes another path of 16 calls, each of one of 8 methods, so the number of contexts grows without limit. The
+ * program counts the calls and prints the longest time of a call.
  */
 const MAZE = `
   package fix;
@@ -60,14 +60,14 @@ const MAZE = `
 
 const calls = (java: JavaProcess): Promise<number> => number(java, 'c', /calls (\d+)\n/)
 const longest = (java: JavaProcess): Promise<number> => number(java, 'l', /longest (\d+)\n/)
-/** A thread waits 250 ms for a client that gives no sign of life; a redefinition, and a machine that does other things, add to it. */
+/** A thread waits 250 ms for a client without heartbeat. A redefinition and a busy machine add to this. */
 const HELD_MS = 2500
 
 async function scarce(jdk: Jdk, end: (recording: Recording, java: JavaProcess) => Promise<void>) {
   const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Labyrinth': MAZE }), 'fix.Labyrinth'])
   await java.line(/^ready/)
   const recording = startRecording(java.pid, '--root', 'fix.Labyrinth.root', '--mode', 'count')
-  // Blocks are scarce from the first moment on: a call takes 16 contexts.
+  // Blocks are scarce from the start, since each call needs 16 new contexts.
   await recording.started
   await longest(java)
   await end(recording, java)
@@ -103,7 +103,7 @@ forEachJdk((jdk) => {
       const { truncated, instrumentation, warnings, detach } = await recording.stop()
       expect(performance.now() - begun).toBeLessThan(15_000)
       expect([truncated, detach?.left]).toEqual([false, []])
-      // Mostly it leaves before all room is taken.
+      // Usually the client detaches before all blocks are used.
       const said = warnings.filter((it) => /are limited to [\d,]+ contexts/.test(it))
       if (instrumentation.gaps === 0) expect(said).toEqual([])
     }),

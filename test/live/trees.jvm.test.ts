@@ -29,7 +29,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   const run = async (mode: string, ...args: string[]) => {
     const file = join(temporaryDirectory('jfluid-trees-'), 'p.jfluid')
     const program = [jdk.java, '-cp', classes, 'fix.Crowd', ...args]
-    // A profile of 10,000 threads meanwhile takes the client a second, in which some find nothing that answers.
+    // An autosave of 10,000 threads would take the client one second, in which threads might not get an answer.
     const flags = ['--root', 'fix.Crowd.root', '--mode', mode, '--include', 'fix.**', '--autosave', 'off']
     const logs = temporaryDirectory('jfluid-trees-')
     const env = { JFLUID_DEBUG: 'recorder', JFLUID_DEBUG_DIR: logs }

@@ -30,7 +30,7 @@ forEachJdk((jdk) => {
     await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
   }
 
-  /** @returns how the one was let in */
+  /** @returns how the accepted client has reached the agent */
   async function together(java: JavaProcess): Promise<'woken' | 'loaded'> {
     const all = await Promise.allSettled(Array.from({ length: CLIENTS }, () => attachDoor(java.pid)))
     const refused = all.flatMap((it) => (it.status === 'rejected' ? [it.reason] : []))
@@ -48,7 +48,7 @@ forEachJdk((jdk) => {
     await leave(java, await attachDoor(java.pid))
     const said = java.stderr()
     for (let round = 0; round < ROUNDS; round++) expect(await together(java)).toBe('woken')
-    // An agent that is loaded once more is told of by newer JVMs.
+    // Newer JVMs print a warning when an agent is loaded again.
     expect(java.stderr()).toBe(said)
     expect(filesOf(java.pid, process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
   })

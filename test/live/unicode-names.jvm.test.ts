@@ -10,15 +10,15 @@ import { callsByMethod, jfluid, lines, readProfileJson, startRecording } from '.
 
 const THREADS = ['日本', '\u{1f600} smile', '\ud800 lone', 'two\nlines', `q'"\`$(x)`]
 
-/** A text of Java whatever the locale of javac is. */
+/** Returns a Java string literal that does not depend on the encoding that javac uses. */
 const literal = (text: string): string =>
   `"${text.replace(/["\n]/g, (it) => (it === '"' ? '\\"' : '\\n')).replace(/[^ -~]/g, escaped)}"`
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** In class files, in place of texts that have as many bytes there. No compiler makes the last of them. */
+/** Placeholders in class files, replaced by names with the same number of bytes. No compiler can create the last name. */
 const STANDS_FOR = { AAAA: 'öß', BBBBBB: '𝒜', CCC: '日', XXX: '\ud800' }
 
-/** Runs the class that is called GrAAAAe here, from a loader that gives all its classes their names. */
+/** Runs the class that is called GrAAAAe here. Its loader replaces the placeholders in all its classes. */
 const START = `
   import java.io.*;
   import java.nio.charset.StandardCharsets;
@@ -35,12 +35,12 @@ const START = `
         String bytes = new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
         for (String[] it : NAMES) bytes = bytes.replace(it[0], modified(it[1]));
         byte[] all = bytes.getBytes(StandardCharsets.ISO_8859_1);
-        return defineClass(null, all, 0, all.length); // the JVM is given no name
+        return defineClass(null, all, 0, all.length); // without a name, the JVM uses the name in the class file
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
     }
-    /** The bytes of modified UTF-8, each as a character. */
+    /** Returns the bytes of modified UTF-8, each as one character. */
     static String modified(String text) throws IOException {
       ByteArrayOutputStream out = new ByteArrayOutputStream();
       new DataOutputStream(out).writeUTF(text);
@@ -88,7 +88,7 @@ async function startNames(jdk: Jdk): Promise<JavaProcess> {
   return java
 }
 
-/** As it is read from a profile, in which all names are text. */
+/** Returns a name as it is read from a profile, in which all names are valid text. */
 const asText = (name: string): string => name.replace(/\ud800|\ufffd+/g, '?')
 
 describe('non-ASCII names', () => {
@@ -109,14 +109,15 @@ describe('non-ASCII names', () => {
         ['Größe.last()V', 50],
         ['Größe$日.<init>()V', 50],
         ['Größe$日.größe(LOdd?;)V', 50],
-        // What loads Größe$日.
+        // Methods of the loader that loads Größe$日.
         ['Start.findClass(Ljava/lang/String;)Ljava/lang/Class;', 1],
         ['Start.modified(Ljava/lang/String;)Ljava/lang/String;', 4],
       ]
       expect(lines(calls)).toEqual(lines(new Map(expected)))
       expect(profile.instrumentation.gaps).toBe(0)
       expect(new Set(profile.threads.map((it) => asText(it.name)))).toEqual(new Set(THREADS.map(asText)))
-      // JDK 17 initialises its recorder's clock with java.io.tmpdir, for which the locale has no bytes: the session has another clock.
+      // JDK 17 initializes the clock of its flight recorder with java.io.tmpdir, which the locale cannot encode. The session therefore uses
+      // another clock.
       if (jdk.version === 17) expect(profile.calibration.clock).toBe('nanoTime')
       expect(java.stderr()).not.toMatch(/Exception|\tat /)
     })

@@ -22,7 +22,7 @@ const HOST = `
   import java.util.List;
   public class Host {
     public interface Job { int run(int x) throws Exception; }
-    /** What a loader makes of equals() and hashCode() is its own business. */
+    /** The agent must not call equals() or hashCode() of a loader. */
     static class OneShot extends ClassLoader {
       final Path dir;
       OneShot(Path dir) { super(Host.class.getClassLoader()); this.dir = dir; }
@@ -74,7 +74,7 @@ const HOST = `
     }
   }`
 
-/** Runs two steps, a lambda, and a method by reflection: 1 + 2 + 1 + 1 calls. */
+/** Runs two steps, a lambda, and a method by reflection, each of which is counted. */
 const GUEST = `
   package fix.guest;
   public class Guest implements fix.Host.Job {
@@ -87,7 +87,7 @@ const GUEST = `
     }
   }`
 
-/** Calls by method name; classes of one name in many loaders together. */
+/** Returns calls per method name. Classes of the same name in different loaders are added. */
 function calls(profile: JsonProfile): Map<string, number> {
   const sums = new Map<string, number>()
   for (const m of profile.methods.filter((it) => it.class.startsWith('fix.'))) {
@@ -128,11 +128,11 @@ forNewestJdk((jdk: Jdk) => {
       java.send(`visit ${N}`)
       await java.line(/^done visit/)
       await until(async () => (await alive(java)) === 0)
-      // After they have gone, and the client has heard of it, there may be new ones.
+      // After the loaders are unloaded and the client knows it, new loaders are used.
       java.send(`visit ${N / 2}`)
       await java.line(new RegExp(`^done visit ${N / 2}$`))
       await until(async () => (await alive(java)) === 0)
-      // Those that live through the session go after it.
+      // Loaders that exist during the whole session are unloaded after it.
       java.send(`keep ${KEPT}`)
       await java.line(/^done keep/)
       expect(await alive(java)).toBe(KEPT)

@@ -9,8 +9,8 @@ import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
 /**
- * `<what> n`: enters the root n times for this, and once each calls after(), which must stay right under it.
- * `stop n`:   n threads that work inside the root are stopped, one after the other.
+ * `<test> n`: enters the root n times for this test. Each time it also calls after(), whose node must be directly below the root.
+ * `stop n`:   stops n threads that work inside the root, one after the other.
  */
 const UNWIND = `
   package fix;
@@ -42,7 +42,7 @@ const UNWIND = `
 
     static void raise() throws Fault { throw FAULT; }
 
-    // through code that is left out
+    // exception through excluded code
     static class Thrower implements Left.Job {
       public void run() throws Exception { before(); raise(); }
       static void before() { sum++; }
@@ -52,7 +52,7 @@ const UNWIND = `
       try { Left.through(THROWER); } catch (Fault expected) { sum++; }
     }
 
-    // out of Method.invoke and Constructor.newInstance
+    // exception out of Method.invoke and Constructor.newInstance
     public static class Made { public Made() throws Fault { raise(); } }
     public static void mirrored() throws Fault { raise(); }
     static void reflection() throws Exception {
@@ -60,7 +60,7 @@ const UNWIND = `
       try { Made.class.getConstructor().newInstance(); } catch (InvocationTargetException expected) { sum++; }
     }
 
-    // thrown by native code, and by the JVM
+    // exception thrown by native code and by the JVM
     static void natives() {
       try { copy(); } catch (ArrayStoreException expected) { sum++; }
       try { find(); } catch (ClassNotFoundException expected) { sum++; }
@@ -70,7 +70,7 @@ const UNWIND = `
     static void find() throws ClassNotFoundException { Class.forName("fix.Nowhere"); }
     static String cast(Object o) { return (String) o; }
 
-    // an initialiser fails once, and is not run again
+    // an initializer fails once and never runs again
     static class Broken {
       static { fail(); }
       static void fail() { throw FAILURE; }
@@ -80,7 +80,7 @@ const UNWIND = `
       try { Broken.use(); } catch (ExceptionInInitializerError | NoClassDefFoundError expected) { sum++; }
     }
 
-    // two constructors whose super() throws: no handler can see it
+    // two constructors whose super() throws, which no handler can catch
     static class Grandparent { Grandparent() throws Fault { raise(); } }
     static class Parent extends Grandparent { Parent() throws Fault { super(); } }
     static class Child extends Parent { Child() throws Fault { super(); } }
@@ -101,13 +101,13 @@ const UNWIND = `
     }
     static void nap() throws InterruptedException { Thread.sleep(60_000); }
 
-    // ten frames at once
+    // exception through ten frames
     static void deep() {
       try { down(9); } catch (Fault expected) { sum++; }
     }
     static void down(int n) throws Fault { if (n == 0) raise(); down(n - 1); }
 
-    // stopped from outside
+    // stopped by another thread
     static void spin() { while (true) step(); }
     static void step() { for (int i = 0; i < 300; i++) sum += i; inside = true; }
     static void work() { spin(); }
@@ -172,7 +172,7 @@ const LEFT = `
 const N = 20
 const ROOT = 'fix.Unwind.root(Ljava/lang/String;)V'
 
-/** Lines of the tree from short ones: `left/raise n`. */
+/** Returns full lines of the tree for short ones such as `left/raise n`. */
 function tree(...paths: string[]): string[] {
   const long = paths.map((path) => {
     const [, names, calls] = /^(\S+) (.*)$/.exec(path)!
@@ -181,13 +181,13 @@ function tree(...paths: string[]): string[] {
   return long.sort()
 }
 
-/** Those of a tree's lines that are at or below a child of the root that is expected. */
+/** Returns the lines at or below those children of the root that occur in `expected`. */
 function below(expected: readonly string[], all: readonly string[]): string[] {
   const children = new Set(expected.map(childIn))
   return all.filter((line) => children.has(childIn(line)))
 }
 
-/** Name and parameters of the second method of a line; the root has parameters of its own. */
+/** Returns the name and parameter types of the second method in a line. */
 function childIn(line: string): string {
   return line.split(')')[1]
 }
@@ -213,7 +213,7 @@ const TENS = Array.from(
       .join('/')} ${N}`,
 )
 
-/** What it leaves through, the word for it, and its lines. */
+/** Title of each case, its command, and its expected lines. */
 const LEAVES: readonly (readonly [string, string, readonly string[]])[] = [
   [
     'frames that are left out',
@@ -285,7 +285,7 @@ forNewestJdk((jdk) => {
         java.send(`${what} ${N}`)
         await java.line(new RegExp(`^done ${what} `))
       }
-      // Newer JVMs refuse to redefine a class whose initialiser has failed. It never runs again.
+      // JDKs after 17 refuse to redefine a class whose initializer has failed. Its methods never run again.
       profile = await recording.stop(jdk.version > 17 ? STATUS.notRestored : 0)
       all = lines(callsByPath(profile.merged))
     })
@@ -309,7 +309,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-/** `<what> n`: enters the root n times for this. */
+/** `<test> n`: enters the root n times for this test. */
 const CAUGHT = `
   package fix;
   import java.io.*;
@@ -323,7 +323,7 @@ const CAUGHT = `
       Price() { super(-1); }
       Price(long n) { this((int) n); }
     }
-    /** Has a handler of its own. */
+    /** Has an exception handler. */
     static class Offer {
       Offer(int n) {
         try { new Price(n); } catch (IllegalArgumentException e) { report(); }
@@ -470,7 +470,7 @@ const SIGNATURES: Readonly<Record<string, string>> = {
   monitor: '(Ljava/lang/Object;)V',
 }
 
-/** `loop/price 3` for a line; a name may have a descriptor. */
+/** Returns full lines of the tree for short ones such as `loop/price 3`. A name may have a descriptor. */
 function caughtTree(...paths: string[]): string[] {
   const long = paths.map((path) => {
     const [, names, count] = /^(\S+) (.*)$/.exec(path)!
@@ -490,7 +490,7 @@ const failed = (path: string, n: number) => [
 ]
 const HALF = 10_000
 
-/** Where it is caught, the word for it, how often that is asked for, and its lines. */
+/** Title of each case, its command, its number of executions, and its expected lines. */
 const CATCHES: readonly (readonly [string, string, number, readonly string[]])[] = [
   [
     'in a loop of the same frame',
@@ -618,7 +618,7 @@ const ON_VIRTUAL_THREAD = [
   `carried/loop/report ${2 * N}`,
 ]
 
-// What is left open does not depend on how methods are found.
+// Frames that stay open do not depend on the scheme, which only determines how methods are found.
 const SCHEMES = FULL ? ['a', 'b'] : ['b']
 
 describe.each(SCHEMES)('frames of a constructor that throws, scheme %s', (scheme) => {
@@ -665,7 +665,7 @@ describe.each(SCHEMES)('frames of a constructor that throws, scheme %s', (scheme
       const paths = CATCHES.flatMap(([, , , it]) => it)
       const every = caughtTree(...paths, ...(hasVirtual ? ON_VIRTUAL_THREAD : []))
       expect(all).toEqual([`${CAUGHT_ROOT} ${calls}`, ...every].sort())
-      // `make` of the caller further up has no handler: what its exit closes is counted.
+      // `make` of the outer caller has no handler, so calls closed at its exit are counted as healed.
       expect(facts(profile)).toEqual({ gaps: 0, healed: N, truncated: false })
     })
 
@@ -680,7 +680,7 @@ describe.each(SCHEMES)('frames of a constructor that throws, scheme %s', (scheme
           ['tidy', 6],
         ]),
       )
-      // Not by paths: each level of the recursion would be a longer one.
+      // Nodes are compared instead of paths, since each level of the recursion has a longer path.
       let after = 0
       const left = [...merged]
       for (let node = left.pop(); node !== undefined; node = left.pop()) {
@@ -692,7 +692,7 @@ describe.each(SCHEMES)('frames of a constructor that throws, scheme %s', (scheme
   })
 })
 
-/** Thread.stop() refuses to work from JDK 20 on. */
+/** Thread.stop() throws from JDK 20 on. */
 forJdks({ before: 20, reason: 'Thread.stop() needs JDK 19 or older' }, (jdk) => {
   const TIMES = FULL ? 100 : 30
   let java: JavaProcess

@@ -63,7 +63,8 @@ forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
       expect(call!.calls).toBe(THREADS * METHODS)
       expect(call!.children.map((it) => it.calls)).toEqual(Array(METHODS).fill(THREADS))
     } else {
-      // A thread has waited for longer than a second, for want of processors: what it called then is not there, and nothing is twice.
+      // A thread has waited for more than a second because no processor was free. Its calls in this time are missing, but no call is
+      // counted twice.
       console.info(`JDK ${jdk.version}: ${gaps} gaps`)
       expect(Math.max(call!.calls / METHODS, ...call!.children.map((it) => it.calls))).toBeLessThanOrEqual(
         THREADS,

@@ -1,5 +1,5 @@
-// A virtual thread that loads a class waits for the client in the load hook. Its stack cannot be inspected, so the agent must know by
-// other means that it is there. Otherwise the buffer would be unmapped, and the JVM would crash.
+// A virtual thread that loads a class waits for the client in the load hook. Its stack cannot be inspected, so the agent must count such
+// threads. Otherwise the buffer would be unmapped, and the JVM would crash.
 
 import { expect, it } from 'vitest'
 import { granted } from '../../src/jdwp-client/index.ts'
@@ -34,7 +34,7 @@ const PROGRAM = {
     }`,
 }
 
-/** Of `heartbeat`: behind the look whether there is a session, before that into the buffer. */
+/** Bytecode index in `heartbeat` after the check for a session and before the access to the buffer. */
 const BEFORE_THE_BUFFER = 6
 
 forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
@@ -70,7 +70,7 @@ forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
     expect(warnings.join()).toContain('after the detach, parts of jfluid remained in the JVM')
     granted(await jvm.resume(hit!.set), 'to go on')
     expect(await java.line(/^loaded/)).toBe('loaded 2')
-    // The next session lets go of what this one had to keep.
+    // The next session removes what this session had to keep.
     const next = startRecording(java.pid, '--root', 'fix.Loads.root')
     await next.started
     expect((await next.stop(STATUS.rootNeverCalled)).detach?.left).toEqual([])

@@ -1,6 +1,6 @@
-// A program of a name that no other has, so that only this test waits for it.
+// A program with a unique name, so that only one test waits for it.
 
-/** No other test, and no other run of this one, has a JVM of that name. */
+/** Returns a class name that no other test and no other run of this test uses. */
 export const nameOf = (what: string): string => `Awaited${what}${process.pid}`
 
 export const sourceOf = (name: string): string => `

@@ -27,7 +27,7 @@ forNewestJdk((jdk) => {
     ...['--duration', '200ms', '--out', out],
   ]
 
-  // The one on all JDKs; what does not depend on them so much, if all is to be tried.
+  // The first case runs on all JDKs. The second depends little on the JDK and runs only in the full lane.
   const ways: [string, string[]][] = [
     ['with performance data', []],
     ['without performance data', ['-XX:-UsePerfData']],
@@ -44,9 +44,9 @@ forNewestJdk((jdk) => {
       expect(waiting.stderr()).toContain(`JVM ${java.pid}: fix.${name}\n`)
       const [calls = 0] = callsByPath((await readProfileJson(out)).merged).values()
       expect(calls).toBeGreaterThan(0)
-      expect(java.stdout()).toBe('ready\n') // no dump of its threads
+      expect(java.stdout()).toBe('ready\n') // no thread dump was printed
       if (options.length > 0 || !newestOrAll.includes(jdk)) return
-      // One that is there already is taken at once.
+      // A JVM that is already running is used at once.
       const again = await jfluid(...record(name, name, out))
       expect(again.code, again.stderr).toBe(0)
       expect(again.stderr).toMatch(new RegExp(`^JVM ${java.pid}: fix\\.${name}\n`))

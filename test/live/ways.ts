@@ -1,11 +1,11 @@
-// Everything that jfluid can measure, on `fix.Sampled`.
+// Everything that jfluid can measure, tested with `fix.Sampled`.
 
 import type { JsonNode, JsonProfile } from '../support/jfluid.ts'
 
 export const SERVE = 'fix.Sampled.serve'
 const ROOT = ['--root', SERVE] as const
 
-/** Nodes of that name, wherever they are. */
+/** Returns all nodes with this method name. */
 function nodes(among: readonly JsonNode[], method: string): JsonNode[] {
   return among.flatMap((it) => (it.method === method ? [it] : nodes(it.children, method)))
 }
@@ -14,7 +14,7 @@ const serve = ({ merged }: JsonProfile): JsonNode[] => nodes(merged, 'serve')
 const sum = (found: readonly JsonNode[], key: 'totalNs' | 'totalBytecodes' | 'totalSamples' | 'calls') =>
   found.reduce((all, it) => all + (it[key] ?? 0), 0)
 
-/** What is measured: the options, and of the profile what has to be above zero. */
+/** A measure: its title, its options, and a function that returns a value of the profile that must be above zero. */
 export type Way = readonly [string, readonly string[], (profile: JsonProfile) => number]
 
 export const WITH_PROBES: readonly Way[] = [
@@ -22,7 +22,7 @@ export const WITH_PROBES: readonly Way[] = [
   ['--mode locks', [...ROOT, '--mode', 'locks'], (it) => (it.waits === true ? sum(serve(it), 'calls') : 0)],
   ['--mode bytecodes', [...ROOT, '--mode', 'bytecodes'], (it) => sum(serve(it), 'totalBytecodes')],
   ['--mode count', [...ROOT, '--mode', 'count'], (it) => sum(serve(it), 'calls')],
-  // It allocates nothing.
+  // The program allocates nothing.
   ['--mode alloc', [...ROOT, '--mode', 'alloc'], (it) => it.allocation?.sampleEvery ?? 0],
   ['--liveness', [...ROOT, '--mode', 'alloc', '--liveness'], (it) => (it.allocation?.liveness ? 1 : 0)],
   [

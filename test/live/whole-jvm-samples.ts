@@ -1,4 +1,4 @@
-// Samples of a whole JVM, and the flight recorder that takes them.
+// Samples of a whole JVM, and its flight recorder.
 
 import { expect } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -6,7 +6,7 @@ import { type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { type JsonNode, type JsonProfile, type Ran, startJfluid, stderrLine } from '../support/jfluid.ts'
 
-/** `fix.Sampled`, at rest: what is busy in vain takes the time of others. */
+/** Starts `fix.Sampled` at rest, since idle busy programs would take processor time from other tests. */
 export async function startAtRest(jdk: Jdk, ...options: string[]): Promise<JavaProcess> {
   const java = startJava(jdk, [...options, '-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
   await java.line(/^ready/)
@@ -16,7 +16,7 @@ export async function startAtRest(jdk: Jdk, ...options: string[]): Promise<JavaP
 
 export type Work = 'while it records' | 'from the start'
 
-/** `jfluid record` of it for so long; it rests afterwards. */
+/** Runs `jfluid record` while the program works. The program rests afterwards. */
 export async function recordAtWork(
   java: JavaProcess,
   work: Work,
@@ -32,19 +32,19 @@ export async function recordAtWork(
   return { code, stdout: p.stdout(), stderr: p.stderr() }
 }
 
-/** Its own end removes what its flight recorder has left; being killed does not. */
+/** Ends the JVM normally. On a normal exit, but not when it is killed, it deletes the files of its flight recorder. */
 export async function quit(java: JavaProcess): Promise<void> {
   java.child.stdin?.end()
   await java.exit
 }
 
 export const SAMPLE = ['--mode', 'sample'] as const
-/** On every JDK; of two samplers the last counts. */
+/** Options for the flight recorder, on every JDK. If --sampler is given twice, the last one is used. */
 export const BY_RECORDER = [...SAMPLE, '--sampler', 'jfr'] as const
-/** Of a recording that is not ours. */
+/** Settings of a flight recording that jfluid has not started. */
 export const KEPT = { durationSeconds: 60, keptSeconds: 60, keptMib: 32 } as const
 
-/** Samples below all nodes of that name, and of their own. */
+/** Returns the samples of all nodes with this method name and of their descendants. */
 export function samplesIn(nodes: readonly JsonNode[], method: string): number {
   return nodes.reduce(
     (sum, it) => sum + (it.method === method ? it.totalSamples! : samplesIn(it.children, method)),

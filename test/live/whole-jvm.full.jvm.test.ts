@@ -1,4 +1,4 @@
-// Two flight recordings of one JVM: another one starts later, and that of jfluid is stopped by another program.
+// Two flight recordings of one JVM: another recording starts after jfluid's, and another program stops jfluid's recording.
 
 import { expect, it } from 'vitest'
 import {

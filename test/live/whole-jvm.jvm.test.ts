@@ -40,7 +40,7 @@ function depthOf(nodes: readonly JsonNode[], method: string): number {
   return Math.max(0, ...nodes.map((it) => (it.method === method ? 1 : 0) + depthOf(it.children, method)))
 }
 
-/** The recursion is 101 deep; of one that is inlined the JVM tells a frame twice now and then. */
+/** The recursion is 101 deep. For an inlined recursion the JVM sometimes reports a frame twice. */
 function expectWhole(depth: number): void {
   expect(depth).toBeGreaterThanOrEqual(101)
   expect(depth).toBeLessThanOrEqual(102)
@@ -94,12 +94,12 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     expect(all).toBeGreaterThan(20)
     expect(profile.merged.every(addsUp)).toBe(true)
     expect(profile.merged.reduce((sum, it) => sum + it.totalSamples!, 0)).toBe(profile.events.count)
-    // Three quarters, of some hundred samples.
+    // heavy() has three quarters of some hundred samples.
     expect(samplesIn(busy, 'heavy') / all).toBeGreaterThan(0.5)
     expect(samplesIn(busy, 'light') / all).toBeGreaterThan(0.05)
     expectWhole(depthOf(busy, 'down'))
     expect(await recordings(connection)).toEqual([])
-    // No agent of ours has come in.
+    // No agent of jfluid was loaded.
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
@@ -134,7 +134,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     expect(profile.merged.every(addsUp)).toBe(true)
     const { count } = profile.events
     expect(profile.merged[0]!.totalSamples).toBe(count)
-    // Three quarters are in heavy().
+    // Three quarters of the samples are in heavy(), outside the root.
     expect(profile.sampling!.outside).toBeGreaterThan(count)
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
@@ -161,7 +161,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     const all = samplesIn(busyThread(profile), 'serve')
     expect(all).toBeGreaterThan(20)
     expect(samplesIn(busyThread(profile), 'heavy') / all).toBeGreaterThan(0.5)
-    // No system's clock ticks that often.
+    // No system clock ticks this often.
     const often = await record('1s', '--sampler', 'cpu', '--every', '0.1ms')
     const told = expect.stringMatching(
       /^samples came every [\d.]+ ms of CPU time on average, not every 0\.1 ms/,
@@ -252,7 +252,7 @@ describe('whole-JVM sampling without a flight recorder', () => {
     const { merged, sampling } = profile
     expect(sampling).toMatchObject({ unit: 'ns', by: 'stacks' })
     expect(sampling!.every).toBeGreaterThanOrEqual(20_000_000)
-    // They come the more seldom the longer they take.
+    // The longer thread dumps take, the less often they are made.
     expect(sampling!.dumps).toBeGreaterThan(0)
     expect(sampling!.stoppedNs).toBeGreaterThan(0)
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
@@ -297,13 +297,13 @@ forJdks({ before: 25, reason: 'JDK 25 can sample by CPU time' }, (jdk) => {
   })
 })
 
-// A full disk ends a JVM that records: where there is little room none is begun, and one is ended while there is some.
+// A full disk ends a JVM that records. With little free space jfluid therefore starts no recording, and ends a running one.
 const itAsRoot = itOnlyIf(process.getuid?.() === 0, 'needs root')
 itAsRoot('a full disk ends the recording and not the JVM', async () => {
   const classes = await compileFixture(newest, 'Sampled')
   const mount = temporaryDirectory('jfluid-jvm-')
   const java = [newest.java, `-Djava.io.tmpdir=${mount}`, '-cp', classes, 'fix.Sampled']
-  // In a mount namespace of its own: to us the directory stays what it was.
+  // Mounted in a private mount namespace, so the directory is unchanged for the test itself.
   const script = 'mount -t tmpfs -o size=100m tmpfs "$0" && exec "$@"'
   const own = startProcess('unshare', ['-m', 'sh', '-c', script, mount, ...java])
   await own.line(/^ready/)
