@@ -23,7 +23,7 @@ export type { LiveSource, LiveStatus } from './live-source.ts'
 /** Refresh interval of the live view: 8 Hz. */
 const UPDATE_INTERVAL_MS = 125
 const WHEEL_ROWS = 3
-/** Value of `#slowSeen` until the first list of slow calls has arrived. */
+/** Value of `#slowSeen` until the view has read the first list of slow calls. */
 const NONE_SEEN = -1
 
 /**
@@ -62,7 +62,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     return this.#steer
   }
 
-  /** Creates a new model if the roots have changed: method and node ids of the old roots are invalid. */
+  /** Creates a new model if the roots have changed, since method and node ids of the old roots are invalid. */
   #forgetOld(): void {
     const generation = this.source.steering?.generation ?? 0
     if (generation === this.#generation) return
@@ -88,7 +88,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   protected override take({ snapshot, perThread }: Picture): void {
     this.#forgetOld()
-    // The user may have chosen a thread while the snapshot was read without thread trees.
+    // The user may have chosen a thread while a snapshot without thread trees was read. Such a snapshot is dropped.
     if (perThread || !this.#showsThreads) this.model.take(snapshot)
     if (snapshot.slow !== undefined) this.#freezeIfSlow(snapshot.slow)
   }
@@ -180,7 +180,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     } else if (line >= 0 && line < model.bodyRows) model.view.click(scene, line, mouse.column)
   }
 
-  // Actions of the key table that only this view has.
+  // Actions of the keys in BINDINGS that only this view has.
 
   escape(): void {
     this.unsay()
@@ -202,7 +202,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     else this.#steering()?.askLeaveOut(this.#chosenMethod)
   }
 
-  /** Undefined if rows are packages. */
+  /** Method id of the selected row; undefined if rows are packages. */
   get #chosenMethod(): number | undefined {
     return this.model.isFolded ? undefined : this.model.view.method
   }
@@ -284,13 +284,13 @@ export class LiveView extends Frame<Picture, LiveSource> {
     return false
   }
 
-  /** Reads a new snapshot: the current snapshot may lack the chosen calls, also while the view is paused. */
+  /** Reads a new snapshot, even if the view is paused, since the current snapshot may not contain the chosen calls. */
   async #takeAnew(stays = this.isPaused): Promise<void> {
     await this.renew(stays)
     this.draw()
   }
 
-  /** Number of the latest slow call at the last F or the last automatic pause. Undefined while F is off. */
+  /** Number of the newest slow call seen so far. Undefined unless the view pauses at the next slow call (key F). */
   #slowSeen: number | undefined
   #isFrozenBySlow = false
 
@@ -308,7 +308,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     } else if (this.#mayBeSlow()) {
       model.chooseCalls(0)
       this.#slowSeen = NONE_SEEN
-      // A slow call that ends before the next snapshot would otherwise count as old.
+      // Without a snapshot now, a slow call that ends before the next snapshot would count as old.
       if (this.isMoving) void this.#takeAnew()
       this.say('will pause at the next slow call; F cancels')
     }
@@ -325,7 +325,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   #freezeIfSlow({ latest, unit }: SlowTimes): void {
     if (this.#slowSeen === undefined || this.isPaused) return
-    // The number of slow calls may decrease, since a late pause report can make a call fast. Call numbers identify new calls.
+    // New calls are identified by their call numbers. Their count is not used: a pause reported late can turn a slow call into a fast one.
     const number = latest?.number ?? 0
     const isNew = this.#slowSeen !== NONE_SEEN && number > this.#slowSeen
     this.#slowSeen = Math.max(number, this.#slowSeen)

@@ -1,4 +1,4 @@
-// The baseline set by key b, and the changes since then, per root call.
+// The baseline that key b sets, and the changes since the baseline, per root call.
 
 import { backTraces, backTracesOfBoth } from '../cct/back-traces.ts'
 import { changesBetween, type TwoSides } from '../cct/baseline.ts'
@@ -6,7 +6,7 @@ import { metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import { type Tree, topSum } from '../cct/tree.ts'
 
-/** Names of the columns with signed changes. The metric columns hold absolute values, for sorting. */
+/** Names of the columns with signed changes. The metric columns contain the absolute values of the changes, for sorting. */
 export const CHANGE_COLUMNS = {
   total: 'changeOfTotal',
   self: 'changeOfSelf',
@@ -21,21 +21,21 @@ export interface ShownChanges {
   readonly rootCalls: TwoSides['rootCalls']
   /** Cost of a root call at the baseline. */
   readonly wholeBefore: number
-  /** Number of compared caller levels, if deeper levels were cut. */
+  /** Number of compared caller levels; undefined if no level was omitted. */
   readonly levels?: number
 }
 
 /** Tree that is compared with the current tree. */
 export interface Baseline {
   readonly tree: Tree
-  /** The current tree does not include the baseline: counts were reset, or the trees are of different calls. */
+  /** True if the current tree does not include the baseline: counts were reset, or the trees contain different calls. */
   readonly isApart: boolean
 }
 
 export interface ShapedSides {
   readonly before: Tree
   readonly after: Tree
-  /** As in `ShownChanges`. */
+  /** Number of compared caller levels, as in `ShownChanges`. */
   readonly levels?: number | undefined
 }
 
@@ -91,20 +91,20 @@ export function kept<From extends object, Made>(make: (from: From) => Made): (fr
   }
 }
 
-/** Shape with one top-level node per method. */
+/** Returns a shape with one top-level node per method. */
 export function methodsAlone(): Shape {
   const ofBefore = kept(aloneIn)
   return (before, after) => ({ before: ofBefore(before), after: aloneIn(after) })
 }
 
-/** Shape of a method with its callers below, the same number of levels on both sides. Without a method, it has no rows. */
+/** Returns a shape with the callers of a method, with the same number of levels in both trees. Without a method, the trees are empty. */
 export function callersOf(method: number | undefined): Shape {
   const methods = method === undefined ? [] : [method]
   const ofBefore = kept((tree: Tree) => ({ traces: backTraces(tree, methods) }))
   return (before, after) => {
     const known = ofBefore(before)
     const both = backTracesOfBoth(known.traces, before, after, methods)
-    // The number of levels never increases again, so that rows keep their positions.
+    // The number of levels never increases after it has decreased, so that rows keep their positions.
     known.traces = both.before
     const cut = [both.after, both.before].find(({ isCut }) => isCut)
     return { before: both.before.tree, after: both.after.tree, levels: cut?.levels }

@@ -4,16 +4,16 @@
 const BELL = '\x07'
 const ESC = '\x1b'
 
-/** Maximum length in base64: the limit of some terminals, minus the escape sequence. */
+/** Maximum length of the text in base64: the limit of some terminals, minus the escape sequence. */
 const MAX_ENCODED_BYTES = 74_000
-/** Characters that always fit: at most 3 bytes of UTF-8 each, and 4 base64 characters per 3 bytes. */
+/** Number of characters that always fit: each has at most 3 bytes in UTF-8, and 3 bytes are 4 base64 characters. */
 const MAX_CHARACTERS = MAX_ENCODED_BYTES / 4
 
 /**
  * Returns the escape sequence that copies a text to the clipboard.
  *
- * @param isTmux  inside tmux: the sequence is sent to tmux (used with set-clipboard) and, wrapped, to the outer terminal
- *                (used with allow-passthrough)
+ * @param isTmux  whether jfluid runs inside tmux. If so, the sequence is sent twice: to tmux (for its option set-clipboard), and wrapped to
+ *                the outer terminal (for the option allow-passthrough)
  */
 export function clipboardSequence(text: string, isTmux: boolean): string {
   const sequence = `${ESC}]52;c;${Buffer.from(text, 'utf8').toString('base64')}${BELL}`

@@ -1,4 +1,4 @@
-// Base of dialogs over a live view: a list that replaces the rows, or a question that replaces the bottom lines.
+// Base of dialogs over a live view. A dialog is a list that replaces the rows, or a question that replaces the bottom lines.
 // An open dialog receives all keys. Its actions run asynchronously.
 
 import { messageOf } from '../base/errors.ts'
@@ -33,7 +33,7 @@ export abstract class Dialog<State> {
     return undefined
   }
   protected abstract pressIn(state: State, key: string): void
-  /** Returns the lines that replace the rows, or undefined. */
+  /** Returns the lines that replace the rows, or undefined if the rows stay visible. */
   protected abstract listOf(state: State, scene: FrameScene): Line[] | undefined
   protected abstract bottomOf(state: State, scene: FrameScene): [Line, Line]
 
@@ -46,7 +46,7 @@ export abstract class Dialog<State> {
     return [...lines.slice(0, TOP_LINES), ...filled, ...this.bottomOf(this.state, scene)]
   }
 
-  /** Shows the result of a task, or its failure. */
+  /** Shows the message with which a task ends, or its failure. */
   protected async tellOf(work: Promise<string>): Promise<void> {
     try {
       this.tell(await work, false)
@@ -60,12 +60,12 @@ export abstract class Dialog<State> {
   }
 }
 
-/** Returns the number of list rows that fit below the head. */
+/** Returns the number of list rows that fit below the head of the list. */
 export function listRoom({ rows }: FrameScene): number {
   return rows - TOP_LINES - BOTTOM_LINES - 1
 }
 
-/** Returns the notice line, which stays visible above a list's keys. */
+/** Returns the line with the current notice, to show above the key line of a list. */
 export function noticeLine({ columns, notice }: FrameScene): Line {
   return notice === undefined ? [] : [run(` ${cut(clean(notice), columns - 1)}`, 'warning')]
 }

@@ -1,5 +1,5 @@
-// Adapts a profile file to the LiveSource interface of the live view. The snapshot uses the arrays of the profile,
-// so a million contexts need no extra memory.
+// Adapts a profile file to the LiveSource interface of the live view. The snapshot uses the arrays of the profile, so a profile with a
+// million contexts needs no additional memory.
 
 import { basename } from 'node:path'
 import { allWarnings, isSampledByJvm, nameOf, type Profile, type RegionTimes } from '../profile/profile.ts'
@@ -8,7 +8,7 @@ import type { Keeper } from './keeper.ts'
 import type { LiveSource, LiveStatus } from './live-source.ts'
 import type { RegionSource } from './region-app.ts'
 
-/** @param path  where the profile was read from */
+/** Adapts a profile of calls to the LiveSource interface. @param path  path of the profile's file */
 export function fileSource(profile: Profile, path: string, keeper?: Keeper): LiveSource {
   const status = statusOf(profile, path)
   const { merged, threads, events, instrumentation, methodNames, rootCalls, course } = profile

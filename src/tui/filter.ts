@@ -1,24 +1,23 @@
-// Hides rows below a percentage of the cost of their root. The numbers of the visible rows
-// do not change.
+// Hides rows with less than a given percentage of the cost of their root. The numbers of the visible rows do not change.
 
 import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 
-/** Limits selected by repeated presses of %, in percent. */
+/** Limits in percent. Each press of the key % selects the next limit. */
 const STEPS = [0, 0.1, 1, 5]
 
 export class Filter {
   /** Limit in percent; 0 hides no rows. */
   least = 0
-  /** Number being typed. */
+  /** Text of the number that the user is typing; undefined while no number can be typed. */
   #typed: string | undefined
 
-  /** Typed text of the number; undefined while no number can be typed. */
+  /** Text of the number that the user is typing, for display. */
   get typed(): string | undefined {
     return this.#typed
   }
 
-  /** Selects the next limit and starts number input. */
+  /** Selects the next limit, and lets the user type a number instead. */
   next(): void {
     this.least = STEPS.find((step) => step > this.least) ?? 0
     this.#typed = ''
@@ -56,8 +55,8 @@ export interface Filtered {
 /**
  * Returns the contexts that cost at least `least` percent, and all their callers.
  *
- * @param least  percent
- * @param whole  returns the 100 % of a top node
+ * @param least  minimum cost in percent
+ * @param whole  returns the cost that is 100 % for a top node
  */
 export function withoutSmall(tree: Tree, least: number, whole: (top: number) => number): Filtered {
   if (least <= 0) return { tree, hidden: 0 }
@@ -69,7 +68,7 @@ export function withoutSmall(tree: Tree, least: number, whole: (top: number) => 
     if (parent[node]! < 0) enough = (whole(node) * least) / 100
     if (!(total[node]! < enough)) isKept[node] = 1
   }
-  // In reverse order, callees come before callers. In a tree of changes, a caller may cost less than its callees.
+  // Keeps all callers of a kept node, since in a tree of changes a caller may cost less than its callees. Callees are visited first.
   for (let node = count - 1; node >= 0; node--)
     if (isKept[node] === 1 && parent[node]! >= 0) isKept[parent[node]!] = 1
   const kept: number[] = []

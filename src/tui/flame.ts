@@ -1,8 +1,8 @@
 // Layout of a flame graph: one line per depth, one box per context, with a width proportional to its total cost.
 // This module computes the boxes; views/flame-view.ts draws them. Pure functions of the tree and the screen width.
 //
-// Below a box are the boxes of its callees, the widest first. The remaining space is the self cost of the box. Callees
-// narrower than a cell are merged into one last box without children. So a line has at most one box per cell.
+// Below a box are the boxes of its callees, the widest first. The remaining width is the self cost of the box. Callees narrower than a cell
+// are merged into one last box without children, so a line has at most one box per cell.
 // Lines are laid out lazily, since a tree can be 100,000 levels deep.
 
 import { append } from '../base/arrays.ts'
@@ -10,9 +10,9 @@ import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 
 export interface Box {
-  /** Index in the tree. For a merged box, index of its widest context. */
+  /** Node of the context. For a merged box, node of its widest context. */
   readonly node: number
-  /** Cells [from, to) of the line. */
+  /** Range of cells in the line: [from, to). */
   readonly from: number
   readonly to: number
   /** Number of contexts: 1, or the number of merged narrow callees of one caller. */
@@ -36,7 +36,7 @@ export class Flame {
     this.#total = costsOf(tree).total
   }
 
-  /** Returns the boxes of a line, from left to right; empty below the deepest level. */
+  /** Returns the boxes of a line, from left to right; an empty list below the deepest level. */
   level(depth: number): readonly Box[] {
     while (!this.#isDone && this.#levels.length <= depth) {
       const next = this.#next()
@@ -46,13 +46,13 @@ export class Flame {
     return this.#levels[depth] ?? []
   }
 
-  /** Returns the number of lines, at most `most`. */
+  /** Returns the number of lines of the flame graph, but at most `most`. */
   depth(most: number): number {
     this.level(most - 1)
     return Math.min(most, this.#levels.length)
   }
 
-  /** The box of a context, or of its nearest caller that has one; undefined if there is none in sight. */
+  /** Returns the box of a context, or else of its nearest caller with a box; undefined if no box is found below the zoomed context. */
   find(node: number): { readonly level: number; readonly index: number } | undefined {
     const { parent } = this.tree
     const way: number[] = []
@@ -90,7 +90,7 @@ export class Flame {
     return boxes
   }
 
-  /** If the compensation made the self cost of a caller negative, its callees are scaled to its width. */
+  /** Returns the boxes of the callees of a node. If the node's self cost is negative after compensation, they are scaled to its width. */
   #children(node: number, at: number, wide: number): Box[] {
     const { size, count } = this.tree
     const end = node < 0 ? count : node + size[node]!

@@ -16,9 +16,9 @@ const SIGNS = {
   times: ['×', 'x'],
   /** Left edge of a box. */
   edge: ['▏', '|'],
-  /** Boxes too narrow for an edge. */
+  /** Filling of a box that is too narrow for an edge. */
   narrow: ['░', ':'],
-  /** A tenth of a bar. */
+  /** Character of a bar. Ten characters are a full bar. */
   bar: ['▇', '#'],
   /** Mark of a thread that is inside a root. */
   active: ['●', '*'],
@@ -31,7 +31,7 @@ const glyphs = (which: 0 | 1): Glyphs =>
 export const UNICODE = glyphs(0)
 export const ASCII = glyphs(1)
 
-/** Time units in ns, the largest first. */
+/** Time units: number of nanoseconds, and symbol. Largest first. */
 const TIME_UNITS = [
   [1e9, 's'],
   [1e6, 'ms'],
@@ -68,8 +68,8 @@ export function tail(text: string, cells: number, ellipsis: string): string {
 }
 
 /**
- * Returns the indentation of a row: two cells per level while this leaves room for the name, else the
- * depth as a number, so that a recursion of 1,000 levels is readable.
+ * Returns the indentation of a row: two cells per level if they leave room for the name, else the depth as a number, so that a recursion
+ * of 1,000 levels is readable.
  */
 export function indent(depth: number, most: number): string {
   if (2 * depth <= most) return '  '.repeat(depth)

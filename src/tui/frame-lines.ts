@@ -1,5 +1,4 @@
-// Lines that all live views share: identity of the JVM, pages, notices, keys, and the message for a terminal
-// that is too small.
+// Lines that all live views share: identity of the JVM, pages, notices, keys, and the message for a terminal that is too small.
 
 import { append } from '../base/arrays.ts'
 import { ASCII, clean, count, cut, type Glyphs, pad, span, tail, UNICODE, width, wrap } from './format.ts'
@@ -22,16 +21,16 @@ export interface FrameScene {
   readonly notice: string | undefined
 }
 
-/** Number of lines below the body: one of detail or message, one of keys. */
+/** Number of lines below the rows: one line for details or a message, one for keys. */
 export const BOTTOM_LINES = 2
-/** Gap between the two columns of keys. */
+/** Width of the gap between the two columns of the key page. */
 const GAP_CELLS = 2
 
 export function run(text: string, style: Style = 'plain'): Run {
   return { text, style }
 }
 
-/** Returns the line of a row. A selected row has a single style. */
+/** Returns the line of a row. All text of a selected row has the style `selected`. */
 export function rowLine(runs: Line, isSelected: boolean, columns: number): Line {
   return isSelected ? [run(pad(runs.map(({ text }) => text).join(''), columns), 'selected')] : runs
 }
@@ -43,11 +42,11 @@ export function glyphsOf({ unicode }: FrameScene): Glyphs {
 /** Parts of the screen that each view draws itself. */
 interface ScreenParts<Page> {
   status(): readonly Line[]
-  /** Column heads, one line above the rows. Absent for views without column heads. */
+  /** Returns the line of column heads above the rows. Absent for views without column heads. */
   head?(): Line
   rows(): Line[]
   page(name: Page): Line[]
-  /** One line of detail or message, one line of keys. */
+  /** Returns two lines: details or a message, and keys. */
   bottom(): readonly [Line, Line]
 }
 
@@ -169,7 +168,7 @@ function remoteLine({ columns, status }: FrameScene): Line | null {
   )
 }
 
-/** Returns the message that precedes the details of a view: notice, end of session, how to close a page. Null if none. */
+/** Returns the message shown instead of details: a notice, the end of the session, or how to close a page. Null without a message. */
 export function messageLine<Name extends string>(
   scene: FrameScene,
   pages: Pages<Name>,

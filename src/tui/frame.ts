@@ -1,5 +1,5 @@
-// Base of all live views: refresh loop, pause, notices, end of session, quitting. Subclasses define
-// the snapshots, the lines and the other keys.
+// Base of all live views: refresh loop, pause, notices, end of session, quitting. Subclasses define the snapshots, the lines, and the keys
+// of their view.
 
 import { messageOf } from '../base/errors.ts'
 import type { Dialog, Tell } from './dialog.ts'
@@ -11,10 +11,10 @@ import type { LiveSource } from './live-source.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 import { isTooSmall } from './size.ts'
 
-/** How long a notice is shown. */
+/** Time for which a notice is shown. */
 const NOTICE_DURATION_MS = 4000
 
-/** How the view ended: by a key, or by a signal. */
+/** Cause of the end of a view: a key, or a signal. */
 export type Leave = 'quit' | NodeJS.Signals
 
 /** Part of LiveSource that every view needs. */
@@ -26,15 +26,15 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
   #leave: (how: Leave) => void = () => {}
   #timer: NodeJS.Timeout | undefined
   #done = false
-  /** The view ends as soon as the current file is written. */
+  /** True if the user has quit and the view ends when the current file is written. */
   #isLeaving = false
   protected isPaused = false
-  /** A pause is pending: its snapshot is being read. */
+  /** True while a pause is pending: its snapshot is being read. */
   #freezing = false
   #ended: string | undefined
   #notice: { text: string; until: number } | undefined
   readonly #dialog: KeepDialog | undefined
-  /** The snapshot is final, since the source is a file. */
+  /** True if the snapshot is final, since the source is a file. */
   #isStill = false
 
   /** @param periodMs  time between the starts of two refreshes */
@@ -57,7 +57,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     )
   }
 
-  /** @param stays  this snapshot may be shown for long (pause or end), so it must contain everything that the user can choose */
+  /** Reads a snapshot. @param stays  whether it remains visible (pause or end), and must include all data that the user can choose */
   protected abstract ask(stays: boolean): Promise<Picture>
   protected abstract take(picture: Picture): void
   protected abstract lines(scene: FrameScene): Line[]
@@ -73,7 +73,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
       const begun = performance.now()
       await this.refresh()
       const spent = performance.now() - begun
-      // At most half of the time is spent on snapshots and drawing. The rest is for keys and, on few cores, for the recorder.
+      // Uses at most half of the time for snapshots and drawing. The other half is for keys and, with few cores, for the recorder.
       if (!this.#done) this.#timer = setTimeout(turn, Math.max(this.periodMs - spent, spent))
     }
     void turn()
@@ -114,7 +114,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     return [this.#dialog, this.ownDialog].find((it) => it?.isOpen === true)
   }
 
-  /** Cancels a pause, also a pending one. */
+  /** Ends a pause, or cancels a pending pause. */
   protected thaw(): void {
     this.isPaused = false
     this.#freezing = false
@@ -135,7 +135,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
       this.say(messageOf(error))
       return
     }
-    // The user may have paused the view while the snapshot was read.
+    // If the user has paused the view while the snapshot was read, the snapshot is dropped.
     if (this.isPaused === paused && !this.#done) this.take(picture)
     this.#isStill = this.#isFile
   }
@@ -216,7 +216,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     this.#leave(how)
   }
 
-  // Actions of the key tables that all views share.
+  // Actions of keys that all views share.
 
   /** Quits. A file being written is completed first, unless the user quits twice. */
   quit(): void {
@@ -241,7 +241,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
   async #freeze(): Promise<void> {
     this.#freezing = true
     await this.renew(true)
-    if (!this.#freezing) return // pressed twice
+    if (!this.#freezing) return // the user has cancelled the pause
     this.#freezing = false
     this.isPaused = true
     this.draw()

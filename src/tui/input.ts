@@ -2,7 +2,7 @@
 // the same chunk as a mouse report. Sequences: xterm's ctlseqs, SGR mouse (mode 1006).
 
 export interface Key {
-  /** "up", "pagedown", "enter", "escape", "C-c", or the character itself: "a", "A", "*", "é". */
+  /** Name of the key: "up", "pagedown", "enter", "escape", "C-c", or the character itself: "a", "A", "*", "é". */
   readonly name: string
 }
 
@@ -33,7 +33,7 @@ const SEQUENCES: { readonly [sequence: string]: string } = {
   '8~': 'end',
 }
 
-/** CSI or SS3 with its parameters and final byte (ECMA-48, 5.4). */
+/** Matches a CSI or SS3 sequence with its parameters and its final byte (ECMA-48, 5.4). */
 const SEQUENCE = /^\x1b(?:\[([<-?]?[0-9;:]*)[ -/]*([@-~])|O([0-9;]*)([@-~]))/
 const UNFINISHED = /^\x1b(?:\[[<-?]?[0-9;:]*[ -/]*|O[0-9;]*)?$/
 
@@ -41,7 +41,7 @@ const UNFINISHED = /^\x1b(?:\[[<-?]?[0-9;:]*[ -/]*|O[0-9;]*)?$/
 export class InputParser {
   #rest = ''
 
-  /** True while a sequence is incomplete. It is the Escape key if no more input follows within a timeout. */
+  /** True while a sequence is incomplete. If no input follows within a timeout, its first byte is the Escape key. */
   get waiting(): boolean {
     return this.#rest !== ''
   }

@@ -17,7 +17,7 @@ export interface InstrumentationRow extends KeyedRow {
   readonly method?: number
 }
 
-/** Characters of a reason that are shown. The rest is internal detail. */
+/** Maximum number of characters shown of a reason. Longer texts end with internal details. */
 const MAX_REASON_LENGTH = 200
 
 /**

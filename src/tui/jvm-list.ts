@@ -7,12 +7,12 @@ import { clean, cut, pad, right, width } from './format.ts'
 export interface JvmRow {
   readonly pid: number
   readonly mainClass: string
-  /** `java.version`. */
+  /** Value of the system property `java.version`. */
   readonly version: string
   readonly user: string
-  /** CPU use, 1 is one processor. Undefined until measured. */
+  /** CPU use: 1 means one processor. Undefined until it is measured. */
   readonly cpu: number | undefined
-  /** `true`, or a short reason why not. */
+  /** `true`, or a short reason why jfluid cannot attach. */
   readonly attachable: true | string
 }
 
@@ -26,7 +26,7 @@ export class JvmList {
     return this.#typed
   }
 
-  /** Number of running JVMs, matching or not. */
+  /** Number of all running JVMs, including JVMs that do not match the typed text. */
   get all(): number {
     return this.#rows.length
   }
@@ -35,18 +35,18 @@ export class JvmList {
     this.#rows = rows
   }
 
-  /** Matching rows: in the original order, or the best match first if text has been typed. */
+  /** Rows that match the typed text, best match first; all rows in their original order if no text is typed. */
   get fitting(): readonly JvmRow[] {
     if (this.#typed === '') return this.#rows
     const scored = this.#rows.flatMap((row) => {
       const score = fitOf(row, this.#typed)
       return score === null ? [] : [{ row, score }]
     })
-    // Compared without subtraction, since the difference of two infinities is NaN.
+    // The comparison uses no subtraction, since the difference of two infinities is NaN.
     return scored.sort((a, b) => (a.score === b.score ? 0 : a.score > b.score ? -1 : 1)).map((it) => it.row)
   }
 
-  /** Index in `fitting`; 0 if the selected JVM has ended. */
+  /** Index of the selected row in `fitting`; 0 if the selected JVM has ended. */
   get index(): number {
     return Math.max(
       0,
@@ -69,9 +69,9 @@ export class JvmList {
   }
 
   /**
-   * Handles typed characters in order. A terminal may send several at once.
+   * Handles typed characters in order. A terminal may send several characters at once.
    *
-   * @returns `take` or `leave` if one of their keys was typed, ignoring later characters; else undefined
+   * @returns `take` for Enter, `leave` for Ctrl-C or Ctrl-D, else undefined. Ignores characters after these keys
    */
   typeAll(input: string): 'take' | 'leave' | undefined {
     for (const character of input) {
@@ -113,7 +113,7 @@ export interface JvmLine {
 /**
  * Returns the head, and the visible rows around the selected row.
  *
- * @param room  rows that fit below the head
+ * @param room  number of rows that fit below the head
  */
 export function jvmLines(list: JvmList, columns: number, room: number): { head: string; rows: JvmLine[] } {
   const { fitting, index } = list

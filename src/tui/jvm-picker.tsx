@@ -1,4 +1,4 @@
-// JVM picker in the scrollback, drawn by ink. Imported lazily, since the import takes most of a second.
+// JVM picker, drawn by ink below the previous terminal output. Imported lazily, since the import takes most of a second.
 
 import { Box, render, Text, useApp, useInput, useStdout } from 'ink'
 import { type JSX, useEffect, useState } from 'react'
@@ -6,13 +6,13 @@ import { JvmList, type JvmRow, jvmLines } from './jvm-list.ts'
 
 /** Refresh interval of the JVM list and of CPU use. */
 const REFRESH_INTERVAL_MS = 1000
-/** Maximum number of rows, so that part of the scrollback stays visible. */
+/** Maximum number of rows. The limit keeps some of the previous terminal output visible. */
 const MAX_ROWS = 12
-/** Lines above and below the rows: prompt, head, hint, margin. */
+/** Number of lines above and below the rows: prompt, head, hint, margin. */
 const OTHER_LINES = 5
 
 export interface PickedJvm {
-  /** Null if the user quit without choosing. */
+  /** Process id of the chosen JVM; null if the user quit without a choice. */
   readonly pid: number | null
 }
 
@@ -33,7 +33,7 @@ export async function pickJvm(look: () => readonly JvmRow[]): Promise<PickedJvm>
     { exitOnCtrlC: false, patchConsole: false },
   )
   await app.waitUntilExit()
-  // Ink no longer reads stdin. Paused, stdin does not keep the process alive; the live view may resume it.
+  // Ink no longer reads stdin. A paused stdin does not keep the process alive. The live view can resume stdin.
   process.stdin.pause()
   process.stdin.ref()
   return { pid }

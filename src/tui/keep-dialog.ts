@@ -1,4 +1,4 @@
-// Dialog for saving and exporting: a list of formats, a file name to type, a question before a file is replaced. The keeper
+// Dialog for saving and exporting: a list of formats, an input line for the file name, and a question before a file is replaced. The keeper
 // writes the files.
 
 import { Dialog, keyHints, listRoom, noticeLine, type Tell, textAfter, typedLine } from './dialog.ts'
@@ -47,7 +47,7 @@ export class KeepDialog extends Dialog<State> {
     if (this.#isFree()) this.state = { kind: 'name', format, text: this.#keeper.nameFor(format) }
   }
 
-  /** Returns whether no file is being written. Only one file is written at a time, since its data may be large. */
+  /** Returns whether a file can be written now; otherwise shows a notice. Only one file is written at a time, since it may be large. */
   #isFree(): boolean {
     if (this.#writing !== undefined) this.tell('wait: another file is still being written', false)
     return this.#writing === undefined

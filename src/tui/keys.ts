@@ -1,4 +1,4 @@
-// Key tables of the live views. Each table defines the key page, the line of keys and the actions.
+// Key tables of the live views. Each table defines the key page, the key line at the bottom, and the actions.
 
 import type { LiveView } from './app.ts'
 import type { Frame } from './frame.ts'
@@ -20,20 +20,20 @@ export type ViewName =
   | 'hotChanges'
   | 'callersChanges'
   | 'flameChanges'
-/** Pages of every view. */
+/** Pages that every view has. */
 export type FramePage = 'help' | 'warnings'
 export type PageName = FramePage | 'alive' | 'slow'
 
 export interface Binding<On = LiveView> {
   /** Key names as in input.ts. */
   readonly keys: readonly string[]
-  /** Name of the keys on the key page. */
+  /** Text for the keys on the key page. */
   readonly label: string
   readonly help: string
   run(actions: On): void
-  /** Label in the line of keys at the bottom. */
+  /** Label in the key line at the bottom. Absent if the key is not in this line. */
   readonly short?: string
-  /** The key works only in a live session, not in a file. */
+  /** True if the key works only in a live session, not in a file. */
   readonly isForSession?: true
   /** Help text for a file, if it differs. */
   readonly inFile?: string
@@ -77,7 +77,7 @@ const SUSPEND: Binding<AnyView> = {
   inFile: 'suspend jfluid to the shell; fg resumes',
 }
 
-/** Keys of the view of calls. The most important keys come first, since the line of keys shows only as many as fit. */
+/** Keys of the view of calls. The most important keys are first, since the key line at the bottom omits keys that do not fit. */
 export const BINDINGS: readonly Binding[] = [
   QUIT,
   HELP,
@@ -167,7 +167,7 @@ export const REGION_BINDINGS: readonly Binding<RegionView>[] = [
   SUSPEND,
 ]
 
-/** @param keys  key names as in input.ts; after a colon, their name on the key page if it is not the first key */
+/** Returns an entry of a key table. @param keys  key names as in input.ts; after a colon, the text for the key page if it differs */
 export function bind<On = LiveView>(
   keys: string,
   help: string,

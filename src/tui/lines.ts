@@ -1,7 +1,6 @@
 // The live view as lines with styles. Pure: the same scene gives the same lines.
 //
-// Top to bottom: two lines of status, the heads of the columns, the rows or a page, one line of detail
-// or message, one line of keys.
+// From top to bottom: two status lines, the column heads, the rows or a page, one line for details or a message, one line of keys.
 
 import type { MethodName } from '../cct/tree.ts'
 import { METRICS } from '../measures/columns.ts'
@@ -63,7 +62,7 @@ export function sceneLines(scene: Scene): Line[] {
 function statusLines(scene: Scene): Line[] {
   const { columns, model, status } = scene
   const wide = columns >= 100
-  // A thread name, and the overhead of stacks, need the space of two labels.
+  // A thread name or the overhead of stacks needs the space of two labels, which are then shortened.
   const calls = model.calls.title(wide)
   const short = !wide && (model.thread !== undefined || calls !== '' || status.stacks !== undefined)
   const isFile = status.phase === 'file'
@@ -103,7 +102,7 @@ function events({ columns, status }: Scene): Run[] {
   ]
 }
 
-/** Status for sampled stacks. Sampling does not block threads on buffers, but it stops them briefly. */
+/** Returns the status of sampled stacks. Threads are never blocked on event buffers here, but sampling stops threads briefly. */
 function stacks(
   { samples, longestStallMs, costPercent }: NonNullable<LiveStatus['stacks']>,
   columns: number,
@@ -117,7 +116,7 @@ function stacks(
   ]
 }
 
-/** A stall of this length is noticeable in the latency of requests. */
+/** Minimum duration of a stall that is highlighted, since users notice it in the latency of requests. */
 const MIN_REPORTED_STALL_MS = 150
 
 /** Returns whether all threads of the JVM are sampled, without a root. */
@@ -170,7 +169,7 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   return lines
 }
 
-/** Returns the number of lines of the open page, visible or not. */
+/** Returns the number of all lines of the open page, including lines outside the screen. */
 export function pageRows(scene: Scene): number {
   const { shown } = scene.model.pages
   return shown ? pageLines(scene, shown).length : 0
@@ -213,7 +212,7 @@ function aliveLines({ columns, model }: Scene): Line[] {
   return lines
 }
 
-/** Returns the detail line: the notice, the end of the session, the hint of the session, or else the selected method. */
+/** Returns the detail line: a message, the hint of the session, or the selected method. */
 function detailLine(scene: Scene): Line {
   const { columns, model, status, nameOf } = scene
   const { view } = model
@@ -245,13 +244,13 @@ function isUnseen({ model: { tree, view } }: Scene): boolean {
   return view.hot !== undefined && unseenMethods(tree).has(view.hot.method)
 }
 
-/** "  called at line 42 (bci 17)". */
+/** Returns "  called at line 42 (bci 17)", or an empty text if the call site is unknown. */
 function calledFrom({ bci, line }: MethodName): string {
   if (bci === undefined) return ''
   return line === undefined ? `  called at bci ${bci}` : `  called at line ${line} (bci ${bci})`
 }
 
-/** Returns texts for a row of hot locks, the longest first: the waiting methods, and the share of each. */
+/** Returns texts of different length for a row of hot locks, longest first. A text lists the waiting methods and their shares. */
 function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string): string[] {
   if (model.view.hot === undefined || !isWait(nameOf(method))) return []
   const [lock] = hotLocks(model.tree, nameOf, method)

@@ -11,40 +11,40 @@ import type { Steering } from './steering.ts'
 
 export interface LiveStatus {
   readonly pid: number
-  /** Number of JVMs, if several are profiled. They are shown in place of threads; `pid` is the first JVM. */
+  /** Number of JVMs, if several are profiled. The view shows JVMs in place of threads; `pid` is the process id of the first JVM. */
   readonly jvms?: number
   readonly mainClass: string
   readonly jdk: string
   readonly scheme: Scheme
   readonly mode: Mode
   readonly roots: readonly string[]
-  /** The JVM samples its own threads; no method is instrumented. */
+  /** True if the JVM samples its own threads, so no method is instrumented. */
   readonly isSampledByJvm?: boolean
   readonly instrumentedMethods: number
   readonly calledMethods: number
   readonly events: number
   readonly eventsPerSecond: number
-  /** Time that application threads were stalled by jfluid, in percent of one thread. */
+  /** Time for which jfluid stalled application threads, in percent of one thread. */
   readonly waitPercent: number
   readonly elapsedMs: number
   /** `file`: the source is a file, and its data does not change. */
   readonly phase: 'starting' | 'waiting for root' | 'recording' | 'changing roots' | 'ended' | 'file'
-  /** Set in phase `file`. */
+  /** Facts about the file; only in phase `file`. */
   readonly file?: {
     readonly name: string
-    /** ISO 8601, when recording started. */
+    /** Start of the recording, ISO 8601. */
     readonly recordedAt: string
   }
   /**
-   * Set with scheme adaptive: number of sampled stacks inside roots, longest delay of the sampling thread, and recent overhead of
-   * stacks and probes in percent of a processor (undefined for a file).
+   * Facts about sampled stacks, only with scheme adaptive: number of stacks sampled inside roots, longest delay of the sampling thread, and
+   * recent overhead of stacks and probes in percent of a processor (undefined for a file).
    */
   readonly stacks?: {
     readonly samples: number
     readonly longestStallMs: number
     readonly costPercent?: number
   }
-  /** A hint, such as "root not called yet; on the stack of thread X". */
+  /** Hint for the user, such as "root not called yet; on the stack of thread X". */
   readonly message?: string
   readonly warnings: readonly string[]
   /** Connection to a remote JVM: address, time since it was lost (null while connected), number of contexts that are out of date. */
@@ -59,7 +59,8 @@ export interface LiveStatus {
 
 export interface LiveSource {
   /**
-   * Called eight times per second, and additionally on a pause or when threads are listed. Not called while paused. For a file, called once.
+   * Reads a snapshot. The view calls this eight times per second, and additionally before a pause and when threads are listed. A paused
+   * view does not call it, and a view of a file calls it once.
    *
    * @param perThread whether to include the trees of single threads
    * @param slow      requested data of slow calls, if slow calls are kept
@@ -67,7 +68,7 @@ export interface LiveSource {
   snapshot(perThread: boolean, slow?: SlowWant): Promise<Snapshot>
   methodName(id: number): MethodName
   status(): LiveStatus
-  /** Starts keeping slow calls, if necessary. Absent if slow calls are not supported. */
+  /** Starts to keep slow calls, if they are not kept already. Absent if slow calls are not supported. */
   keepSlow?(): void
   /** Resets all counts and times to zero. Not called for a file. */
   reset(): void

@@ -1,5 +1,4 @@
-// State of the live view: current snapshot, view, thread, page, search. Independent of drawing, keys and
-// session.
+// State of the live view: current snapshot, view, thread, page, search. Independent of drawing, keys and session.
 
 import type { MethodName, Snapshot, Tree } from '../cct/tree.ts'
 import { AS_IT_IS, type Baseline, changesSince, kept, type Shape, type ShownChanges } from './baseline.ts'
@@ -45,7 +44,7 @@ interface Names {
   }
 }
 
-/** Notices for the groupings that P selects in turn. */
+/** Notices for the groupings. Each press of the key P selects the next grouping. */
 const FOLD_WORDS = [
   'rows are methods',
   'rows are packages; calls inside a package are merged; totals are unchanged',
@@ -73,25 +72,25 @@ export class LiveModel {
   /** Width of the screen in cells. */
   columns = 80
   readonly pages = new Pages<PageName>()
-  /** Thread whose tree is shown; undefined for all. */
+  /** Id of the thread with the shown tree; undefined for all threads. */
   thread: number | undefined
   /** Search text; empty for no search. */
   search = ''
-  /** The search while it is being typed. */
+  /** Search text that the user is typing; undefined while no search is typed. */
   typing: string | undefined
   /** Newest snapshot. */
   snapshot: Snapshot = NOTHING
   /** Tree of all threads or of the chosen thread. Its nodes are packages if rows are grouped by package. */
   tree: Tree = EMPTY
-  /** The same tree per method, also if rows are grouped by package. */
+  /** The tree before grouping: its nodes are always methods. */
   raw: Tree = EMPTY
-  /** The whole JVM is sampled without a root, so shares refer to all samples. */
+  /** True if the whole JVM is sampled without a root, so shares refer to all samples. */
   isWholeJvm = false
-  /** The JVM takes samples, so calls are not counted. */
+  /** True if the JVM takes the samples, so calls are not counted. */
   isSampledByJvm = false
   /** Hides rows below a cost limit. */
   readonly filter = new Filter()
-  /** Selects the calls that the trees show: all, slow, or one. */
+  /** Selects the calls that the trees show: all calls, slow calls, or one call. */
   readonly calls = new SlowChoice()
 
   readonly #names: (Names | undefined)[] = []
@@ -102,7 +101,7 @@ export class LiveModel {
   /** Cached changes per shape, valid for the stored tree and baseline. */
   readonly #changes = new WeakMap<Shape, { tree: Tree; baseline: Baseline; changes: ShownChanges }>()
 
-  /** Shared by all groupings, since traced calls always show methods. */
+  /** View of traced calls. All groupings share it, since rows of traced calls are always methods. */
   readonly #traced: TraceView
 
   /** @param say  shows a notice, such as "no match" */
@@ -113,7 +112,7 @@ export class LiveModel {
     this.#traced = new TraceView(this)
   }
 
-  /** Returns the name of a method, also if rows are grouped by package. */
+  /** Returns the name of a method, even if rows are grouped by package. */
   readonly methodName = (id: number): MethodName => this.source.methodName(id)
 
   get #by(): Names {
@@ -268,7 +267,7 @@ export class LiveModel {
     return this.#shown === 'threads'
   }
 
-  /** From where it was called, and back. */
+  /** Shows the list of threads, or returns from this list to the previous view. */
   toggleThreads(): void {
     if (this.showsThreads) this.leaveThreads()
     else {
@@ -285,7 +284,7 @@ export class LiveModel {
   chooseThread(id: number | undefined): void {
     this.thread = id
     this.calls.chooseAll()
-    this.#baseline = undefined // it was of other calls
+    this.#baseline = undefined // the baseline contains other calls
     this.show(OF_NO_THREAD.includes(this.#beforeThreads) ? 'tree' : this.#beforeThreads)
     this.#renew()
   }
@@ -310,8 +309,8 @@ export class LiveModel {
   }
 
   /**
-   * Sets a baseline: trees and methods show changes since then, per root call. A second call removes it. Slow calls are
-   * compared with all calls.
+   * Sets a baseline: trees and methods then show changes since the baseline, per root call. The next call of this function removes the
+   * baseline. For slow calls, the baseline is the tree of all calls.
    */
   toggleBaseline(): void {
     this.pages.close()
@@ -333,12 +332,12 @@ export class LiveModel {
     this.say(`${what}, per root call; b again ends the comparison`)
   }
 
-  /** Called after a reset: the current counts no longer include the baseline. */
+  /** Must be called after a reset, since the current counts then no longer include the baseline. */
   beginAtZero(): void {
     if (this.#baseline !== undefined) this.#baseline = { ...this.#baseline, isApart: true }
   }
 
-  /** Returns the changes since the baseline, per root call and by default per context. Cached for the current snapshot. */
+  /** Returns the changes since the baseline, per root call. The default shape has one row per context. Cached for the current snapshot. */
   changes(shape: Shape = AS_IT_IS): ShownChanges {
     const { tree } = this
     const baseline = this.#baseline ?? NO_BASELINE

@@ -1,9 +1,9 @@
-// Input field for a method name, with the matching names, best first. Pure.
+// Input field for a method name, with a list of matching names, best match first. Independent of the terminal.
 
 import { fuzzyBest } from '../base/fuzzy.ts'
 import { clean } from './format.ts'
 
-/** Maximum number of matches shown. More typed text narrows the matches. */
+/** Maximum number of matches shown. */
 const MOST = 200
 
 export class NameField {
@@ -14,8 +14,8 @@ export class NameField {
   #selected = 0
 
   /**
-   * @param methods  `com.shop.Order.total`: complete
-   * @param classes  `com.shop.Order`: a method is still to be typed
+   * @param methods  complete method names, such as `com.shop.Order.total`
+   * @param classes  class names, such as `com.shop.Order`; the user has yet to type a method
    */
   constructor(methods: readonly string[], classes: readonly string[]) {
     this.#classes = new Set(classes)
@@ -51,13 +51,13 @@ export class NameField {
     return true
   }
 
-  /** Replaces the text by the selected name; after a class name, adds a dot. */
+  /** Replaces the text with the selected name. Appends a dot to a class name. */
   complete(): void {
     const name = this.#fitting[this.#selected]
     if (name !== undefined) this.#edit(this.#classes.has(name) ? `${name}.` : name)
   }
 
-  /** Handles Enter: returns the chosen method, or null if only a class is known. */
+  /** Handles Enter. Returns the chosen method, or null if the user has chosen only a class, or nothing. */
   enter(): string | null {
     const name = this.#fitting[this.#selected]
     if (name === undefined) return this.#text.trim() === '' ? null : this.#text.trim()
@@ -72,7 +72,7 @@ export class NameField {
     this.#selected = 0
   }
 
-  /** Returns the matching names. Text with parameters names one overload, which is not in the list. */
+  /** Returns the matching names. A text with parameters has no matches, since the list does not contain overloads. */
   #find(): readonly string[] {
     const typed = this.#text.trim()
     if (/[\s(]/.test(typed)) return []

@@ -1,4 +1,4 @@
-// The parts of neo-blessed 0.2.0 that screen.ts uses.
+// Declares the parts of neo-blessed 0.2.0 that screen.ts uses.
 
 declare module 'neo-blessed' {
   export interface BlessedProgram {

@@ -1,5 +1,5 @@
-// Groups a tree by package: calls between methods of one package are merged into one node, and so are contexts
-// below the same packages. Package ids replace method ids, and a package has a name in the form of a method name.
+// Groups a tree by package. Methods of one package that call each other become one node. Contexts with the same packages above them are
+// merged. Package ids replace method ids, and the name of a package has the form of a method name.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { inPreorder } from '../cct/lay-out.ts'
@@ -12,7 +12,7 @@ type Names = (id: number) => MethodName
 export class Packages {
   readonly #methodNames: Names
   readonly #levels: number
-  /** Names keyed by package id; id 0 is unused. */
+  /** Names of packages, indexed by package id; id 0 is unused. */
   readonly #names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
   readonly #ids = new Map<string, number>()
   readonly #ofMethod: number[] = []
@@ -41,7 +41,7 @@ export class Packages {
 
   /**
    * Returns the tree per package. `calls` counts calls from other packages. Self cost is the sum over the methods of the package;
-   * total cost includes callees. So self cost plus children equals the total, as per method, and the cost of the roots is unchanged.
+   * total cost includes callees. As in a tree of methods, self cost plus children equals the total. The cost of the roots is unchanged.
    */
   fold(tree: Tree): Tree {
     const { count, method, parent, metrics } = tree
@@ -84,7 +84,7 @@ export class Packages {
   }
 }
 
-/** Larger than any method id. Keys are context * MAX_IDS + id: with 2^26 contexts they are still exact doubles. */
+/** Larger than any method id. Keys are context * MAX_IDS + id. With 2^26 contexts, the keys are still exact as doubles. */
 const MAX_IDS = 2 ** 23
 
 /**

@@ -1,11 +1,11 @@
-// The page that is shown in place of the rows, and its scroll position.
+// State of the page that is shown in place of the rows: its name and its scroll position.
 
 import type { Mouse } from './screen.ts'
 
 /**
- * Returns the number of lines that a key moves; undefined for other keys.
+ * Returns the number of lines by which a key moves the selection or scrolls; undefined for other keys.
  *
- * @param room  lines on the screen
+ * @param room  number of lines on the screen
  */
 export function stepOf(key: string, room: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
@@ -38,7 +38,7 @@ export class Pages<Name extends string> {
     this.#shown = undefined
   }
 
-  /** @param all  lines of the page */
+  /** Scrolls the page. @param all  number of lines of the page */
   scroll(lines: number, all: number, room: number): void {
     this.#first = Math.max(0, Math.min(this.#first + lines, all - room))
   }

@@ -1,5 +1,5 @@
-// Prints progress to stderr. On a terminal, one line is overwritten. Otherwise, a line is printed
-// only when the phase changes, so that logs are short.
+// Prints progress to stderr. On a terminal, one line is overwritten. Otherwise, a line is printed only when the phase changes, so that logs
+// are short.
 
 import { clean, cut } from './format.ts'
 
@@ -8,7 +8,7 @@ const CLEAR_LINE = '\r\x1b[K'
 export interface ProgressOutput {
   readonly isTTY?: boolean
   readonly columns?: number
-  /** Number of characters that are buffered and not yet written. */
+  /** Number of characters in the output buffer that are not yet written. */
   readonly writableLength?: number
   write(text: string): unknown
 }
@@ -16,7 +16,7 @@ export interface ProgressOutput {
 export interface Progress {
   /** Sets the current phase. Repeating the same phase prints nothing. */
   phase(text: string): void
-  /** Shows the progress of the phase, on a terminal only. */
+  /** Shows the progress of the phase. Prints nothing if the output is not a terminal. */
   update(text: string): void
   /** Prints a permanent line. */
   note(text: string): void
@@ -57,7 +57,7 @@ export function createProgress(
     update(text) {
       if (!live) return
       current = text
-      // Skipped while the output is blocked. A later update replaces it.
+      // While the output is blocked, the update is skipped. A later update replaces it.
       if (!out.writableLength) show(text)
     },
     note,

@@ -17,7 +17,7 @@ export interface RegionSource extends FrameSource {
   readonly overheadNs: number
 }
 
-/** Shows a session until the user leaves, as `runLiveView` does. */
+/** Shows the regions of a session until the user quits, as `runLiveView` does for calls. */
 export function runRegionView(source: RegionSource, screen: Screen): Promise<Leave> {
   return new RegionView(source, screen).run()
 }
@@ -71,7 +71,7 @@ export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
     return [shown === undefined ? 0 : pageLines(scene, shown).length, regionRoom(scene)]
   }
 
-  // Actions of the key table that only this view has.
+  // Actions of the keys in REGION_BINDINGS that only this view has.
 
   override toggle(page: FramePage): void {
     this.#pages.toggle(page)

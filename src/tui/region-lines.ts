@@ -1,7 +1,7 @@
 // The live view of regions as lines with styles. Pure: the same scene gives the same lines.
 //
-// Top to bottom: two status lines, one line per region, details of the selected region (times, histogram,
-// charts over time), one line of messages, one line of keys.
+// From top to bottom: two status lines, one line per region, details of the selected region (times, histogram, charts over time), one line
+// for messages, one line of keys.
 
 import { maxOf } from '../base/arrays.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -35,7 +35,7 @@ import { type FramePage, REGION_BINDINGS } from './keys.ts'
 import type { Pages } from './pages.ts'
 import type { Line } from './screen.ts'
 
-/** Lines of status. */
+/** Number of status lines. */
 const TOP_LINES = 2
 
 export interface RegionScene extends FrameScene {
@@ -50,9 +50,9 @@ export interface RegionScene extends FrameScene {
 
 /** Maximum number of table rows. The table scrolls with the selection. */
 const TABLE_ROWS = 5
-/** Width of the numbers of a table row. */
+/** Width of the number columns of a table row, in cells. */
 const NUMBER_CELLS = 56
-/** Period that a current rate is averaged over. */
+/** The current rate is the average over this last part of the recording. */
 const RATE_DURATION_MS = 2000
 
 /** Returns the number of lines between the status lines and the bottom lines. */
@@ -180,7 +180,7 @@ function shortRate(rate: number): string {
   return rate < 1000 ? perSecond(rate) : shortCount(rate)
 }
 
-/** Returns charts of as many intervals as fit, the latest at the right. */
+/** Returns charts of the last intervals, as many as fit. The latest interval is at the right. */
 function courseLines(region: RegionTimes, columns: number, glyphs: BarGlyphs): Line[] {
   const shown = whole(region).slice(-(columns - 34))
   const counts = shown.map((it) => it.count)

@@ -1,4 +1,4 @@
-// Data and keys of the screen for choosing a root.
+// Data and keys of the root chooser.
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { type Binding, bind } from './keys.ts'
@@ -15,7 +15,7 @@ export interface ChooserRow {
   readonly depth: number
   /** Names of the threads that call the method. */
   readonly threads: readonly string[]
-  /** False if the method was in every sample of its threads, so that it may never return. */
+  /** False if every sample of the method's threads contains the method, so that it may never return. */
   readonly returns: boolean
 }
 
@@ -32,9 +32,9 @@ export interface RootChoice {
   readonly methods: readonly string[]
   readonly classes: readonly string[]
   methodName(id: number): MethodName
-  /** Returns the number of samples, including those after `snapshot`. Later samples choose the methods that are timed below the root. */
+  /** Returns the number of samples, including samples after `snapshot`. All samples determine which methods below the root are timed. */
   samplesNow(): number
-  /** Resolves when the JVM has ended, so that an attach is impossible. */
+  /** Resolves when the JVM has ended. An attach is then impossible. */
   readonly ended: Promise<string>
   /** Returns the --root text for a method of the tree; null if the method cannot be a root. */
   rootOf(name: MethodName): string | null

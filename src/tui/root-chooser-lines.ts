@@ -1,4 +1,4 @@
-// Lines of the screen for choosing a root. Pure.
+// Draws the lines of the root chooser. Pure: the same scene gives the same lines.
 
 import { clean, count, cut, pad, percent, right, signature, tail, width } from './format.ts'
 import {
@@ -91,7 +91,7 @@ function bodyOf(scene: ChooserScene): Line[] {
   return page === 'name' ? nameRows(scene) : candidateRows(scene)
 }
 
-/** Returns a scene in which the names of candidates are marked with a star. */
+/** Returns a scene that marks the names of candidates with a star. */
 function marking(scene: ChooserScene): Scene {
   const { choice, nameOf } = scene
   const roots = new Set(choice.rows.filter((it) => it.returns).map((it) => it.root))

@@ -1,5 +1,5 @@
-// Screen for choosing a root from candidates, from the sampled tree, or by typing a name. The user confirms the choice.
-// The chooser only returns the root; the caller attaches.
+// Root chooser: a screen where the user selects a root from a list of candidates or from the sampled tree, or types a name. The user
+// confirms the choice. The chooser only returns the root; its caller attaches.
 
 import { costsOf } from '../cct/metric.ts'
 import { Frame, type FrameSource, type Leave } from './frame.ts'
@@ -15,13 +15,13 @@ import { type ChooserScene, chooserLines, pageOf } from './root-chooser-lines.ts
 import type { Line, Mouse, Screen } from './screen.ts'
 import type { View } from './views/view.ts'
 
-/** Refresh interval. Only notices and the number of samples change. */
+/** Refresh interval. It is long, since only notices and the number of samples change. */
 const UPDATE_INTERVAL_MS = 500
 const WHEEL_ROWS = 3
 
 export interface Chosen {
   readonly left: Leave
-  /** Null if the user quit without a root. */
+  /** Confirmed root; null if the user quit without a root. */
   readonly root: string | null
 }
 
@@ -167,7 +167,7 @@ export class RootChooser extends Frame<null> {
     }
   }
 
-  // The actions of the key table.
+  // Actions of the keys in the key table.
 
   turn(): void {
     this.show(ORDER[(ORDER.indexOf(this.#page) + 1) % ORDER.length]!)
@@ -175,13 +175,13 @@ export class RootChooser extends Frame<null> {
 
   show(page: ChooserPage): void {
     this.#pages.close()
-    // Reveals the selected candidate, which may be many levels below JDK frames.
+    // Opens the tree down to the selected candidate, which may be many levels below JDK frames.
     if (page === 'tree' && this.#page !== 'tree') this.#revealSelected()
     this.#page = page
     this.#first = 0
   }
 
-  /** Selects the tree node of the candidate with the most samples. */
+  /** Selects the node of the selected candidate in the tree: the node with the most samples, if there are several. */
   #revealSelected(): void {
     const { merged } = this.#choice.snapshot
     const root = this.#choice.rows[this.#selected]?.root

@@ -1,9 +1,9 @@
-// Maps a calling context tree to rows on the screen: open nodes, order, and the visible window
-// of possibly a million rows. Pure; independent of terminals.
+// Maps a calling context tree to rows on the screen: open nodes, order, and the visible window of possibly a million rows. Independent of
+// the terminal.
 //
-// The run time depends on the visible rows. A completely open subtree has `size` rows, and a closed subtree
-// has one row, so neither is traversed to find a window below it. Only siblings on the path are sorted.
-// Nothing here recurses: trees may be 100,000 deep.
+// The run time depends on the number of visible rows. A completely open subtree has `size` rows, and a closed subtree has one row, so rows
+// below such a subtree are found without traversing it. Only siblings on the path are sorted. No function here is recursive, since trees
+// may be 100,000 levels deep.
 
 import { costsOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
@@ -12,7 +12,7 @@ import { column } from '../profile/profile.ts'
 import { fullName } from '../profile/text.ts'
 import { CHANGE_COLUMNS } from './baseline.ts'
 
-/** Method ids from a root to a node. Identifies a node across snapshots. */
+/** Method ids from a root to a node. A path identifies a node across snapshots. */
 export type Path = readonly number[]
 
 export const SORT_COLUMNS = ['total', 'self', 'share', 'calls', 'perCall', 'name'] as const
@@ -20,14 +20,14 @@ export type SortColumn = (typeof SORT_COLUMNS)[number]
 
 export interface Sort {
   readonly column: SortColumn
-  /** False: numbers descending, names ascending. */
+  /** False: numbers in descending order, names in ascending order. True: the opposite order. */
   readonly reversed: boolean
 }
 
 export interface Row {
   /** Index in the tree. */
   readonly node: number
-  /** Index of the top node above it. */
+  /** Index of the top node of the tree that contains the node. */
   readonly root: number
   readonly depth: number
   /** Whether the children of the row are shown as rows. */
@@ -35,17 +35,17 @@ export interface Row {
   readonly leaf: boolean
 }
 
-/** Open state of one path. Unset fields are inherited. */
+/** Open state of one path. Undefined fields are inherited from the parent path. */
 interface Fold {
   open?: boolean
-  /** Default open state of the paths below. */
+  /** Default open state of all paths below this path. */
   below?: boolean
   children?: Map<number, Fold>
 }
 
 /**
- * Set of open paths: a trie of method ids with entries only for explicitly opened or closed paths, so
- * that it is independent of snapshots, and "open all below" is one bit.
+ * Set of open paths: a trie of method ids with entries only for explicitly opened or closed paths. It does not depend on the snapshot, and
+ * "open all below" needs only one entry.
  */
 export class Expansion {
   readonly root: Fold = { open: true }
@@ -60,7 +60,7 @@ export class Expansion {
     this.#at(path).open = open
   }
 
-  /** Opens or closes a path and all below it, now and in later snapshots. */
+  /** Opens or closes a path and all paths below it, including paths in later snapshots. */
   setBelow(path: Path, open: boolean): void {
     const fold = this.#at(path)
     fold.open = open
@@ -68,7 +68,7 @@ export class Expansion {
     delete fold.children
   }
 
-  /** Opens every path above this one, so that it is a row. */
+  /** Opens every parent of a path, so that the path has a row. */
   reveal(path: Path): void {
     let fold = this.root
     let inherited = this.root.below ?? false
@@ -81,7 +81,7 @@ export class Expansion {
   }
 }
 
-/** Returns the entry of a child, created if missing. */
+/** Returns the trie entry of a child. Creates a missing entry. */
 function childOf(fold: Fold, method: number): Fold {
   fold.children ??= new Map()
   const known = fold.children.get(method)
@@ -91,10 +91,10 @@ function childOf(fold: Fold, method: number): Fold {
   return made
 }
 
-/** Returns the name used for sorting and searching: `com.acme.Foo.bar`. */
+/** Function that returns the name used for sorting and searching: `com.acme.Foo.bar`. */
 export type NameText = (method: number) => string
 
-/** Rows of one tree for the current open paths and sort order. Recreated when any of them changes. */
+/** Rows of one tree for the current open paths and sort order. Recreated when the tree, the open paths or the order change. */
 export class TreeRows {
   readonly tree: Tree
   readonly count: number
@@ -115,7 +115,7 @@ export class TreeRows {
     this.count = this.#countRows()
   }
 
-  /** Returns the children of `node` in display order; the roots for -1. */
+  /** Returns the children of `node` in display order, or the roots for -1. */
   children(node: number): readonly number[] {
     const known = this.#sorted.get(node)
     if (known) return known
@@ -128,7 +128,7 @@ export class TreeRows {
     return children
   }
 
-  /** The rows [first, first + most) of all. */
+  /** Returns the rows with index [first, first + most). */
   window(first: number, most: number): Row[] {
     const rows: Row[] = []
     const { method, size } = this.tree
@@ -198,7 +198,7 @@ export class TreeRows {
     return this.#visible(node, fold?.children?.get(method[node]!), below)
   }
 
-  /** Rows of a node's subtree, given what is said about it and what it inherits. */
+  /** Returns the number of rows of a node's subtree. @param fold  its trie entry, if any @param inherited  default open state */
   #visible(node: number, fold: Fold | undefined, inherited: boolean): number {
     const { size } = this.tree
     if (size[node] === 1) return 1
@@ -211,7 +211,7 @@ export class TreeRows {
     return rows
   }
 
-  /** Fills `#rows` from the deepest entry of the trie upwards; returns the rows of all. */
+  /** Fills `#rows` from the deepest trie entry upwards. Returns the number of all rows. */
   #countRows(): number {
     const { method, size, count } = this.tree
     const root = this.#expansion.root
@@ -243,7 +243,7 @@ export class TreeRows {
   }
 }
 
-/** The node of a path, or of the longest part of it that exists; -1 for none. */
+/** Returns the node of a path, or of the longest prefix of the path that exists in the tree; -1 if no prefix exists. */
 export function nodeAt({ method, size, count }: Tree, path: Path): number {
   let node = -1
   for (const id of path) {
@@ -306,7 +306,7 @@ export interface HotRows {
   readonly hidden: number
 }
 
-/** @param least  minimum self cost of shown methods */
+/** Returns the hot methods in display order. @param least  minimum self cost of shown methods */
 export function hotRows(
   tree: Tree,
   sort: Sort,
@@ -328,7 +328,7 @@ export function hotRows(
   return { methods, hidden: all.length - methods.length }
 }
 
-/** The hottest path from the hottest root: while one child has most of its parent, `most` levels. */
+/** Returns the hottest path, at most `most` levels. It ends if the most expensive child has less than a tenth of its parent's cost. */
 export function hottestPath(tree: Tree, most: number): Path {
   const { total } = costsOf(tree)
   const path: number[] = []

@@ -1,12 +1,12 @@
-// The terminal as a grid of cells with keys and mouse. Only this module imports neo-blessed, which
-// keeps the current screen content and writes only the differences.
+// The terminal as a grid of cells with keys and mouse. Only this module imports neo-blessed, which keeps the current screen content and
+// writes only the differences.
 //
 // Problems of neo-blessed 0.2.0 and their workarounds:
 // - it cannot read modern terminfo: jfluid always selects its built-in 'xterm-256color', ignoring TERM;
 // - without NCURSES_NO_UTF8_ACS=1, it draws lines with the alternate character set;
 // - its widgets and its content parser are slow: jfluid fills the cells directly;
-// - it exits the process on every uncaught exception and SIGTERM: its process listeners are
-//   removed; the listeners of this module restore the terminal and let the caller print the error;
+// - it exits the process on every uncaught exception and SIGTERM: jfluid removes its process listeners; the listeners of this module
+//   restore the terminal, and the caller prints the error;
 // - its key parser drops keys that arrive together with a mouse report: see input.ts;
 // - it miscounts double-width characters: lines with such a character are always written completely.
 
@@ -23,7 +23,7 @@ export type { Key, Mouse } from './input.ts'
 export type Style = keyof typeof STYLES
 
 export interface Run {
-  /** Cleaned text (format.ts): every character takes one cell or two. */
+  /** Cleaned text (see `clean` in format.ts). Every character has a width of one or two cells. */
   readonly text: string
   readonly style: Style
 }
@@ -55,7 +55,7 @@ type Environment = { readonly [name: string]: string | undefined }
 /** Alternative to the live view, for hints. */
 const INSTEAD = 'record without one: jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
 
-/** Input or output is not a terminal. */
+/** Error: the input or the output is not a terminal. */
 export class NoTerminal extends JfluidError {
   static sample = () => new NoTerminal('output', 'use jfluid record.')
   readonly exitCode = EX_NOTERMINAL
@@ -66,7 +66,7 @@ export class NoTerminal extends JfluidError {
   }
 }
 
-/** A terminal that cannot move its cursor. */
+/** Error: the terminal cannot move its cursor. */
 export class DumbTerminal extends JfluidError {
   static sample = () => new DumbTerminal('dumb', 'use jfluid record.')
   readonly exitCode = EX_SMALLTERM
@@ -77,7 +77,7 @@ export class DumbTerminal extends JfluidError {
   }
 }
 
-/** The terminal is smaller than the live view needs. If it shrinks later, the screen shows a message instead. */
+/** Error at the start: the terminal is too small for the live view. If a terminal becomes too small later, the screen shows a message. */
 export class SmallTerminal extends JfluidError {
   static sample = () => new SmallTerminal(60, 20, 'use jfluid record.')
   readonly exitCode = EX_SMALLTERM
@@ -97,7 +97,7 @@ function sentence(text: string): string {
 /** Properties of `process.stdin` and `process.stdout` that are read. */
 interface MaybeTerminal {
   readonly isTTY?: boolean
-  /** Missing or 0 if unknown. The view is started then, and checks the size later. */
+  /** Width; missing or 0 if unknown. With an unknown size, the view is started, and checks the size later. */
   readonly columns?: number
   readonly rows?: number
 }
@@ -121,7 +121,7 @@ export function terminalProblem(
   return new SmallTerminal(columns, rows, instead)
 }
 
-/** Whether the locale is UTF-8, by the precedence of POSIX. */
+/** Returns whether the locale is UTF-8. Uses the POSIX precedence of environment variables. */
 export function isUnicode(env: Environment): boolean {
   return /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '')
 }
@@ -156,15 +156,15 @@ const STYLES = {
   'flame-less': [attribute(0, 16, 110), attribute(0, 0, 6), PLAIN],
 } satisfies Readonly<Record<string, readonly [many: number, few: number, none: number]>>
 
-/** Button presses and wheel, in the SGR encoding that has no limit of 223 columns. */
+/** Requests reports of button presses and the wheel, in the SGR encoding, which has no limit of 223 columns. */
 const MOUSE_ON = '\x1b[?1000h\x1b[?1006h'
 const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l'
-/** Default terminal state: no mouse, visible cursor, main screen, no attributes. */
+/** Sequence that restores the default terminal state: no mouse, visible cursor, main screen, no attributes. */
 const RESTORE = `${MOUSE_OFF}\x1b[?1l\x1b>\x1b[?25h\x1b[?1049l\x1b[m`
 /** An Escape byte without further input for this time is the Escape key. */
 const ESCAPE_TIMEOUT_MS = 40
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
-/** Exceeds the time until SIGTSTP stops the process. */
+/** Longer than the time until SIGTSTP stops the process. If the process still runs at this timeout, it cannot be stopped. */
 const NOT_STOPPED_TIMEOUT_MS = 100
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const
 const LIBRARY_LISTENS = ['uncaughtException', 'SIGTERM', 'SIGINT', 'SIGQUIT', 'exit'] as const
@@ -174,14 +174,14 @@ export function preloadScreen(): void {
   import('neo-blessed').catch(() => {})
 }
 
-/** Takes over the terminal until `destroy`. The caller must check `terminalProblem` first. */
+/** Opens the screen, which controls the terminal until `destroy`. The caller must check `terminalProblem` first. */
 export async function openScreen(
   input: NodeJS.ReadStream = process.stdin,
   output: NodeJS.WriteStream = process.stdout,
   env: Environment = process.env,
 ): Promise<Screen> {
   process.env.NCURSES_NO_UTF8_ACS = '1'
-  // The command run forwards SIGQUIT to the JVM, which prints its threads; the view stays open.
+  // `jfluid run` has its own SIGQUIT listener: it forwards the signal to the JVM, which prints its threads. The view stays open.
   const isQuitTaken = process.listenerCount('SIGQUIT') > 0
   const signals = SIGNALS.filter((signal) => signal !== 'SIGQUIT' || !isQuitTaken)
   const { default: blessed } = await import('neo-blessed')
@@ -213,11 +213,11 @@ class TerminalScreen implements Screen {
   readonly #signalListeners: ((signal: NodeJS.Signals) => void)[] = []
   #escapeTimer: NodeJS.Timeout | undefined
   #drawn: readonly Line[] = []
-  /** Indices of lines on the terminal that contain a double-width character. */
+  /** Indices of the lines on the terminal that contain double-width characters. */
   #wide = new Set<number>()
   #suspended = false
   #destroyed = false
-  /** The terminal has not accepted the last frame. The newest frame is drawn when it has. */
+  /** True if the terminal has not yet accepted the last frame. The newest frame is drawn as soon as it is accepted. */
   #isBehind = false
 
   constructor(
@@ -271,7 +271,7 @@ class TerminalScreen implements Screen {
     this.screen.program.flush()
   }
 
-  /** Draws the newest frame once the terminal has accepted all output. */
+  /** Draws the newest frame after the terminal has accepted all earlier output. */
   #catchUp(): void {
     this.#isBehind = true
     this.output.write('', () => {
@@ -311,7 +311,7 @@ class TerminalScreen implements Screen {
   #put(cells: BlessedCell[], at: number, look: number, character: string): void {
     const cell = cells[at]!
     cell[0] = look
-    // Texts are cleaned already. This check keeps control characters from the terminal in any case.
+    // Texts are already cleaned. This second check ensures that no control character is sent to the terminal.
     cell[1] = CONTROL.test(character) ? '?' : character
   }
 
@@ -341,8 +341,8 @@ class TerminalScreen implements Screen {
     this.output.write(MOUSE_OFF)
     this.screen.leave()
     this.input.setRawMode?.(false)
-    // Stops the whole process group, as the terminal would, since the parent process waits in it. SIGCONT resumes.
-    // Without a shell, the kernel does not stop the group, so the timer resumes.
+    // Stops the whole process group, as a terminal does, since the group may contain a waiting parent process. SIGCONT resumes the view.
+    // Without a shell, the kernel does not stop the group; the timer then resumes the view.
     process.kill(0, 'SIGTSTP')
     setTimeout(() => {
       if (this.#suspended) this.#onContinue()
@@ -406,18 +406,19 @@ class TerminalScreen implements Screen {
 
   readonly #onHangup = (): void => this.#onSignal('SIGHUP')
 
-  /** Writes to a closed terminal fail. This is handled as SIGHUP. */
+  /** A failed write means that the terminal is closed, and is handled like SIGHUP. */
   readonly #onOutputError = (): void => {
     if (!this.#destroyed) this.#onSignal('SIGHUP')
   }
 
   readonly #onExit = (): void => this.destroy()
 
-  /** Restores the screen after a stop, since another program may have used the terminal. */
+  /** Redraws the screen after a stop, since another program may have used the terminal. */
   readonly #onContinue = (): void => {
     if (this.#destroyed) return
     this.#suspended = false
-    // If another process sent the stop, the shell has changed terminal modes without Node.js noticing. In the background, this call stops the process again, as intended.
+    // If another process sent the stop signal, the shell has changed terminal modes, and Node.js does not know the change. If jfluid is in
+    // the background, this call stops the process again, as intended.
     this.input.setRawMode?.(false)
     this.input.setRawMode?.(true)
     this.input.resume()

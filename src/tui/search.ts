@@ -1,4 +1,4 @@
-// Finds nodes by name in display order, including closed nodes.
+// Finds nodes by name in display order. The search includes nodes that are not visible because a caller is closed.
 
 import type { NameText, TreeRows } from './rows.ts'
 
@@ -13,10 +13,10 @@ export function matcher(text: string, nameText: NameText): (method: number) => b
   }
 }
 
-/** The nodes of a tree whose method matches. */
+/** Nodes of a tree with a matching method. */
 export class NodeMatches {
   readonly #rows: TreeRows
-  /** Number of matches among the first i nodes. The matches of a subtree are a difference of two elements. */
+  /** Element i is the number of matches among the first i nodes. The number of matches in a subtree is a difference of two elements. */
   readonly #before: Int32Array
 
   constructor(rows: TreeRows, matches: (method: number) => boolean) {
@@ -42,7 +42,7 @@ export class NodeMatches {
     return this.#before[node + this.#rows.tree.size[node]!]! > this.#before[node + 1]!
   }
 
-  /** Returns the next match after `node` (from the start for -1), wrapping at the end; -1 if there is no match. */
+  /** Returns the next match after `node`, or the first match for -1. Wraps at the end. Returns -1 if there is no match. */
   next(node: number): number {
     if (this.count === 0) return -1
     if (node >= 0 && this.#below(node)) return this.#first(this.#rows.children(node))
@@ -54,7 +54,7 @@ export class NodeMatches {
     return this.#first(this.#rows.children(-1))
   }
 
-  /** Returns the match before `node`, wrapping at the start; -1 if there is no match. */
+  /** Returns the match before `node`. Wraps at the start. Returns -1 if there is no match. */
   previous(node: number): number {
     if (this.count === 0) return -1
     for (let at = node; at >= 0; at = this.#rows.tree.parent[at]!) {
@@ -67,7 +67,7 @@ export class NodeMatches {
     return this.#last(this.#rows.children(-1))
   }
 
-  /** Returns the first match in or below these siblings, in display order. */
+  /** Returns the first match in the subtrees of these siblings, in display order. */
   #first(siblings: readonly number[]): number {
     let node = siblings.find((each) => this.#inside(each)) ?? -1
     while (node >= 0 && !this.#is(node))

@@ -14,9 +14,9 @@ interface OneOfSeveral {
 }
 
 /**
- * Omits data that belongs to one JVM: threads, slow calls, timeline, instrumentation facts, steering.
+ * Combines the sources. Data of a single JVM are omitted: threads, slow calls, timeline, instrumentation facts, steering.
  *
- * @param sources   at least one, all of one mode, whose trees have a union (`unionOf`)
+ * @param sources   at least one source. All have the same mode, and `unionOf` can merge their trees
  * @param refusals  reasons why other JVMs are not profiled
  */
 export function severalSource(
@@ -64,7 +64,7 @@ export function severalSource(
 class Member {
   /** Reason why the session ended; undefined while it runs. */
   ended: string | undefined
-  /** The session had ended before the last reset, so its data is excluded. */
+  /** True if the session had ended before the last reset. Its data are then excluded. */
   isOut = false
   #latest: Snapshot | undefined
 
@@ -79,7 +79,7 @@ class Member {
     this.jvm.source.reset()
   }
 
-  /** Returns the newest snapshot. For an ended session, returns the last snapshot. */
+  /** Returns a new snapshot, or the last snapshot if the session has ended. */
   async picture(): Promise<Snapshot> {
     try {
       this.#latest = await this.jvm.source.snapshot(false)
@@ -114,7 +114,7 @@ function statusOf(members: readonly Member[], refusals: readonly string[]): Live
     waitPercent: sum((it) => it.waitPercent) / all.length,
     elapsedMs: maxOf(all.map((it) => it.elapsedMs)),
     phase: going.find((it) => it === 'recording') ?? going[0] ?? 'ended',
-    // The hint is shown only if every JVM has one. Otherwise the view shows the recorded data.
+    // A hint is shown only if every JVM has a hint. If a JVM has no hint, there are recorded data to show.
     ...(messages.length === all.length && { message: messages[0]! }),
     warnings: [
       ...refusals,

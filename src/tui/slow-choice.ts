@@ -1,4 +1,4 @@
-// Selection of the calls that are shown: all, the slow calls, or one slow call; and the page for choosing them.
+// Selection of the shown calls (all calls, all slow calls, or one slow call), and the page where the user selects them.
 
 import type { RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowCallTimes, SlowTimes, SlowWant } from '../cct/slow-times.ts'
@@ -17,9 +17,9 @@ export class SlowChoice {
   /** Slow calls of the newest snapshot; undefined if slow calls are not kept. */
   slow: SlowTimes | undefined
   #chosen: Chosen = 'all'
-  /** Selected calls on the page. Stored by call, since lines move when slower calls end. */
+  /** Selected entry of the page. Stored as a call number, not as a line, since lines move when slower calls end. */
   #selected: Chosen = 'all'
-  /** Last line of the selection, used if the call is no longer listed. */
+  /** Last line of the selection. It is selected if the selected call is no longer listed. */
   #line = 0
 
   get isOfAll(): boolean {
@@ -27,9 +27,9 @@ export class SlowChoice {
   }
 
   /**
-   * Returns the data to request from the session; undefined for none.
+   * Returns the data about slow calls to request from the session; undefined if no data are needed.
    *
-   * @param isAwaited  the view will pause at the next slow call
+   * @param isAwaited  whether the view will pause at the next slow call
    */
   want(isListed: boolean, isAwaited: boolean): SlowWant | undefined {
     if (this.#chosen === 'slow') return isAwaited ? 'tree and latest' : 'tree'
@@ -37,7 +37,7 @@ export class SlowChoice {
     return isAwaited ? 'latest' : isListed ? 'figures' : undefined
   }
 
-  /** Selected line of the page. */
+  /** Index of the selected line of the page. */
   get line(): number {
     const { slow } = this
     const selected = this.#selected
@@ -62,7 +62,7 @@ export class SlowChoice {
     else this.#selected = this.slow.slowest[line - 2]?.number ?? 'slow'
   }
 
-  /** Chooses the calls of a line of the page. */
+  /** Shows the calls of a line of the page. */
   choose(line: number): void {
     this.#select(line)
     this.#chosen = this.#selected
@@ -76,7 +76,7 @@ export class SlowChoice {
     this.#chosen = 'all'
   }
 
-  /** Selects the line of the chosen calls. */
+  /** Selects the line of the calls that are shown. */
   open(): void {
     const at = this.slow?.slowest.findIndex((it) => it.number === this.#chosen) ?? -1
     this.#select(this.#chosen === 'all' ? 0 : at < 0 ? 1 : at + 2)
@@ -90,12 +90,12 @@ export class SlowChoice {
     )
   }
 
-  /** Tree of the chosen calls. Undefined if it has not arrived or is no longer kept. */
+  /** Tree of the chosen calls. Undefined if the tree is not yet in a snapshot, or no longer kept. */
   get tree(): Tree | undefined {
     return this.#chosen === 'slow' ? this.slow?.tree : this.#call?.tree
   }
 
-  /** Returns the text for the status line; empty for all calls. */
+  /** Returns the text for the status line; an empty text if all calls are shown. */
   title(isWide: boolean): string {
     const { slow } = this
     if (this.#chosen === 'all') return ''
@@ -108,7 +108,7 @@ export class SlowChoice {
     return isWide ? `slow call of ${time}, ${clean(call.thread.name)}` : `slow call of ${time}`
   }
 
-  /** Reason why there is no tree. */
+  /** Reason why `tree` is undefined. */
   get nothing(): string {
     const { slow } = this
     if (slow === undefined) return 'No slow call yet: slow calls are kept from now on.'

@@ -1,5 +1,5 @@
-// Dialog for changing a running session: new root, timing, exclusions, additions. A question, a list, or an input line.
-// The `Steering` makes the changes.
+// Dialog that changes a running session: new root, timing, exclusions, additions. It shows a question, a list, or an input line. `Steering`
+// makes the changes.
 
 import { messageOf } from '../base/errors.ts'
 import { Dialog, keyHints, listRoom, noticeLine, type Tell, textAfter, typedLine } from './dialog.ts'
@@ -28,12 +28,12 @@ export class SteerDialog extends Dialog<State> {
     this.#steering = steering
   }
 
-  /** Whether the root is being changed, so that the current rows will become invalid. */
+  /** True while the root is being changed. The current rows become invalid after the change. */
   get changesRoot(): boolean {
     return this.#changesRoot
   }
 
-  /** Asks whether to make the method of this row the root. */
+  /** Asks the user whether the method of this row becomes the root. */
   askRoot(id: number | undefined): void {
     const text = this.#textOf(id, 'method')
     if (text !== null) this.state = { kind: 'root', text }

@@ -6,11 +6,11 @@ export type Extent = 'method' | 'class' | 'package'
 /** Exclusion or addition made by the user. */
 export interface ByHandRow {
   readonly what: 'exclude' | 'add'
-  /** Text as typed, or as derived from a row. */
+  /** Text as typed by the user, or derived from a row. */
   readonly text: string
   /** Time since the start of the recording. */
   readonly atMs: number
-  /** Number of matching methods. `below`: number of methods whose probes were also removed, since only matching methods reach them. */
+  /** Number of matching methods. `below`: number of other methods that lost their probes, since only matching methods reach them. */
   readonly methods: number
   readonly below: number
 }
@@ -22,18 +22,18 @@ export interface Steering {
   textOf(id: number, extent: Extent): string | null
   /** Returns whether the user excluded the method of a row. */
   isLeftOut(id: number): boolean
-  /** Newest last. */
+  /** Exclusions and additions made by the user, newest last. */
   readonly byHand: readonly ByHandRow[]
   /**
    * Each method below resolves with a message for the user.
    *
-   * @throws Error with a message for the user. Then either nothing has changed, or `generation` has: the old roots are
-   *   recorded from zero, and the message names the file with the earlier data
+   * @throws Error with a message for the user. After an error, either nothing has changed, or `generation` has increased: the recording of
+   *   the old roots has restarted from zero, and the message names the file with the earlier data
    */
   changeRoot(text: string, onPhase: (phase: string) => void): Promise<string>
   leaveOut(text: string): Promise<string>
   add(text: string): Promise<string>
-  /** Returns the estimated overhead of timing a method, as text at the end of the confirmation question. */
+  /** Returns the estimated overhead of timing a method, as text for the end of the confirmation question. */
   costToTime(text: string): Promise<string>
   time(text: string): Promise<string>
   takeBack(text: string): Promise<string>

@@ -1,5 +1,5 @@
-// Rows of traced calls: for each call its critical path, the calls of its thread in time order, and the
-// calls of its submitted tasks. Only visible rows are created.
+// Rows of traced calls: for each call its critical path, the calls of its thread in time order, and the calls of its submitted tasks. Only
+// visible rows are created.
 
 import type { TracedCall, TraceState, TraceTrack } from '../cct/trace.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -14,7 +14,7 @@ export interface TraceRow extends KeyedRow {
   /** Time since the start of the traced call. */
   readonly startNs?: number
   readonly totalNs?: number
-  /** Number of calls that start within the row. */
+  /** Number of calls that begin within the row. */
   readonly calls?: number
   /** Duration of the traced call. */
   readonly wholeNs: number
@@ -25,36 +25,36 @@ export interface TraceRow extends KeyedRow {
   readonly detail?: string
   /** Index of the traced call. */
   readonly call: number
-  /** Position of a row in time order. */
+  /** Track and node of the row, if the row is in the list in time order. */
   readonly place?: TracePlace
 }
 
-/** Position within all traced calls. */
+/** Position of a node within all traced calls. */
 export interface Place extends TracePlace {
   readonly call: number
 }
 
 export interface TracePlace {
   readonly track: number
-  /** Node in the ordered calls of the track. */
+  /** Node in the tree of the track's ordered calls. */
   readonly node: number
 }
 
 /** Returns whether the user opened or closed the row with this key; undefined if neither. */
 export type OpenState = (key: string) => boolean | undefined
 
-/** Labels of states: open: the call or one of its tasks was unfinished at the end; cut: the event limit was reached. */
+/** Labels of states. `open`: the call or one of its tasks was unfinished at the end. `cut`: the event limit was reached. */
 const STATES: Readonly<Record<TraceState, readonly [short: string, long: string]>> = {
   whole: ['', ''],
   open: [' (open)', 'call or one of its tasks was unfinished at the end; '],
   cut: [' (cut)', 'trace truncated, event limit reached; '],
 }
-/** Rows with at least this share of the call, down to this depth, are open by default. */
+/** A row is open by default if it has at least this share of the call's duration, and its depth is at most OPEN_DEPTH. */
 const OPEN_SHARE = 0.1
 const OPEN_DEPTH = 6
-/** Maximum number of frames of a step of the critical path; half of them at each end. */
+/** Maximum number of frames shown per step of the critical path: one half from each end. */
 const MAX_FRAMES = 64
-/** Maximum number of rows below one row: the longest, in time order. Search results are added. */
+/** Maximum number of children per row: the longest calls, in time order. Search results are always added. */
 const MAX_CHILDREN = 1000
 const NONE = -1
 
@@ -63,14 +63,14 @@ export class TraceRows {
   /** Index of the slowest call. */
   readonly slowest: number
   readonly #ordered = kept(orderedCalls)
-  /** Nodes that always have a row, such as search results and their callers. */
+  /** Nodes that always have a row, regardless of MAX_CHILDREN: search results and their callers. */
   readonly #kept = new WeakMap<TraceTrack, Set<number>>()
   readonly #stepsOf = kept((call: TracedCall) => {
     const waits = (method: number): boolean => isWait(this.nameOf(method))
     return criticalSteps(call, this.tellsWaits ? waits : undefined)
   })
 
-  /** @param tellsWaits  waits are recorded as rows, so waiting times are known */
+  /** @param tellsWaits  whether waits are recorded as rows, so waiting times are known */
   constructor(
     private readonly calls: readonly TracedCall[],
     private readonly nameOf: (id: number) => MethodName,
@@ -79,7 +79,7 @@ export class TraceRows {
     this.slowest = calls.reduce((most, it, i) => (durationNs(it) > durationNs(calls[most]!) ? i : most), 0)
   }
 
-  /** @param least  minimum share of the call, in percent, of a row */
+  /** Returns the visible rows. @param least  minimum share of a row in the call's duration, in percent */
   rows(isOpen: OpenState, least: number): TraceRow[] {
     return this.calls.flatMap((call, i) => [...this.#callRows(call, i, isOpen, least)])
   }
@@ -88,7 +88,7 @@ export class TraceRows {
     return this.#ordered(this.calls[call]!.tracks[track]!)
   }
 
-  /** Returns the places where these methods were called, ordered by traced call, thread and time. */
+  /** Returns the positions of calls of these methods, ordered by traced call, thread and time. */
   places(isMeant: (method: number) => boolean): Place[] {
     const found: Place[] = []
     for (const [call, { tracks }] of this.calls.entries()) {
@@ -100,7 +100,7 @@ export class TraceRows {
     return found
   }
 
-  /** Makes a place always have a row. Together with opening `keysAbove`, the row is visible unless a filter hides it. */
+  /** Ensures that a place has a row. The row is visible if the rows with `keysAbove` are open, and no filter hides it. */
   keep({ call, track, node }: Place): void {
     const { parent } = this.ordered(call, track).tree
     const of = this.calls[call]!.tracks[track]!
@@ -185,7 +185,7 @@ export class TraceRows {
     }
   }
 
-  /** Iterative, since a call can be 100,000 levels deep. */
+  /** Yields the rows of a track in time order. Iterative, since a call can be 100,000 levels deep. */
   *#orderRows(
     call: number,
     track: number,
@@ -257,7 +257,7 @@ function nodeKey(call: number, track: number, node: number): string {
   return `${call} ${track} ${node}`
 }
 
-/** Returns the `most` largest nodes and the wanted nodes, in their original order. */
+/** Returns the `most` nodes with the largest total and the nodes in `wanted`, in their original order. */
 function largest(
   nodes: readonly number[],
   total: Float64Array,

@@ -1,4 +1,4 @@
-// Callers of a method with a baseline: changes per root call, per caller.
+// View of the callers of a method while a baseline is set: changes per root call, one row per caller.
 
 import { callersOf, type Shape, type ShownChanges } from '../baseline.ts'
 import { count } from '../format.ts'
@@ -9,10 +9,10 @@ import { ChangesView } from './changes-view.ts'
 export class CallersChangesView extends ChangesView {
   readonly #chosen: () => number | undefined
   #of: number | undefined
-  /** Shape of the current method. */
+  /** Shape with the callers of the current method. */
   #shape: Shape = callersOf(undefined)
 
-  /** @param chosen  returns the method whose callers are shown, also without a baseline */
+  /** @param chosen  returns the method chosen in the callers view */
   constructor(model: LiveModel, chosen: () => number | undefined) {
     super(model, 'callers')
     this.#chosen = chosen

@@ -1,4 +1,5 @@
-// Callers of a method: below each row are its callers. The numbers are costs of the method, per caller.
+// View of the callers of a method. The children of a row are its callers. The numbers of a row are the costs of the chosen method in calls
+// through this row.
 
 import { type BackTraces, backTraces } from '../../cct/back-traces.ts'
 import { costsOf } from '../../cct/metric.ts'
@@ -23,7 +24,7 @@ export class CallersView extends OutlineView {
     this.beginAnew()
   }
 
-  /** Chosen method, or undefined. */
+  /** Chosen method; undefined if no method is chosen. */
   get of(): number | undefined {
     return this.#of
   }
@@ -46,7 +47,7 @@ export class CallersView extends OutlineView {
     return super.path.toReversed()
   }
 
-  /** Shares refer to the total of the method. */
+  /** Returns the total cost of the chosen method, which is 100 % for all shares. */
   protected override wholeOf(tree: Tree, root: number): number {
     return costsOf(tree).total[root]!
   }

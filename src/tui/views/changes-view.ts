@@ -1,5 +1,4 @@
-// Changes since the baseline, per root call: per context or per method. Rows are sorted by the absolute value of their
-// change.
+// View of changes since the baseline, per root call. Rows are contexts or methods, sorted by the absolute value of their change.
 
 import type { Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
@@ -36,12 +35,12 @@ export class ChangesView extends OutlineView {
     return this.changes.tree
   }
 
-  /** Shares refer to the cost of a root call at the baseline. */
+  /** Returns the cost of a root call at the baseline, which is 100 % for all shares. */
   protected override wholeOf(): number {
     return this.changes.wholeBefore
   }
 
-  /** No rows without root calls since the baseline. */
+  /** Number of rows; 0 if the root was not called since the baseline. */
   override get count(): number {
     return this.changes.rootCalls.after > 0 ? super.count : 0
   }
@@ -62,13 +61,13 @@ export class ChangesView extends OutlineView {
     return `${name}  ${changeText(scene, tree, node)}`
   }
 
-  /** The filter may hide all rows. */
+  /** Returns the reason why there are no rows: nothing has changed, or the filter hides all rows. */
   override nothing(): string | undefined {
     const { rootCalls, tree } = this.changes
     return rootCalls.after > 0 && tree.count > 0 ? super.nothing() : nothingChanged(this.changes)
   }
 
-  /** Title: kind of rows, and unit of the numbers. */
+  /** Title of the name column: kind of rows, and unit of the numbers. */
   protected get title(): string {
     const names = { methods: 'method', contexts: 'context', callers: 'callers' }[this.#of]
     return `${names}, per root call`
@@ -144,7 +143,7 @@ export function changeText(scene: Scene, tree: Tree, node: number): string {
   return `${changes} per root call; ${words.total} before ${costText(scene, was).trim()}`
 }
 
-/** Returns the changes in a short form. */
+/** Returns the changes of total and self cost per root call, and the total at the baseline. */
 export function shortChangeText(scene: Scene, tree: Tree, node: number): string {
   const words = wordsOf(scene)
   const [total, self, , was] = changesOf(tree).map((of) => of[node] ?? 0) as [number, number, number, number]
@@ -163,7 +162,7 @@ function signed(value: number, text: (size: number) => string): string {
   return value === 0 ? '0' : `${value > 0 ? '+' : '-'}${text(Math.abs(value))}`
 }
 
-/** Returns the style of a change of self cost: increases are hot, decreases are good. */
+/** Returns the style for a change of self cost: `hot` or `warm` for increases, `good` for decreases, `plain` for small changes. */
 export function changeStyle(self: number, whole: number): Style {
   if (!(whole > 0) || Math.abs(self) < whole / 20) return 'plain'
   return self < 0 ? 'good' : self >= whole / 4 ? 'hot' : 'warm'
@@ -174,7 +173,7 @@ function partText(part: number): string {
   return percent >= 99.95 ? percent.toFixed(0) : percent.toFixed(1)
 }
 
-/** Formats a cost per root call. Counts such as samples may be below one. */
+/** Formats a cost per root call. A cost that is a count, such as bytecodes, may be below one. */
 function costText(scene: Scene, cost: number, cells?: number): string {
   const { isTime } = METRICS[scene.status.mode]
   if (!isTime && cost > 0 && cost < 100) return callsText(cost)

@@ -40,17 +40,17 @@ export function numberColumns(
   ]
 }
 
-/** Returns the first cell of the name column, after the numbers and a gap. */
+/** Returns the position in cells at which the name column starts, after the number columns and a gap. */
 export function nameColumn(screenColumns: number): number {
   return numberColumns(screenColumns).reduce((sum, each) => sum + each.cells, 2)
 }
 
-/** Returns the column whose head is at this cell. */
+/** Returns the number column at a cell of the head line. */
 export function headAt(screenColumns: number, at: number): SortColumn {
   return columnUnder(numberColumns(screenColumns), at)
 }
 
-/** Returns the column at a cell, for any columns that are followed by names. */
+/** Returns the sort order of the column at a cell; `name` to the right of all columns. */
 export function columnUnder(columns: readonly Pick<Column, 'sort' | 'cells'>[], at: number): SortColumn {
   let end = 0
   for (const { sort, cells } of columns) {
@@ -60,7 +60,7 @@ export function columnUnder(columns: readonly Pick<Column, 'sort' | 'cells'>[], 
   return 'name'
 }
 
-/** Words and formats of costs on the screen. Each time has its own unit. Cached per drawing. */
+/** Returns the words and formats of costs on the screen. Each time is shown with a unit. Cached per scene. */
 export const wordsOf = kept(({ status, unicode }: Scene): CostWords => {
   const metric = METRICS[status.mode]
   const words = reportWords(metric)
@@ -81,7 +81,7 @@ interface NamesHead {
   readonly hidden: number
 }
 
-/** @param share  title of the share column */
+/** Returns the line of column heads. @param share  title of the share column */
 export function columnHeads(scene: Scene, sort: Sort, share: string, { names, hidden }: NamesHead): Line {
   const { columns, model } = scene
   const title = (names ?? (model.isFolded ? 'package' : 'method')) + hiddenText(hidden, model.filter.least)
@@ -89,7 +89,7 @@ export function columnHeads(scene: Scene, sort: Sort, share: string, { names, hi
   return headLine(scene, sort, numberColumns(columns, wordsOf(scene), share), '  ', fitting)
 }
 
-/** Returns the head line: right-aligned number heads, the text `between`, the name head. */
+/** Returns the head line: heads of the number columns (right-aligned), the text `between`, the head of the name column. */
 export function headLine(
   scene: Scene,
   sort: Sort,
@@ -115,13 +115,13 @@ export function hiddenText(hidden: number, least: number): string {
 
 /** Properties of rows that sum a method over all its contexts. */
 interface OfMethods {
-  /** A row without calls was sampled. */
+  /** True if a row without calls is a sampled row. */
   readonly maySample: boolean
-  /** Methods with calls that their probes missed. */
+  /** Methods with calls that were missed by their probes. */
   readonly unseen: ReadonlySet<number>
 }
 
-/** @param tree  tree of the rows, if the rows are tree nodes */
+/** Returns a function that draws a row. @param tree  tree of the rows, if the rows are tree nodes */
 export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods) {
   const { columns, isLeftOut, model, nameOf } = scene
   const glyphs = glyphsOf(scene)
@@ -179,7 +179,7 @@ export function heatOf(self: number, whole: number): Style {
   return self >= whole / 4 ? 'hot' : self >= whole / 20 ? 'warm' : 'plain'
 }
 
-/** Returns the numbers of a tree node; undefined without a node. */
+/** Returns the numbers of a tree node; undefined for node -1. */
 export function numbersOf(tree: Tree, node: number) {
   if (node < 0) return undefined
   const { self, total } = costsOf(tree)

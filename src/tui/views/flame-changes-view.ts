@@ -1,5 +1,5 @@
-// Flame graph with a baseline: box widths are costs per root call since the baseline, and colours show the change of self
-// cost. Contexts that are no longer called have no box.
+// Flame graph while a baseline is set. Box widths are costs per root call since the baseline, and colours show the change of self cost.
+// Contexts without calls since the baseline have no box.
 
 import { metricOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
@@ -36,7 +36,7 @@ export class FlameChangesView extends FlameView {
       : nothingChanged(this.#changes)
   }
 
-  /** The nodes of this view are not nodes of the shared tree. */
+  /** Returns -1, since the nodes of this view are not nodes of the shared tree. */
   override get node(): number {
     return -1
   }

@@ -1,4 +1,5 @@
-// Flame graph with the root at the top (icicle): one line per depth, box widths proportional to total cost (flame.ts).
+// View with a flame graph (flame.ts). The root is at the top (icicle), each depth has one line, and box widths are proportional to total
+// cost.
 
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
@@ -19,11 +20,11 @@ import { View } from './view.ts'
 const MAX_SEARCHED = 10_000
 
 export class FlameView extends View {
-  /** No filter, since the layout merges cheap boxes. */
+  /** This view has no row filter, since its layout merges cheap boxes. */
   override readonly isFiltered = false
   override readonly whyUnfiltered =
     'this view has no row filter: small boxes are merged; % works in other views'
-  /** Layout, created lazily. */
+  /** Layout of the boxes, created lazily. */
   #flame: Flame | undefined
   /** Path of the zoomed context; empty for all roots. */
   #zoom: Path = []
@@ -39,7 +40,7 @@ export class FlameView extends View {
     return this.#flame
   }
 
-  /** Number of lines laid out so far, at least one page beyond the screen. */
+  /** Number of lines of the flame graph, but at most one page beyond the screen. */
   override get count(): number {
     return this.#shown.depth(this.first + 2 * this.model.bodyRows)
   }
@@ -62,7 +63,7 @@ export class FlameView extends View {
     return this.model.tree
   }
 
-  /** Node of `tree` that the selected box is; -1 for none. */
+  /** Node in `tree` of the selected box; -1 without boxes. */
   protected get boxNode(): number {
     return this.#box?.node ?? -1
   }
@@ -88,7 +89,7 @@ export class FlameView extends View {
     this.keepInSight()
   }
 
-  /** Selects a caller upwards, or the most expensive callees downwards. */
+  /** Selects a box in this line: a caller of the selected box, or below it the most expensive callee in each line. */
   protected override select(level: number): void {
     const flame = this.#shown
     const { parent } = this.tree
@@ -104,7 +105,7 @@ export class FlameView extends View {
     if (node >= 0) this.#choose(node)
   }
 
-  /** `keepInSight` of a level that was not reached would scroll beyond it. */
+  /** Selects a box in a line. The base class would scroll to this line even if `select` stops at an earlier line. */
   override moveTo(wanted: number): void {
     this.select(Math.max(0, Math.min(wanted, this.tree.count)))
   }
@@ -133,7 +134,7 @@ export class FlameView extends View {
 
   #zoomTo(node: number): void {
     const { tree } = this
-    // Zooming to the only root shows everything.
+    // A zoom to a root with all of the cost would show the same boxes as no zoom.
     const isAll = node < 0 || (tree.parent[node]! < 0 && costsOf(tree).total[node]! >= rootTotal(tree))
     this.#zoom = isAll ? [] : pathOf(tree, node)
     this.#flame = undefined
@@ -268,7 +269,7 @@ export class FlameView extends View {
     return FLAMES[heatOf(costsOf(tree).self[node]!, rootTotal(tree))] ?? 'flame'
   }
 
-  /** Returns the sign before the name in a box. */
+  /** Returns a sign that is drawn before the name in a box. */
   protected sign(_node: number): string {
     return ''
   }
@@ -277,12 +278,12 @@ export class FlameView extends View {
     return this.#shown.zoom >= 0
   }
 
-  /** Returns the title without a zoom. */
+  /** Returns the title that is shown if no context is zoomed. */
   protected title(scene: Scene): string {
     return `flame graph of ${costWord(scene)}`
   }
 
-  /** Numbers of the selected box. */
+  /** Returns the name and the numbers of the selected box, and the share of matches. */
   override detail(scene: Scene): string | undefined {
     const { columns, nameOf } = scene
     const { tree } = this
@@ -301,7 +302,7 @@ export class FlameView extends View {
     return `${shortName(nameOf(tree.method[node]!), room, glyphsOf(scene).ellipsis)}  ${numbers}${matched}`
   }
 
-  /** Returns the cost of matching contexts, without nested matches. */
+  /** Returns the total cost of all contexts that match the search. A match inside another match is not added again. */
   #matchedCost(): number {
     const { tree } = this
     const { nameText, search } = this.model
@@ -326,7 +327,7 @@ function costWord({ status }: Scene): string {
   return METRICS[status.mode].word
 }
 
-/** Returns the blank cells of self cost, starting with the edge of the previous box. */
+/** Returns the blank cells right of a box, which are self cost of its caller. The first cell is the right edge of the box. */
 function gap(from: number, to: number, { edge }: Glyphs): string {
   if (to <= from) return ''
   return from === 0 ? ' '.repeat(to) : edge + ' '.repeat(to - from - 1)
@@ -341,11 +342,11 @@ function textOf(box: Box, sign: string, tree: Tree, scene: Scene): string {
     return pad(many.length <= room ? glyphs.edge + many : glyphs.narrow.repeat(cells), cells)
   }
   const name = sign + boxName(scene.nameOf(tree.method[box.node]!), room - sign.length, glyphs.ellipsis)
-  // Without UTF-8, each non-ASCII character is one "?" so that boxes keep their positions.
+  // Without UTF-8, each non-ASCII character is replaced by one "?", so that boxes keep their positions.
   return glyphs.edge + pad(scene.unicode ? name : name.replace(/[^ -~]/gu, '?'), room)
 }
 
-/** Returns `shortName`, or only the method name if the class does not fit. */
+/** Returns the shortened name for a box, or only the method name if the class name does not fit. */
 function boxName(name: MethodName, cells: number, ellipsis: string): string {
   const method = clean(name.method)
   const simple = `${clean(name.class.slice(name.class.lastIndexOf('.') + 1))}.${method}`

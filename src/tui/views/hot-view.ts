@@ -1,4 +1,4 @@
-// Hot methods: each method summed over its contexts, sorted by self cost.
+// View of hot methods: costs per method, summed over all its contexts, and sorted by self cost.
 
 import { costsOf } from '../../cct/metric.ts'
 import { type HotMethod, methodsOf } from '../../cct/snapshot.ts'
@@ -56,7 +56,7 @@ export class HotView extends View {
     this.#selected = this.#hot.methods[index]?.method
   }
 
-  /** Shows the context of the method with the highest self cost in the tree. */
+  /** Shows the selected method in the tree: its context with the highest self cost. */
   override enter(): void {
     const wanted = this.id
     const { tree } = this.model

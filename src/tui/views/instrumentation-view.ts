@@ -1,4 +1,4 @@
-// Instrumentation of the target: redefinitions, methods with probes, skipped methods with reasons.
+// View of the instrumentation of the target: redefinitions, methods with probes, skipped methods with reasons.
 
 import { cut, pad, right } from '../format.ts'
 import { glyphsOf, rowLine, run } from '../frame-lines.ts'
@@ -36,13 +36,13 @@ export class InstrumentationView extends KeyedView<InstrumentationRow> {
       : undefined
   }
 
-  /** Methods are sorted by calls, by first call (column `perCall`), or by name. */
+  /** Sorts methods by number of calls, by time of the first call (column `perCall`), or by name. */
   override sortAs({ column, reversed }: Sort): void {
     const by = column === 'perCall' || column === 'name' ? column : 'calls'
     super.sortAs({ column: by, reversed: reversed && by === this.sort.column })
   }
 
-  /** Searches open groups only. */
+  /** Selects the next match. Searches open groups only. */
   override find(direction: 1 | -1): number {
     const wanted = this.model.search.toLowerCase()
     return this.findAround(direction, (at) => this.rows[at]!.text.toLowerCase().includes(wanted))

@@ -3,16 +3,16 @@
 import { View } from './view.ts'
 
 export interface KeyedRow {
-  /** Identifies the row across snapshots. */
+  /** Key that identifies the row across snapshots. */
   readonly key: string
   readonly depth: number
-  /** Undefined for a row without children. */
+  /** True if the children are visible; undefined for a row without children. */
   readonly open?: boolean
 }
 
 export abstract class KeyedView<Row extends KeyedRow> extends View {
   #rows: readonly Row[] | undefined
-  /** Rows that the user opened or closed, by key. */
+  /** Rows that the user has opened or closed: key of the row, and whether it is open. */
   protected readonly opened = new Map<string, boolean>()
   #selected: string | undefined
 

@@ -1,4 +1,4 @@
-// Base of tree views with rows that open and close. Open rows, order and selection are kept across snapshots as paths.
+// Base of tree views with rows that open and close. Open rows and the selection are stored as paths, so that they outlast a snapshot.
 
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
@@ -27,20 +27,20 @@ const HOTTEST_LEVELS = 6
 export abstract class OutlineView extends View {
   /** Rows, created lazily. */
   #rows: TreeRows | undefined
-  /** Previous rows, kept because their sorted children may be reusable. */
+  /** Previous rows. The next rows may reuse their sorted children. */
   #before: TreeRows | undefined
   override sort: Sort = { column: 'total', reversed: false }
   #expansion = new Expansion()
   #openedByHand = false
-  /** The selected node as a path, since indices change. */
+  /** Path of the selected node. Indices of nodes differ between snapshots. */
   #selected: Path = []
-  /** Cached index of the selection. Finding it takes time proportional to the siblings on the path, possibly a million. */
+  /** Cached row index of the selected node. Its search visits all siblings on the path, possibly a million nodes. */
   #found: { readonly rows: TreeRows; readonly path: Path; readonly index: number } | undefined
 
   /** Filtered tree, cached for the current tree and limit. */
   #filtered: (Filtered & { readonly source: Tree; readonly least: number }) | undefined
 
-  /** Current unfiltered tree. May change on `renew`. */
+  /** Current tree before filtering. It may change when `renew` is called. */
   protected abstract get source(): Tree
 
   get #shown(): Filtered {
@@ -52,7 +52,7 @@ export abstract class OutlineView extends View {
     return this.#filtered
   }
 
-  /** Filtered tree that is shown. */
+  /** Tree after filtering. Its nodes are the rows. */
   protected get tree(): Tree {
     return this.#shown.tree
   }
@@ -96,7 +96,7 @@ export abstract class OutlineView extends View {
     return this.#found.index
   }
 
-  /** Node of the selected row in `tree`; -1 for none. */
+  /** Node of the selected row in `tree`; -1 without rows. */
   protected get rowNode(): number {
     return this.rows.window(this.index, 1)[0]?.node ?? -1
   }
@@ -181,7 +181,7 @@ export abstract class OutlineView extends View {
     this.#revealRow(nodeAt(this.tree, path))
   }
 
-  /** Opens the path to a node, selects the node, and scrolls so that rows around it are visible. */
+  /** Opens the path to a node, selects the node, and scrolls so that rows above and below the node are visible. */
   #revealRow(node: number): void {
     const { bodyRows } = this.model
     this.#openedByHand = true
@@ -200,7 +200,7 @@ export abstract class OutlineView extends View {
     return matches.count
   }
 
-  /** A click on the marker opens or closes the row. */
+  /** Handles a click. A click on the marker of a row opens or closes the row. */
   override click(scene: Scene, line: number, cell: number): void {
     const index = this.first + line
     const marked = index < this.count && index !== this.index && this.#isMarkerAt(scene, index, cell)

@@ -1,4 +1,4 @@
-// Threads and their costs inside the roots. Other views can be restricted to one chosen thread.
+// View of threads and their costs inside the roots. The user can restrict the other views to one thread.
 
 import { maxOf } from '../../base/arrays.ts'
 import type { Activity } from '../../cct/activity.ts'
@@ -23,16 +23,16 @@ const COLUMNS = [
   { sort: 'calls', cells: CELLS.calls },
 ] as const
 const BAR_CELLS = 10
-/** Thread id of the row of all virtual threads. */
+/** Thread id of the row that sums all virtual threads. */
 const VIRTUAL = 0
-/** Number of seconds in the activity chart on a narrow and on a wide screen. */
+/** Number of seconds in the activity chart: on a narrow screen, and on a wide screen. */
 const [FEW_SECONDS, MANY_SECONDS] = [12, 40]
 
-/** Charts between the numbers and the name: share bar, activity per second, or both. */
+/** Layout of the charts between the numbers and the name: share bar, activity per second, or both. */
 interface Pictures {
   readonly hasBar: boolean
   readonly seconds: number
-  /** Activity of a thread in one second that has a full-height bar. */
+  /** Activity in one second that is drawn as a bar of full height: the maximum of any thread. */
   readonly most: number
 }
 
@@ -41,12 +41,12 @@ export class ThreadsView extends View {
   override readonly whyUnfolded = NOT_FOLDED
   override readonly isFiltered = false
   override readonly searched = 'thread'
-  /** Id of the selected thread; undefined for the row of all. */
+  /** Id of the selected thread; undefined if the row of all threads is selected. */
   #selected: number | undefined
   #sorted: readonly ThreadTree[] | undefined
   readonly #costsOf = kept(costsOf)
 
-  /** Selects the chosen thread. */
+  /** Selects the row of the thread that the other views show. */
   begin(): void {
     this.#selected = this.model.thread
     this.renew()
@@ -76,7 +76,7 @@ export class ThreadsView extends View {
   }
 
   override sortAs(sort: Sort): void {
-    // Sorting by share equals sorting by total. Threads have no self cost.
+    // The order by share is the order by total. This view has no column of self cost.
     const { column: by } = sort
     const column = by === 'self' ? 'calls' : by === 'share' ? 'total' : by === 'perCall' ? 'name' : by
     super.sortAs({ ...sort, column })
@@ -120,7 +120,7 @@ export class ThreadsView extends View {
     return `Enter: show ${isAll ? `all ${partWord(scene.status)}s` : `this ${partWord(scene.status)}`}; ${told}${where}`
   }
 
-  /** Share bars are shown on wide screens, and if the recent activity is unknown. */
+  /** Returns the layout of charts. Share bars are shown on wide screens, or if the activity of all threads is unknown. */
   #pictures(columns: number): Pictures {
     const known = this.#threads.flatMap(({ activity }) => (activity === undefined ? [] : [activity]))
     if (known.length === 0) return { hasBar: true, seconds: 0, most: 0 }
@@ -200,7 +200,7 @@ function costsOf(tree: Tree): { readonly total: number; readonly calls: number }
   return { total: rootTotal(tree), calls: sum }
 }
 
-/** Returns whether the session has ended, so that activity is not current. */
+/** Returns whether the session has ended. The activity is then not current. */
 function isOver({ ended, status }: Scene): boolean {
   return ended !== undefined || status.phase === 'ended'
 }

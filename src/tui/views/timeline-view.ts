@@ -1,5 +1,5 @@
-// Charts of the recording over time, the latest second at the right: root calls per second, latency, events, stalls by
-// jfluid. Each row is a chart. All charts have the same time axis.
+// View with charts over time, the latest second at the right: root calls per second, latency, events, stalls by jfluid. Each row is a
+// chart. All charts have the same time axis.
 
 import { append } from '../../base/arrays.ts'
 import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
@@ -13,7 +13,7 @@ import { NOT_FOLDED, View } from './view.ts'
 
 const LABEL_CELLS = 11
 const NUMBER_CELLS = 22
-/** Selectable numbers of seconds per bar. */
+/** Numbers of seconds per bar that the user can select. */
 const STEPS = [1, 2, 5, 10, 30, 60] as const
 const HIGHEST = 6
 
@@ -23,10 +23,10 @@ type Unit = 'rate' | 'cost' | 'percent'
 interface Chart {
   readonly label: string
   readonly unit: Unit
-  /** One value per bar, oldest first. NaN if there was no call. */
+  /** One value per bar, oldest first. NaN for a bar without calls. */
   readonly values: readonly number[]
   readonly help: string
-  /** Values from this limit on are drawn as a warning. */
+  /** Limit: values of at least this size are drawn as a warning. */
   readonly most?: number
 }
 
@@ -36,7 +36,7 @@ export class TimelineView extends View {
   override readonly isFiltered = false
   #selected = 0
   #step = 0
-  /** Charts of the latest drawing. */
+  /** Charts of the last drawn frame. */
   #charts: readonly Chart[] = []
 
   override get count(): number {
@@ -63,7 +63,7 @@ export class TimelineView extends View {
     this.#step = Math.max(0, this.#step - 1)
   }
 
-  /** Increases the seconds per bar, to show a longer period. */
+  /** Increases the seconds per bar, so that the charts show a longer period. */
   override goLeft(): void {
     this.#step = Math.min(STEPS.length - 1, this.#step + 1)
   }
@@ -99,7 +99,7 @@ export class TimelineView extends View {
     this.#charts = charts
     const glyphs = scene.unicode ? BARS : ASCII_BARS
     const unit = rootCalls?.unit ?? 'ns'
-    // Two lines below the charts are for pauses and the axis.
+    // The two lines below the charts contain pauses and the time axis.
     const room = Math.max(1, Math.floor((this.model.bodyRows - 2) / charts.length))
     const height = Math.min(HIGHEST, room > 3 ? room - 1 : room)
     const lines: Line[] = []
@@ -211,7 +211,7 @@ function chartLines(chart: Chart, { height, cells, glyphs, unit, isSelected }: C
   })
 }
 
-/** Returns the lines of a bar chart, the top line first. Heights are in eighths of a line; positive values are at least one eighth. */
+/** Returns the lines of a bar chart, top line first. Heights are multiples of an eighth of a line; a positive value has at least one. */
 export function barLines(
   values: readonly number[],
   largest: number,
@@ -235,7 +235,7 @@ function valueText(value: number, unit: Unit, callUnit: RootCallTimes['unit'], g
   return value < 1000 ? perSecond(value) : shortCount(value)
 }
 
-/** Returns the line of redefinitions that stopped the target. */
+/** Returns the line that marks redefinitions that stopped the target. */
 function pauseLine(
   { pauses, pauseNs }: CourseTimes,
   seconds: readonly (readonly [number, number])[],

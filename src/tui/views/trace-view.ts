@@ -1,4 +1,4 @@
-// Traced calls: critical path and calls in time order.
+// View of traced calls: critical path, and calls in time order.
 
 import type { Trace } from '../../cct/trace.ts'
 import type { MethodName } from '../../cct/tree.ts'
@@ -72,7 +72,7 @@ export class TraceView extends KeyedView<TraceRow> {
     return true
   }
 
-  /** Ids are method ids, also if rows of other views are packages. */
+  /** Path of the selected row. Its ids are method ids, even if rows of other views are packages. */
   override get path(): Path {
     const { call, method, place } = this.row ?? {}
     if (method === undefined) return []
@@ -101,7 +101,7 @@ export class TraceView extends KeyedView<TraceRow> {
     return parts.length === 0 ? name : `${name}  ${parts.join(', ')}`
   }
 
-  /** Searches all calls in time order, including closed rows. */
+  /** Selects the next match. Searches all calls in time order, including calls in closed rows. */
   override find(direction: 1 | -1): number {
     const all = this.#all
     const row = this.row

@@ -1,4 +1,4 @@
-// The calling context tree, top down.
+// View of the calling context tree: roots at the top, callees below their callers.
 
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'

@@ -1,5 +1,5 @@
-// Base of all views: rows, of which some are visible and one is selected. Subclasses define the rows, their drawing,
-// and the effect of keys and clicks. Refresh, pages and status lines are not part of a view.
+// Base of all views: a list of rows with a scroll position and a selected row. Subclasses define the rows, their drawing, and the effect of
+// keys and clicks. Refresh, pages and status lines are not part of a view.
 // Pure: the same snapshot and the same keys give the same lines.
 
 import type { HotMethod } from '../../cct/snapshot.ts'
@@ -28,7 +28,7 @@ export abstract class View {
   /** @param model  shared state of all views */
   constructor(protected readonly model: LiveModel) {}
 
-  /** Number of rows, visible or not. */
+  /** Number of all rows, including rows outside the screen. */
   abstract get count(): number
   /** Index of the selected row. */
   abstract get index(): number
@@ -36,11 +36,11 @@ export abstract class View {
   get first(): number {
     return this.#first
   }
-  /** Node of the selected row in the shared tree; -1 for none. */
+  /** Node of the selected row in the shared tree; -1 if the row is not a node. */
   get node(): number {
     return -1
   }
-  /** Ids from the root to the selected row. In a list, only the id of the row. */
+  /** Row ids on the path from the root to the selected row. In a list, the path contains only the id of the row. */
   get path(): Path {
     return this.id === undefined ? [] : [this.id]
   }
@@ -52,7 +52,7 @@ export abstract class View {
   get numbers(): { readonly total: number; readonly self: number; readonly calls: number } | undefined {
     return undefined
   }
-  /** Returns the selected row as text, if it is not only costs and calls. */
+  /** Returns the selected row as text; undefined if the caller can format the row from its name and `numbers`. */
   rowText(_scene: Scene): string | undefined {
     return undefined
   }
@@ -60,7 +60,7 @@ export abstract class View {
   get id(): number | undefined {
     return this.node < 0 ? undefined : this.model.tree.method[this.node]
   }
-  /** Sum of the selected method over all its contexts. */
+  /** Costs of the selected method, summed over all its contexts; undefined if rows are not such sums. */
   get hot(): HotMethod | undefined {
     return undefined
   }
@@ -72,11 +72,11 @@ export abstract class View {
   get findsHidden(): boolean {
     return !this.isFiltered
   }
-  /** Returns the detail line, if it is not the full method name. */
+  /** Returns the detail line; undefined if it is the full method name. */
   detail(_scene: Scene): string | undefined {
     return undefined
   }
-  /** Returns the reason why there are no rows, if the view knows it. */
+  /** Returns the reason why there are no rows; undefined if the reason is unknown. */
   nothing(): string | undefined {
     const { least } = this.model.filter
     return least > 0
@@ -90,11 +90,11 @@ export abstract class View {
   /** Selects the next match in this direction, and returns the number of matches. */
   abstract find(direction: 1 | -1): number
 
-  /** The heads of the columns. */
+  /** Returns the line of column heads. */
   abstract head(scene: Scene): Line
   /** Returns the visible rows. */
   abstract body(scene: Scene): Line[]
-  /** Returns the column whose head is at this cell, or undefined. */
+  /** Returns the column with its head at this cell, or undefined. */
   columnAt(_scene: Scene, _cell: number): SortColumn | undefined {
     return undefined
   }
@@ -167,12 +167,12 @@ export abstract class View {
   goRight(): void {}
   goLeft(): void {}
   openBelow(): void {}
-  /** Handles Esc: leaves a zoom or list. Returns whether there was one. */
+  /** Handles Esc: ends a zoom, or closes a list. Returns false if the view has neither. */
   back(): boolean {
     return false
   }
 
-  /** Selects the next matching row, wrapping at the end. Returns the number of matches. */
+  /** Selects the next matching row in this direction, and wraps at the end. Returns the number of matches. */
   protected findAround(direction: 1 | -1, matches: (index: number) => boolean): number {
     const { count, index } = this
     let next = index
@@ -187,7 +187,7 @@ export abstract class View {
     return found
   }
 
-  /** @param rows  visible rows */
+  /** Draws the visible rows. @param rows  visible rows */
   protected lines<Row>(rows: readonly Row[], line: (row: Row, isSelected: boolean) => Line): Line[] {
     const selected = this.index - this.first
     return rows.map((row, i) => line(row, i === selected))
