@@ -1,4 +1,4 @@
-// What the documents claim, held against the program.
+// Compares statements in the documents with the program.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -43,7 +43,7 @@ const DOCUMENTS = [
   'CONTRIBUTING.md',
   ...['bench/RESULTS.md', 'faults/RESULTS.md', 'instrument/CORPUS.md'].map((figures) => `test/${figures}`),
 ]
-/** What stands in one of them is told to a user. */
+/** Text in either of these two documents counts as documented for users. */
 const readme = read('README.md')
 const trouble = read('TROUBLESHOOTING.md')
 
@@ -53,7 +53,7 @@ const sources = ['src', 'backend-java'].flatMap((folder) =>
     .map((file) => ({ path: join(folder, file), text: read(join(folder, file)) })),
 )
 
-/** Rows of all tables whose head starts with `head`, in the order of the text; cells without their padding. */
+/** Returns the rows of all tables whose head starts with `head`, in text order. Cells have no padding. */
 function rows(text: string, head: string): string[][] {
   const lines = text.split('\n')
   return lines.flatMap((line, at) => {
@@ -71,7 +71,7 @@ function rows(text: string, head: string): string[][] {
 
 const unquoted = (cell: string): string => cell.replaceAll('`', '')
 
-/** Lines of all code blocks of a document that run jfluid, in words. */
+/** Returns the words of each line in a document's code blocks that runs jfluid. */
 function commandLines(document: string): string[][] {
   return [...read(document).matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
     .filter(([, language]) => language === '' || language === 'sh')
@@ -244,18 +244,18 @@ it('the documented JSON keys equal those of an export', () => {
   }
   visit(JSON.parse([...jsonPieces(full)].join('')), '')
   const documented = rows(read('docs/profile-json.md'), '| key | type |').map(([key]) => unquoted(key!))
-  // An array of objects needs no row of its own where its members have some.
+  // An array of objects needs no row if its members have rows.
   const objects =
     /^(instrumentation\.(skipped|overflows)|jvms|threads|slowCalls\.slowest|stacks\.pauses|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
   const paths = [...found].filter((path) => !objects.test(path))
   expect([...documented].sort()).toEqual(paths.sort())
 })
 
-/** A document without its code, in which `#` begins no heading and brackets are no links. */
+/** Returns a document without its code, in which `#` starts no heading and brackets are no links. */
 const prose = (text: string): string =>
   text.replace(/^ *```[\s\S]*?^ *```$/gm, '').replace(/`[^`\n]*`\n?/g, (code) => code.replace(/[[\]()]/g, ''))
 
-/** Anchors of the headings of a document, as GitHub makes them: one that is there already gets a number. */
+/** Returns the anchors of a document's headings as GitHub creates them: a repeated anchor gets a number. */
 function anchors(text: string): string[] {
   const times = new Map<string, number>()
   return [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => {
@@ -270,7 +270,7 @@ function anchors(text: string): string[] {
   })
 }
 
-/** Where the links of a document lead that stay in the repository: a file, and an anchor in it. */
+/** Returns the targets of a document's links within the repository: a file and an optional anchor. */
 function links(document: string): { file: string; anchor: string | undefined }[] {
   return [...prose(read(document)).matchAll(/\]\(([^)\s]+)\)/g)]
     .filter(([, target]) => !/^https?:/.test(target!))

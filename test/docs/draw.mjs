@@ -1,5 +1,5 @@
-// node test/docs/draw.mjs [seed]: 200 lines of comments, 100 titles of tests and 50 paragraphs of documents, drawn by a seed, for a reader who has
-// not seen them and marks what had to be read twice. The same seed draws the same of the same files.
+// node test/docs/draw.mjs [seed]: draws 200 comment lines, 100 test titles and 50 document paragraphs at random. A reader who has not seen
+// them marks everything that must be read twice. The same seed draws the same lines from the same files.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const filesIn = (folder, ending) =>
     .map((it) => join(folder, it))
 const linesOf = (file) => readFileSync(join(root, file), 'utf8').split('\n')
 
-/** Mulberry32: numbers from 0 to 1. */
+/** Mulberry32: returns a generator of random numbers from 0 to 1. */
 function random(from) {
   let state = from >>> 0
   return () => {

@@ -73,7 +73,7 @@ const SECTIONS: readonly (readonly [title: string, ...paths: string[]])[] = [
 
 const cell = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')
 const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``)
-/** Plain text whose characters mean nothing in Markdown. */
+/** Escapes characters that have a meaning in Markdown. */
 const plain = (text: string): string => text.replaceAll(/[<*[\]]/g, '\\$&')
 
 export function errorsPage(classes: readonly ErrorClass[]): string {

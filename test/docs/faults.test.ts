@@ -1,4 +1,4 @@
-// RESULTS.md of the faults is what its rows make of it, and a row takes the place of its like.
+// RESULTS.md of the fault tests is generated from its rows, and a new row replaces the old row of the same trial.
 
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -51,7 +51,7 @@ describe('the report on faults', () => {
           /\b(trials|clientTrials|tryInputs|fuzzBytes|keepInputs)\(/.test(read(dir, name)),
       ),
     )
-    // Those of the harness itself are no faults.
+    // Tests of the harness itself are not fault tests.
     const sections = trying.map((name) => name.replace(/\..*/, '')).filter((name) => name !== 'trials')
     expect(places.sort()).toEqual([...new Set(sections)].sort())
   })

@@ -1,4 +1,4 @@
-// docs/options.md: what the table of options says, for readers. `npx vitest run --project unit test/docs -u` writes it anew.
+// Creates docs/options.md from the table of options. `npx vitest run --project unit test/docs -u` writes the file.
 
 import { attributeOf, defaultOf, GROUPS, longOf, type Refusal, type Row } from '../../src/options/option.ts'
 import { exclusionOf, notWithAllOf, rowOf } from '../../src/options/refusals.ts'
@@ -9,13 +9,13 @@ const cell = (text: string): string => text.replaceAll('|', '\\|')
 const list = (texts: readonly string[]): string => texts.map(code).join(', ')
 const line = (...cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`
 
-/** Of the commands of a row, which may not all have it. */
+/** Returns the long names of an attribute in the commands of a row. Not all of these commands may have the attribute. */
 function names(attribute: string, { commands }: Row): string[] {
   const rows = commands.flatMap(optionsOf).filter((it) => attributeOf(it) === attribute)
   return [...new Set(rows.map(longOf))]
 }
 
-/** What the option is for, and not. */
+/** Returns the conditions of an option and the options that exclude it. */
 function goesWith(row: Row): string {
   const { modes, schemes, needs, excludes = {} } = row
   const parts: string[] = []
@@ -59,7 +59,7 @@ function optionLine(row: Row): string {
   return line(code(name), commands.join(', '), row.help, defaultOf(row) ?? '', goesWith(row), inFile)
 }
 
-/** All that is told where things do not go together. */
+/** Returns all messages about options that cannot be combined. */
 function refusals(): string[] {
   const found = new Map<string, string>()
   const add = ({ says, hint }: Refusal): unknown => found.set(says, hint)

@@ -1,4 +1,4 @@
-// docs/options.md is what the table of options says.
+// docs/options.md is generated from the table of options.
 
 import { expect, it } from 'vitest'
 import { optionsPage } from './options-table.ts'

@@ -17,7 +17,7 @@ const PROGRAM = resolve(ROOT, 'src/commands/program.ts')
 /** Heading of modules that the parser of the command line itself loads. */
 const EVERY = 'all'
 
-/** Errors whose message no user reads unless jfluid itself is wrong. */
+/** Errors whose message users see only if jfluid has an internal error. */
 const INVARIANTS = new Set([
   'Error',
   'RangeError',
@@ -113,7 +113,7 @@ function readModule(path) {
     if (/^(Import(Declaration|Expression)|Export(Named|All)Declaration)$/.test(node.type) && source != null) {
       const to =
         node.importKind === 'type' || node.exportKind === 'type' ? null : imported(path, source.value)
-      // The program of the command line imports all commands: their texts are listed with each of them.
+      // program.ts imports all commands. Their texts are listed per command instead.
       if (to !== null && !(path === PROGRAM && node.type === 'ImportExpression')) imports.add(to)
     }
     if (node.type === 'NewExpression' && node.callee.name === 'URL') {
@@ -132,7 +132,7 @@ function parsed(path) {
   return { code, ast: parseAst(code, { lang: path.endsWith('x') ? 'tsx' : 'ts' }) }
 }
 
-/** @returns the path of a module of this project; null for packages */
+/** @returns the path of a module of this project, or null for a package */
 function imported(from, source) {
   if (typeof source !== 'string' || !source.startsWith('.')) return null
   const path = resolve(dirname(from), source)
@@ -144,7 +144,7 @@ function toSource(path) {
   return path
 }
 
-/** @param parents  nearest first */
+/** @param parents  ancestors of the node, nearest first */
 function walk(node, visit, parents = []) {
   if (visit(node, parents) === false) return
   const inner = [node, ...parents]
@@ -163,7 +163,7 @@ function textOf(node) {
   return parts.reduce((all, part, i) => `${all}\${${sourceName(node.expressions[i - 1])}}${part}`)
 }
 
-/** Short name of an expression, for the place where its value is printed. */
+/** Returns a short name of an expression, printed in place of its value. */
 function sourceName(node) {
   if (node.type === 'Identifier') return node.name
   if (node.type === 'MemberExpression') return node.property.name ?? '…'

@@ -1,4 +1,4 @@
-// Code behind allocations, run with HotSpot's verifier on; and what is a site.
+// Code with allocation probes, run with HotSpot's verifier, and the choice of allocation sites.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { spliceClass } from '../../src/classfile/splice.ts'
@@ -56,27 +56,27 @@ const MAIN = `
   }`
 
 interface Shape extends Partial<Assembly> {
-  /** Whether objects are looked after. */
+  /** Whether the liveness of objects is recorded. */
   readonly liveness?: boolean
   readonly code: string
-  /** Argument, and what comes of it: the result and what is told. */
+  /** Argument of a call, and its result followed by the reports of its probes. */
   readonly calls: readonly (readonly [argument: number, outcome: string])[]
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  // The instance has no constructor yet when it is told of.
+  // The allocation is reported before the constructor has run.
   Instance: {
     code: 'new java/lang/Object | dup | invokespecial java/lang/Object.<init>()V | pop | iconst_1 | ireturn',
     major: 49,
     calls: [[0, '1 Object']],
   },
-  // Before Java 5 no class can be a constant.
+  // Before Java 5 a class file cannot have class constants, so the allocation is not reported.
   OldInstance: {
     code: 'new java/lang/Object | dup | invokespecial java/lang/Object.<init>()V | pop | iconst_1 | ireturn',
     major: 48,
     calls: [[0, '1']],
   },
-  // The instruction behind an allocation is branched to as well: that is no allocation.
+  // The instruction after an allocation is also the target of a branch, which must not count as an allocation.
   BranchBehind: {
     code: 'iload_0 | ifeq make | aconst_null | goto behind | make: iconst_3 | newarray 10 | behind: pop | iload_0 | ireturn',
     calls: [
@@ -84,7 +84,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       [1, '1'],
     ],
   },
-  // What is thrown has allocated nothing.
+  // An allocation that throws is not reported.
   Negative: {
     code: 'from: iload_0 | newarray 8 | arraylength | to: ireturn | handler: pop | iconst_m1 | ireturn',
     handlers: 'from..to -> handler',
@@ -101,7 +101,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     code: 'iload_0 | invokestatic java/lang/Integer.valueOf(I)Ljava/lang/Integer; | pop | iload_0 | ireturn',
     calls: [[4, '4 box']],
   },
-  // In a loop, and the whole stack in use.
+  // An allocation in a loop that uses the whole stack.
   Loop: {
     code: 'top: iload_0 | newarray 4 | pop | iinc 0 -1 | iload_0 | ifgt top | iload_0 | ireturn',
     calls: [[3, '0 4x3 4x2 4x1']],
@@ -111,14 +111,14 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 const INSTANCE = 'new java/lang/Object | dup | invokespecial java/lang/Object.<init>()V'
 const BUILDER = 'invokespecial java/lang/StringBuilder.<init>'
 
-/** Where the instance is known to lie on the stack; elsewhere it is not told of when it has become one. */
+/** After its constructor an instance is reported only if its position on the stack is known. */
 const CONSTRUCTED: typeof SHAPES = {
   Constructed: { code: `${INSTANCE} | pop | iconst_1 | ireturn`, calls: [[0, '1 Object is Object']] },
   NoDup: {
     code: 'new java/lang/Object | invokespecial java/lang/Object.<init>()V | iconst_1 | ireturn',
     calls: [[0, '1 Object']],
   },
-  // One instance is made in the middle of the making of another of its class, and arguments branch.
+  // Two instances of one class are under construction at the same time, and the code for the arguments branches.
   Nested: {
     code:
       `new java/lang/StringBuilder | dup | iload_0 | ifeq other | new java/lang/StringBuilder | dup | ` +
@@ -129,12 +129,12 @@ const CONSTRUCTED: typeof SHAPES = {
       [1, '1 StringBuilder StringBuilder is StringBuilder is StringBuilder'],
     ],
   },
-  // The second reference goes elsewhere: what lies on top behind the constructor is something else.
+  // The second reference is stored, so another value is on top of the stack after the constructor.
   Stored: {
     code: 'new java/lang/Object | dup | astore_1 | pop | iconst_5 | aload_1 | invokespecial java/lang/Object.<init>()V | ireturn',
     calls: [[0, '5 Object']],
   },
-  // The two change places with what lies below.
+  // The two references are swapped with a value below them.
   Swapped: {
     code: 'iconst_4 | new java/lang/Object | dup_x1 | swap | pop | invokespecial java/lang/Object.<init>()V | iconst_2 | ireturn',
     calls: [[0, '2 Object']],
@@ -143,7 +143,7 @@ const CONSTRUCTED: typeof SHAPES = {
     code: 'iconst_4 | new java/lang/Object | dup | dup2_x1 | pop2 | swap | invokespecial java/lang/Object.<init>()V | swap | pop | ireturn',
     calls: [[0, '4 Object']],
   },
-  // Arguments that move among themselves are no concern.
+  // Arguments may be reordered among themselves.
   Arguments: {
     code: `new java/lang/StringBuilder | dup | iload_0 | iconst_1 | swap | dup_x1 | pop | iadd | ${BUILDER}(I)V | pop | iconst_3 | ireturn`,
     calls: [[2, '3 StringBuilder is StringBuilder']],

@@ -2,10 +2,9 @@
 //
 //   assemble({ method: 'count(I)V', code: 'top: iinc 0 -1 | iload_0 | ifne top | return' })
 //
-// One static method (or, with `this`, a constructor or instance method) of the class `T`. Version 48 unless
-// said otherwise, so that no frames are needed. Operands: locals and immediates as numbers, branch
-// targets as labels (or a bci, `@9`), members as `owner.name(descriptor)`, switches as `tableswitch 0 a b default c`,
-// constants that a method makes as `dynamic.name:type`.
+// Creates class `T` with one static method (or, with `this`, a constructor or instance method). The default version is 48, which needs no
+// frames. Operands: locals and immediates as numbers, branch targets as labels (or a bci, `@9`), members as `owner.name(descriptor)`,
+// switches as `tableswitch 0 a b default c`, constants made by a bootstrap method as `dynamic.name:type`.
 
 import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
@@ -15,24 +14,24 @@ import { encodeModifiedUtf8 } from '../../src/classfile/utf8.ts'
 import { Writer } from '../../src/classfile/writer.ts'
 
 export interface Assembly {
-  /** `T` unless given. */
+  /** Default: `T`. */
   className?: string
   /** Name and descriptor: `run(I)V`, `<init>(Z)V`. */
   method: string
-  /** More methods with the same code. */
+  /** Names of further methods with the same code. */
   copies?: string[]
-  /** Instructions between `|`, labels before a colon. `nop*300` repeats. */
+  /** Instructions separated by `|`, with labels before a colon. `nop*300` repeats an instruction. */
   code: string
-  /** `from..to -> handler`, labels; several between `|`. `to` may be `end`. */
+  /** Exception rows as `from..to -> handler` with labels, separated by `|`. `to` may be `end`. */
   handlers?: string
-  /** Not static. */
+  /** Whether the method is not static. */
   this?: boolean
   major?: number
   maxStack?: number
   maxLocals?: number
-  /** `owner.name`: makes the dynamic constants, given a Lookup, the name and the type. */
+  /** `owner.name` of the bootstrap method for dynamic constants. Its parameters are a Lookup, the name and the type. */
   bootstrap?: string
-  /** More attributes of the code: name to bytes; a label stands for the two bytes of its bci. */
+  /** Further attributes of the code: name to bytes. A label is replaced by the two bytes of its bci. */
   attributes?: Record<string, (number | string)[]>
 }
 
@@ -74,14 +73,14 @@ class Pool {
     })
   }
 
-  /** A constant that bootstrap method 0 makes. */
+  /** Adds a constant that bootstrap method 0 creates. */
   dynamic(text: string): number {
     const [, name, type] = /^dynamic\.(.+):(.+)$/.exec(text)!
     const nameAndType = this.#pair(12, this.utf8(name), this.utf8(type))
     return this.#pair(17, 0, nameAndType)
   }
 
-  /** Of a static method. */
+  /** Adds a handle of a static method. */
   methodHandle(text: string): number {
     const method = this.member(text)
     return this.#entry(`15 ${method}`, () => {
@@ -204,7 +203,7 @@ export function assemble(assembly: Assembly): ClassFile {
   return parseClassFile(out.finish())
 }
 
-/** `tableswitch low a b default c`: the labels between are the cases. */
+/** For `tableswitch low a b default c`, the labels between `low` and `default` are the cases. */
 function lengthOf(bci: number, opcode: number, operands: string[]): number {
   const padding = 3 - (bci & 3)
   const cases = operands.indexOf('default')
@@ -253,8 +252,8 @@ function writeLine(out: Writer, line: Line, label: (name: string) => number, poo
 }
 
 /**
- * A method as text, one line an instruction, our probes as `enter 7`, `exit 7` and `resume 7`, then exception
- * rows as `[from, to) -> handler`. Branches and rows name bcis.
+ * Returns a method as text with one line per instruction. Probes are `enter 7`, `exit 7` and `resume 7`. Exception rows `[from, to) ->
+ * handler` follow. Branches and rows use bytecode indexes.
  */
 export function listing(classFile: ClassFile, methodIndex = 0): string[] {
   const { pool } = classFile

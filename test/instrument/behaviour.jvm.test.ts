@@ -1,4 +1,4 @@
-// Programs run as before when every method of theirs has probes, and every entry has its exit.
+// Programs with probes in all their methods behave as before, and each entry has an exit.
 
 import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
@@ -158,7 +158,7 @@ const SHAPES = `
     }
   }`
 
-/** From Java 25 on a constructor may do a lot before super(). */
+/** From Java 25 on, a constructor may execute much code before super(). */
 const PROLOGUE = `
   public class Prologue {
     static class Base {
@@ -190,7 +190,7 @@ const PROLOGUE = `
     }
   }`
 
-/** Old shapes that javac no longer writes, each with what `run` gives for 3. */
+/** Code that javac no longer generates, each with the result of `run` for 3. */
 const OLD = {
   Subroutine: {
     code: 'iload_0 | jsr sub | iconst_1 | iadd | jsr sub | ireturn | sub: astore_1 | iconst_2 | imul | ret 1',
@@ -215,7 +215,7 @@ function instrumentDirectory(from: string): { dir: string; ids: Map<string, numb
   const skipped: string[] = []
   for (const { classFile } of classesIn(from)) {
     const idOf = (index: number) => {
-      const id = (ids.size + 1) * 1009 // ids of every size: two, three and ten bytes to push
+      const id = (ids.size + 1) * 1009 // ids of every size, which are pushed in two, three or ten bytes
       const { name, descriptor } = classFile.methods[index]
       ids.set(`${classFile.name}.${name}${descriptor}`, id)
       return id
@@ -229,7 +229,7 @@ function instrumentDirectory(from: string): { dir: string; ids: Map<string, numb
   return { dir, ids, skipped }
 }
 
-/** Runs `main` of the instrumented classes; the count of entries by method. */
+/** Runs `main` of the instrumented classes. Returns the output and the number of entries per method. */
 async function runInstrumented(
   jdk: Jdk,
   runtime: string,
@@ -270,10 +270,10 @@ forEachJdk((jdk) => {
     const [, entries, exits, lost] =
       /^(\d+) entered, (\d+) left, (\d+) lost, 0 wrong, 0 open, 0 reflective$/.exec(after.balance) ??
       assert.fail(after.balance)
-    // Lost: Derived(false, "") ends in its super call, Point(-1) in its this call: in no handler's range.
+    // Two exits are lost: Derived(false, "") ends in its super call and Point(-1) in its this call, which no handler covers.
     assert.equal(Number(lost), 2)
     assert.equal(Number(exits), Number(entries) - 2)
-    // fib(10) 177, fib(12) 465, fib(5) 15 in each of 5 Derived that got past super(), 2 * 50 of fib(6) 25
+    // fib(10) 177; fib(12) 465; fib(5) 15 in each of the 5 Derived that return from super(); 2 * 50 times fib(6) 25
     assert.equal(after.entered('Shapes.fib(I)I'), 177 + 465 + 5 * 15 + 100 * 25)
     assert.equal(after.entered('Shapes.deep(I)I'), 21)
     assert.equal(after.entered('Shapes.<clinit>()V'), 1)
@@ -287,7 +287,7 @@ forEachJdk((jdk) => {
     const after = await runInstrumented(jdk, runtime, dir, ids, 'Prologue')
     assert.equal(before.stdout.split('\n').length, 16, before.stderr)
     assert.equal(after.stdout, before.stdout, after.stderr)
-    // main, 6 Parsed, 4 Base; lost is the Parsed(101) whose super() threw
+    // main, 6 Parsed, 4 Base; the lost exit is that of Parsed(101), whose super() threw
     assert.equal(after.balance, '11 entered, 10 left, 1 lost, 0 wrong, 0 open, 0 reflective')
   })
 
@@ -305,6 +305,6 @@ forEachJdk((jdk) => {
     const { dir, ids } = instrumentDirectory(plain)
     const after = await runInstrumented(jdk, runtime, dir, ids, 'Main')
     assert.equal(after.stdout, expected.join(''), after.stderr)
-    assert.equal(after.balance, '6 entered, 6 left, 0 lost, 0 wrong, 0 open, 0 reflective') // and main
+    assert.equal(after.balance, '6 entered, 6 left, 0 lost, 0 wrong, 0 open, 0 reflective') // includes main
   })
 })

@@ -1,4 +1,4 @@
-// Where a method that samples itself looks at the count.
+// Places where a method that samples itself checks the counter.
 
 import type { ClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'

@@ -1,7 +1,6 @@
-// The compact form over methods of the JDK: each is given as many bytes before its first instruction as
-// make it too long with a probe before each return. HotSpot's verifier and our type checker accept what comes
-// out, and the JVM that verifies it runs on it. JFLUID_FULL=1 takes every class of java.base
-// of every JDK, not one in 16 of the oldest.
+// Compact code for JDK methods. Each method is padded until it would be too long with a probe before each return. HotSpot's verifier and
+// jfluid's type checker must accept the result, and the verifying JVM runs on it. JFLUID_FULL=1 tests every class of java.base of every
+// JDK. By default one class in 16 of the oldest JDK is tested.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -35,7 +34,7 @@ import {
 const EVERY = FULL ? 1 : 16
 const ID = 1_000_003
 
-/** Code that is too long inline by less than four bytes, so that switches stay aligned. */
+/** Returns bodies padded to be too long with inline exits. The padding is a multiple of four, so that switches stay aligned. */
 function compactBodies(classFile: ClassFile) {
   const names = new Set(classFile.methods.flatMap((method) => returnedClass(method) ?? []))
   const block = runtimeBlock(classFile.pool, { clock: 'time', returned: [...names] })
@@ -57,13 +56,13 @@ function compactBodies(classFile: ClassFile) {
       assert.ok(codeLength(code) < inline + padding, 'it has become compact')
       bodies.push({ methodIndex: method.index, code })
     } catch (problem) {
-      if (!(problem instanceof NotInstrumentable)) throw problem // nothing to share
+      if (!(problem instanceof NotInstrumentable)) throw problem // no returns to share
     }
   }
   return { ...block, bodies }
 }
 
-/** code_length, behind max_stack and max_locals. */
+/** Returns code_length, which follows max_stack and max_locals. */
 function codeLength(code: Uint8Array): number {
   return u2At(code, 6)
 }

@@ -1,6 +1,5 @@
-// Methods that would outgrow 8,000 bytes with a probe before each return: their returns share exits.
-// They are accepted by HotSpot's verifier and by our type checker, give the same results and the events
-// that really happen, and HotSpot compiles them.
+// Methods that would exceed 8,000 bytes with a probe before each return. Their returns share exits. HotSpot's verifier and jfluid's type
+// checker accept them, results and events are correct, and HotSpot compiles them.
 
 import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
@@ -12,12 +11,12 @@ import type { Assembly } from './assembler.ts'
 import { compileRuntime, runJava, SILENT_RUNTIME, VERIFY_ALL } from './jvm.ts'
 import { classFiles, type Traces, traceCalls } from './trace.ts'
 
-/** `case 0: …` up to `case count - 1: …` */
+/** Returns `case 0: …` to `case count - 1: …`. */
 function cases(count: number, body: (n: number) => string): string {
   return Array.from({ length: count }, (_, n) => `case ${n}: ${body(n)}`).join('\n')
 }
 
-/** A class whose method `pick` has a return for each case and throws for any other. */
+/** Returns a class with a method `pick`, which has a return for each case and throws for other values. */
 function picker(name: string, type: string, count: number, value: (n: number) => string, more = ''): string {
   return `
     class ${name} {
@@ -35,7 +34,7 @@ const JAVA = {
   Longs: picker('Longs', 'long', 600, (n) => `${70_000 + n}L`),
   Floats: picker('Floats', 'float', 650, (n) => `${n}.5f`),
   Doubles: picker('Doubles', 'double', 600, (n) => `${n}.25`),
-  // The class file names neither String nor int[] anywhere else.
+  // The class file contains the names String and int[] at no other place.
   Strings: picker('Strings', 'String', 650, (n) => `"s${n}"`),
   Arrays: picker('Arrays', 'int[]', 600, () => 'ONE', 'static final int[] ONE = {1};'),
   Voids: `
@@ -90,7 +89,7 @@ const JAVA = {
     }`,
 }
 
-/** Runs each often enough for C1. */
+/** Calls each method often enough for C1. */
 const LOOP = `
   class Loop {
     public static void main(String[] args) {
@@ -100,7 +99,7 @@ const LOOP = `
     }
   }`
 
-/** Each case pushes `junk` values below the one it returns. */
+/** Returns code whose cases push `junk` values below the returned value. */
 function junk(
   count: number,
   junkOf: (n: number) => number,
@@ -112,7 +111,7 @@ function junk(
     return `c${n}: ${below}${'nop | '.repeat(2 - junkOf(n))}sipush ${n} | ireturn`
   })
   const labels = numbers.map((n) => `c${n}`).join(' ')
-  // A frame as on entry at each case: 6 bytes from one to the next.
+  // Each case has the same frame as the method entry. Consecutive frames are 6 bytes apart.
   const frames = [count >>> 8, count & 0xff, 251, 'c0', ...Array<number>(count - 1).fill(5)]
   return {
     major,
@@ -122,12 +121,12 @@ function junk(
 }
 
 const CODE = {
-  // One return in ten may not share.
+  // One return in ten cannot share an exit.
   JunkOld: junk(570, (n) => (n % 10 === 3 ? 2 : 0), 49),
   JunkNew: junk(570, (n) => (n % 10 === 3 ? 1 : 0), 61),
 }
 
-/** By call: what happens. */
+/** Expected events and result of each call. */
 const CALLS: Record<string, string> = {
   'Ints:0': 'run> pick> pick< run< -> 70000',
   'Ints:649': 'run> pick> pick< run< -> 70649',
@@ -145,7 +144,7 @@ const CALLS: Record<string, string> = {
   'Made:9': 'run> Derived.<init>> argument> argument< Base.<init>> Base.<init>< Derived.<init>< run< -> 1009',
   'Made:500':
     'run> Derived.<init>> argument> argument< Base.<init>> Base.<init>< Derived.<init>< run< -> IllegalArgumentException: no case',
-  'Made:1': // thrown by super(): no handler of ours may be there
+  'Made:1': // thrown by super(), which no handler of jfluid may cover
     'run> Derived.<init>> argument> argument< Base.<init>> Base.<init>< run< -> IllegalStateException: base',
   'Locked:599': 'run> <init>> <init>< pick> pick< run< -> 70599 false',
   'Locked:600': 'run> <init>> <init>< pick> pick< run^ run< -> no case false',
@@ -158,7 +157,7 @@ const CALLS: Record<string, string> = {
   'JunkNew:4': 'run> run< -> 4',
 }
 
-/** The large method of each class. */
+/** Class and name of each large method. */
 const LARGE = [...Object.keys(JAVA), ...Object.keys(CODE)].map((name) => {
   if (name === 'Made') return ['Made$Derived', '<init>']
   return [name, name in JAVA ? 'pick' : 'run']

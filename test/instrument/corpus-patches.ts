@@ -1,4 +1,4 @@
-// Modules of the JDK with probes in every method, for a JVM to run on.
+// JDK modules with probes in every method, for a JVM that runs on them.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -14,20 +14,20 @@ const WAITS: Recipe = { tells: 'time', waits: { nativeWaits: true, jdk: true } }
 const SITES: Recipe = { tells: 'time', sites: new SiteNumbers(true) }
 const RECIPES = [EXACT_TIME, WAITS, SITES]
 
-/** Reasons for which a method of the JDK may be left alone. */
+/** Valid reasons for a JDK method without probes. */
 const EXPECTED =
   /^(abstract|native|would exceed 8000 bytes: HotSpot never compiles larger methods|an empty finalize.*)$/
 
 export interface PatchedModules {
-  /** Options of the JVM that runs on them. */
+  /** Options of the JVM that runs on the modules. */
   readonly patch: readonly string[]
-  /** Of all classes: module and name. */
+  /** Module and name of each class. */
   readonly names: readonly string[]
-  /** What the verifier says of those that were damaged. */
+  /** Expected output of the verifier for the damaged classes. */
   readonly damaged: readonly string[]
 }
 
-/** @param toDamage  classes that no JVM is to accept */
+/** @param toDamage  classes that are damaged so that no JVM may accept them */
 export async function patchedModules(
   jdk: Jdk,
   image: readonly ImageClass[],
@@ -42,7 +42,7 @@ export async function patchedModules(
   for (const { module, bytes } of image) {
     const started = performance.now()
     const classFile = parseClassFile(bytes)
-    // Of every third class those of waits, too, of another those of call sites.
+    // Every third class also has probes for waits, and every third class has probes for call sites.
     const recipe = RECIPES[names.length % RECIPES.length]
     const result = instrumentAll(classFile, (index) => ((methods + index) * 37) % (1 << 22), recipe)
     milliseconds += performance.now() - started
@@ -66,7 +66,7 @@ export async function patchedModules(
   return { patch, names, damaged }
 }
 
-/** max_stack of every method is 0, which nothing that pushes survives. */
+/** Sets max_stack of every method to 0, so that each method that uses the stack is invalid. */
 function withoutStack(bytes: Uint8Array): Uint8Array {
   const damaged = Uint8Array.from(bytes)
   for (const { code } of parseClassFile(bytes).methods) {

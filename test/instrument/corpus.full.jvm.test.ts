@@ -1,4 +1,4 @@
-// The compiler of a JDK on that JDK, both with probes in every method.
+// The JDK's compiler, run on a JDK with probes in every method of compiler and JDK.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// HotSpot's verifier accepts every class of the runtime image with probes in every method: the JVM
-// that verifies them runs on them. JFLUID_FULL=1 takes all modules instead of one.
+// HotSpot's verifier accepts every class of the runtime image with probes in every method, and the verifying JVM itself runs on these
+// classes. JFLUID_FULL=1 tests all modules instead of one.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { patchedModules } from './corpus-patches.ts'
 import { compileTools, type ImageClass, imageClasses, runJava, VERIFY_ALL } from './jvm.ts'
 import { assertRoundTrip } from './round-trip.ts'
 
-/** Its class file is damaged on purpose, to see that the verifier is at work in both loaders. */
+/** Classes that are damaged deliberately, to show that the verifier checks classes of both loaders. */
 const DAMAGED = ['java.util.Scanner', 'com.sun.tools.javac.util.Pair']
 
 forNewestJdk((jdk) => {

@@ -1,4 +1,4 @@
-// Methods that count their bytecodes: shapes that no compiler of today makes, run with HotSpot's verifier on.
+// Methods that count their bytecodes: code that current compilers do not generate, run with HotSpot's verifier.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { spliceClass } from '../../src/classfile/splice.ts'
@@ -48,7 +48,7 @@ const MAIN = `
 
 interface Shape extends Partial<Assembly> {
   readonly code: string
-  /** Argument, result and bytecodes executed. */
+  /** Argument, result and number of executed bytecodes. */
   readonly calls: readonly (readonly [argument: number, result: number | string, executed: number])[]
 }
 
@@ -61,13 +61,13 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       [5, 1, 4],
     ],
   },
-  // Begins with what it comes back to.
+  // The first instruction is the target of the loop.
   LoopAtStart: { code: 'top: iinc 0 -1 | iload_0 | ifgt top | iload_0 | ireturn', calls: [[3, 0, 11]] },
   Subroutine: {
     code: 'jsr sub | jsr sub | iconst_5 | ireturn | sub: astore_1 | iinc 0 1 | ret 1',
     calls: [[0, 5, 10]],
   },
-  // A long in the parameter's slot and the next: the variable comes last.
+  // A long occupies the parameter's slot and the next slot, so the counter is placed after all locals.
   LongAcross: {
     code: 'iload_0 | i2l | lstore_0 | lload_0 | l2i | ifeq zero | iconst_1 | ireturn | zero: iconst_2 | ireturn',
     calls: [
@@ -75,13 +75,13 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       [9, 1, 8],
     ],
   },
-  // Moved up by one, 255 needs the wide forms.
+  // Local 255 is moved to 256, which needs the wide forms.
   Wide: {
     code: 'iload_0 | istore 255 | top: iinc 255 -1 | iload 255 | ifgt top | iload 255 | ireturn',
     maxLocals: 256,
     calls: [[2, 0, 10]],
   },
-  // Precise: what comes behind the division is not executed.
+  // Precise blocks: after a division that throws, the following instructions are not counted.
   Divides: {
     code: 'bipush 12 | iload_0 | idiv | istore_1 | iload_1 | ireturn',
     calls: [
@@ -105,11 +105,11 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       [8, 8, 4],
     ],
   },
-  // More than one iinc can add; the JVM runs it, if interpreted.
+  // More bytecodes than one iinc can add. The JVM executes this method only in the interpreter.
   Long: { code: 'goto body | body: nop*40000 | iload_0 | ireturn', calls: [[7, 7, 40_003]] },
 }
 
-/** Those of one block that calls nothing: their one probe is at the start. */
+/** Methods of one block without calls, which have one probe at the start. */
 const LEAVES = ['Straight']
 
 const PRECISE: Recipe = { tells: 'bytecodes', blocks: 'precise', jdk: false }

@@ -1,8 +1,7 @@
-// Damaged class files, through everything that reads one: parser, mirrors, call sites, rewriter, type
-// checker, and the session's answer to a class that is loaded. The answer is data with reasons, or the
-// parser's ClassFormatProblem; never another exception, never an endless loop. What HotSpot's verifier
-// accepts damaged, it accepts damaged and with probes. JFLUID_FULL=1 makes it longer, with a seed of its own
-// each time; JFLUID_SEED repeats such a run.
+// Damaged class files are given to all code that reads class files: parser, mirrors, call sites, rewriter, type checker, and the session's
+// answer to a class load. The result must be data with reasons, or the parser's ClassFormatProblem, but never another exception or an
+// endless loop. If HotSpot's verifier accepts a damaged class, it must also accept the class with probes. JFLUID_FULL=1 runs longer with a
+// new seed each time. JFLUID_SEED repeats such a run.
 
 import assert from 'node:assert/strict'
 import { beforeAll, expect, it } from 'vitest'
@@ -24,9 +23,9 @@ import { classesToDamage, mutant } from './mutants.ts'
 
 const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 120_000 : 1_000))
 const SEED = Number(process.env.JFLUID_SEED ?? (FULL ? Date.now() % 1_000_000 : 2_003))
-/** Mutants that one JVM is asked about: it keeps the metadata of each. */
+/** Number of mutants per JVM, which keeps the metadata of each class. */
 const BATCH = 10_000
-/** Nothing takes this long, on a busy machine either; an endless loop does. */
+/** Upper bound for one mutant on a busy machine, to detect endless loops. */
 const LONGEST_MS = 10_000
 
 let classes: ClassFile[]
@@ -34,7 +33,7 @@ beforeAll(async () => {
   classes = await classesToDamage(oldest)
 }, 120_000)
 
-/** A mutant that has probes now, before and after. */
+/** A mutant without and with probes. */
 interface Changed {
   readonly what: string
   readonly before: NamedClass
@@ -78,7 +77,7 @@ it(`${MUTANTS} damaged class files are refused as data, or accepted if HotSpot a
   for (const { version } of jdks) assert.ok(verdicts.get(`JDK ${version}: accepted`)! > MUTANTS / 20)
   assert.ok(slowest < LONGEST_MS, `the slowest took ${slowest} ms`)
 
-  /** The class with probes; undefined if there are none in it. */
+  /** Returns the class with probes, or undefined if no probes were inserted. */
   function through(bytes: Uint8Array, number: number): NamedClass | undefined {
     const mirrors = new Mirrors({ classBytes: async () => [] }, new Hierarchy())
     const mirror = mirrors.put(1, bytes, true)
@@ -114,7 +113,7 @@ it(`${MUTANTS} damaged class files are refused as data, or accepted if HotSpot a
       else if (!ok) outcome.untyped++
     }
     refusedBodies(classFile, result)
-    const session = new Instrumenter({} as Agent) // at load nothing is asked of it
+    const session = new Instrumenter({} as Agent) // no request is sent to the agent at load
     const sessionTasks = methods.map(({ name, descriptor, index }) => {
       return { id: index, classId: 1, className: classFile.name, name, descriptor, probe: 'method' as const }
     })
@@ -145,7 +144,7 @@ it(`${MUTANTS} damaged class files are refused as data, or accepted if HotSpot a
   }
 }, 1_800_000)
 
-/** What is read when first asked for may find the class malformed, then. */
+/** Data that are parsed lazily may turn out to be malformed when they are first read. */
 function malformedOr(read: () => unknown): void {
   try {
     read()

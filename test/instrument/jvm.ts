@@ -1,5 +1,5 @@
-// Runs instrumented classes in a JVM: a stand-in for the runtime class, classes of the runtime image,
-// and a program that has HotSpot's verifier look at every class.
+// Runs instrumented classes in a JVM: replacements for the runtime class, classes of the runtime image, and a program that makes HotSpot's
+// verifier check every class.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,14 +9,14 @@ import { EXACT_TIME, instrumentClass, type SkippedMethod } from '../../src/instr
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 
-/** HotSpot verifies every class, those of the boot loader included, with its type checker. */
+/** HotSpot verifies every class with its type checker, including classes of the boot loader. */
 export const VERIFY_ALL = [
   '-XX:+UnlockDiagnosticVMOptions',
   '-XX:+BytecodeVerificationLocal',
   '-XX:+BytecodeVerificationRemote',
 ]
 
-/** Exits that hand through what is returned or thrown, for a runtime that has those of methods that return nothing. */
+/** Exit probes that pass a return value or an exception through, for runtimes that define only the exits of void methods. */
 export const VALUE_EXITS = `
     public static int methodExit(int value, int id) { methodExit(id); return value; }
     public static long methodExit(long value, int id) { methodExit(id); return value; }
@@ -26,7 +26,7 @@ export const VALUE_EXITS = `
     public static Throwable methodThrown(Throwable thrown, int id) { methodExit(id); return thrown; }
     public static Throwable rootThrown(Throwable thrown, int id) { rootExit(id); return thrown; }`
 
-/** The same for probes that count. */
+/** The same exits for probes that count. */
 export const COUNTED_VALUE_EXITS = `
     public static int countExit(int value, int n, int id) { countExit(n, id); return value; }
     public static long countExit(long value, int n, int id) { countExit(n, id); return value; }
@@ -36,7 +36,7 @@ export const COUNTED_VALUE_EXITS = `
     public static Throwable countThrown(Throwable thrown, int n, int id) { countExit(n, id); return thrown; }
     public static Throwable countRootThrown(Throwable thrown, int n, int id) { countRootExit(n, id); return thrown; }`
 
-/** A runtime that does nothing, for whole JDKs with probes: it is called before anything is set up. */
+/** A runtime that does nothing. It is used for JDKs with probes, whose probes run before any initialization. */
 export const SILENT_RUNTIME = `
   package java.lang;
   public class JFluid1 {
@@ -60,9 +60,8 @@ export const SILENT_RUNTIME = `
   }`
 
 /**
- * A runtime that keeps a stack per thread and says at the end of the program, on stderr, whether
- * exits matched entries, and how often each id was entered: `balance: 12 entered, 12 left, …`.
- * An entry whose exit was never seen is counted as lost when a caller of it exits.
+ * A runtime that keeps a stack per thread. At the end of the program it prints to stderr whether exits matched entries, and the number of
+ * entries per id: `balance: 12 entered, 12 left, …`. An entry whose exit is missing is counted as lost when a caller exits.
  */
 export const CHECKING_RUNTIME = `
   package java.lang;
@@ -108,7 +107,7 @@ export const CHECKING_RUNTIME = `
     public static synchronized void reflectiveCall(Object method) { reflective++; }
   }`
 
-/** Compiles a runtime into `dir`, to be given as `--patch-module java.base=dir`. */
+/** Compiles a runtime into `dir`, which is then passed as `--patch-module java.base=dir`. */
 export async function compileRuntime(jdk: Jdk, source: string, dir = temporaryDirectory()): Promise<string> {
   const sources = temporaryDirectory()
   mkdirSync(join(sources, 'java/lang'), { recursive: true })
@@ -132,7 +131,7 @@ export async function runJava(jdk: Jdk, args: readonly string[]): Promise<Outcom
   return { code, stdout: java.stdout(), stderr: java.stderr() }
 }
 
-/** Probes in every method that can have them; ids go up from `firstId`. */
+/** Inserts probes into every method that can have probes. `idOf` returns the id for a method index. */
 export function instrumentAll(
   classFile: ClassFile,
   idOf: (methodIndex: number) => number,
@@ -147,7 +146,7 @@ export function instrumentAll(
   return { bytes: spliceClass(classFile, poolEntries, poolBytes, bodies), skipped }
 }
 
-/** The class files below a directory. */
+/** Returns the class files below a directory. */
 export function classesIn(dir: string): { path: string; classFile: ClassFile }[] {
   return (readdirSync(dir, { recursive: true }) as string[])
     .filter((path) => path.endsWith('.class'))
@@ -161,7 +160,7 @@ export function writeClass(dir: string, name: string, bytes: Uint8Array): void {
   writeFileSync(file, bytes)
 }
 
-/** Writes the classes of modules to a file: module name, length, bytes. */
+/** Writes the classes of modules to a file as module name, length, and bytes. */
 const IMAGE = `
   import java.io.*;
   import java.net.URI;
@@ -189,7 +188,7 @@ const IMAGE = `
     }
   }`
 
-/** Links the classes that a file lists (module, name), which verifies each, and tells the verdicts. */
+/** Links the classes listed in a file (module, name), which verifies them, and prints the results. */
 const LINK = `
   import java.nio.file.*;
   public class Link {
@@ -199,7 +198,7 @@ const LINK = `
         String[] parts = line.split(" ");
         try {
           ClassLoader loader = ModuleLayer.boot().findLoader(parts[0]);
-          Class.forName(parts[1], false, loader).getDeclaredMethods(); // links, does not initialise
+          Class.forName(parts[1], false, loader).getDeclaredMethods(); // links the class without initializing it
           accepted++;
         } catch (VerifyError | ClassFormatError e) {
           System.out.println("rejected " + parts[1] + ": " + e.getMessage().lines().limit(4).toList());
@@ -216,12 +215,12 @@ export interface ImageClass {
   bytes: Uint8Array
 }
 
-/** Tools of this file, compiled. */
+/** Compiles the tools of this file. */
 export function compileTools(jdk: Jdk): Promise<string> {
   return compileJava(jdk, { Image: IMAGE, Link: LINK })
 }
 
-/** Classes of the runtime image, by module; `ALL` for every module. */
+/** Returns the classes of the given modules of the runtime image. `ALL` stands for all modules. */
 export async function imageClasses(
   jdk: Jdk,
   tools: string,

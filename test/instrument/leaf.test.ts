@@ -1,4 +1,4 @@
-// Which methods one probe a call is enough for, where calls or bytecodes are counted.
+// Methods that need only one probe per call when calls or bytecodes are counted.
 
 import { describe, expect, it } from 'vitest'
 import { defaultBlocks, preciseBlocks } from '../../src/instrument/blocks.ts'
@@ -7,7 +7,7 @@ import { type Assembly, assemble } from './assembler.ts'
 
 const NO_PROBES_IN_JDK = false
 
-/** Bytecodes of a call, and whether one probe is enough where only calls are counted. */
+/** Returns the bytecodes of a call, and whether one probe is enough if only calls are counted. */
 function leaf(code: string, more: Partial<Assembly> = {}, jdk = NO_PROBES_IN_JDK) {
   const file = assemble({ method: 'f(I)I', code, ...more })
   const [method] = file.methods
@@ -53,7 +53,7 @@ describe('a method with one probe', () => {
     const code = 'aload_0 | invokespecial java/lang/Object.<init>()V | return'
     const init = { method: '<init>()V', this: true }
     expect(leaf(code, init)).toEqual({ bytecodes: 3, calls: true })
-    expect(leaf(code, init, true)).toEqual(NONE) // it may have probes
+    expect(leaf(code, init, true)).toEqual(NONE) // the called constructor may have probes
     expect(leaf('aload_0 | invokespecial T.<init>(I)V | return', init)).toEqual(NONE)
     expect(leaf('aload_0 | invokespecial U.<init>()V | return', init)).toEqual(NONE)
   })

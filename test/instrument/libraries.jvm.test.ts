@@ -1,9 +1,8 @@
-// Every method of every class of whole jars gets probes, and HotSpot's verifier accepts what it accepted
-// before. JFLUID_FULL=1 takes the libraries of `libraries.ts` and prints a table, else a jar of the JDK.
+// Every method of every class in whole jars gets probes, and HotSpot's verifier must accept the same classes as before. JFLUID_FULL=1 tests
+// the libraries of `libraries.ts` and prints a table. By default one jar of the JDK is tested.
 //
-// What a jar needs and none of the others has is stood in for by empty classes. A class that does not link
-// as it was must end with the same kind of error with probes. Classes also go through our own type checker,
-// which must say what HotSpot says wherever it says anything.
+// Classes that a jar needs and no jar contains are replaced by empty classes. A class that did not link before must end with the same kind
+// of error with probes. Classes are also checked by jfluid's type checker, whose verdict must equal HotSpot's if it has one.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -30,14 +29,14 @@ import { linkPairs, type Pair } from './link.ts'
 import { assertRoundTrip } from './round-trip.ts'
 import { stubsFor } from './stubs.ts'
 
-/** The one reason why a method with code of a library may be left alone. */
+/** Valid reasons for a library method with code that gets no probes. */
 const EXPECTED = /^(would exceed 8000 bytes: HotSpot never compiles larger methods|an empty finalize.*)$/
 
-/** The JDK's own jar, classes of version 52. */
+/** A jar of the JDK with classes of version 52. */
 const SAMPLE = join(oldest.home, 'lib', 'jrt-fs.jar')
 const names = FULL ? LIBRARIES.map(({ coordinates }) => coordinates) : [basename(SAMPLE)]
 
-/** What is told of a jar, by column. */
+/** Figures of a jar, keyed by column. */
 type Row = Record<string, string | number>
 const table: Row[] = []
 
@@ -49,7 +48,7 @@ beforeAll(async () => {
   files = [SAMPLE]
   if (FULL) {
     files = []
-    for (const artifact of LIBRARIES) files.push(await mavenArtifact(artifact)) // one mvn at a time
+    for (const artifact of LIBRARIES) files.push(await mavenArtifact(artifact)) // runs one mvn at a time
   }
   assert.ok(files.every(existsSync))
   const classes = await imageClasses(oldest, await compileTools(oldest), [FULL ? 'ALL' : 'java.base'])
@@ -68,13 +67,13 @@ afterAll(() => {
   console.info(`\n${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}\n`)
 })
 
-/** What was found in a jar, and what was made of it. */
+/** Facts about a jar and about its rewritten classes. */
 interface Rewritten {
   readonly after: NamedClass[]
   readonly versions: Map<number, number>
-  /** Methods with code that have no probes, by reason. */
+  /** Number of methods with code but without probes, per reason. */
   readonly reasons: Map<string, number>
-  /** Bodies that our type checker would not let into a class that the JVM does not verify. */
+  /** Bodies that jfluid's type checker would refuse in classes that the JVM does not verify. */
   readonly refused: string[]
   readonly code: { methods: number; huge: number; largest: number; jsr: number }
   milliseconds: number
@@ -111,7 +110,7 @@ function rewriteAll(classes: readonly ClassFile[], recipe: Recipe): Rewritten {
     }
     if (major < MAJOR_6) continue
     for (const [methodIndex, reason] of refusedBodies(classFile, result)) {
-      // Frames of version 50 may be wrong: HotSpot's older verifier does without.
+      // Frames of version 50 may be wrong, since HotSpot then uses its older verifier without frames.
       if (major === MAJOR_6 && reason.includes('cannot be type-checked')) continue
       found.refused.push(`${name}.${methods[methodIndex].name}: ${reason}`)
     }
@@ -133,7 +132,7 @@ function measure(classFile: ClassFile, code: Rewritten['code']): void {
   }
 }
 
-/** Our verdicts: by class, undefined where there is none, and methods counted. */
+/** Returns the verdict of jfluid's type checker per class, undefined if it has none, and the number of methods per result. */
 function typeCheckAll(classes: readonly ClassFile[], hierarchy: Hierarchy) {
   const methods = { passed: 0, assumed: 0, unchecked: 0, failed: 0 }
   const verdicts = classes.map((classFile) => {
@@ -226,10 +225,10 @@ it.each(cases)(
   600_000,
 )
 
-/** The kind of error. Which of several methods is met first, and where in it, may differ. */
+/** Returns the kind of error. Its method and position may differ if several methods are invalid. */
 const kindOf = (verdict: string): string => verdict.replace(/:.*/s, '')
 
-/** HotSpot's verdict on the class as it was; undefined if it was not the verifier's, or not on this class. */
+/** Returns HotSpot's verdict on the class without probes, or undefined if the error is not a verifier error of this class. */
 function verdictOf({ before }: Pair, name: string): boolean | undefined {
   if (before === 'accepted') return true
   return before.includes('VerifyError') && before.includes(`Location:,     ${name}.`) ? false : undefined

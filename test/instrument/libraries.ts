@@ -1,10 +1,10 @@
-// Libraries whose every class goes through the rewriter: several languages, compilers and ages, by version
-// and checksum. Fetched by the full tests only.
+// Libraries whose classes are all rewritten, from several languages, compilers and times, with version and checksum. Only the full tests
+// download them.
 
 import type { Artifact } from '../support/maven.ts'
 
 const COORDINATES_AND_CHECKSUM: readonly (readonly [string, string])[] = [
-  // Java of today: servers, databases, mappers.
+  // Current Java: servers, databases, mappers.
   [
     'org.apache.tomcat.embed:tomcat-embed-core:10.1.24',
     '8bced76143c505907256d10c5d13b510f941a381f2ec1dce11ab99c37b277901',
@@ -51,7 +51,7 @@ const COORDINATES_AND_CHECKSUM: readonly (readonly [string, string])[] = [
     '54bd92662fbc084f4fc6d46728d066841cac3a8a2fae4a82925c9caeac19f754',
   ],
   ['com.google.guava:guava:33.2.0-jre', '99f491e86262ce38d13b3581d40f77acdb4696a9505447c3154474c3192908dd'],
-  // What those need for their classes to link.
+  // Libraries that the classes above need for linking.
   [
     'jakarta.persistence:jakarta.persistence-api:3.1.0',
     '475389446d35c6f46c565728b756dc508c284644ea2690644e0d8e7e339d42fd',
@@ -75,7 +75,7 @@ const COORDINATES_AND_CHECKSUM: readonly (readonly [string, string])[] = [
     'org.hibernate.common:hibernate-commons-annotations:6.0.6.Final',
     'cd974e0a8481fafdbaf9b4a0f08bb5a6c969b0365482763eedf77e6fd7f493b7',
   ],
-  // Other compilers.
+  // Libraries from other compilers.
   [
     'org.jetbrains.kotlin:kotlin-stdlib:1.9.24',
     '858b902696da9cf585ab9d98ffc1c2712269828354dfe9107e3711b084a36468',
@@ -94,7 +94,7 @@ const COORDINATES_AND_CHECKSUM: readonly (readonly [string, string])[] = [
     'org.codehaus.groovy:groovy-all:1.8.9',
     '92e6d2f6341a9e2270ba9f377c1c095b415c51423e42937cecff6a0628b61069',
   ],
-  // Shrunk by ProGuard; the last with its names obfuscated, too.
+  // Shrunk by ProGuard. The names of the last library are also obfuscated.
   [
     'org.jetbrains.kotlin:kotlin-reflect:1.9.24',
     'a65166445bb85ef816cde127279fe0017d2b7cc439b3b972390e1b736d64e94c',
@@ -104,7 +104,7 @@ const COORDINATES_AND_CHECKSUM: readonly (readonly [string, string])[] = [
     'e71ff19e6b141ab85a9328fd010941531a302543026bd4244c95adc208d501f6',
   ],
   ['com.ibm.db2:jcc:11.5.9.0', '3d7ddbfe04b63cc349fe6cc7f5aaf92cf21a1a11dd57225298aa716f9f4ecda4'],
-  // Versions 45 to 49, many with subroutines: no frames, and HotSpot's older verifier.
+  // Class file versions 45 to 49, many with subroutines. They have no frames, and HotSpot uses its older verifier.
   [
     'commons-collections:commons-collections:2.1',
     '443c2f6379ea2d9300af4733a3ad561032139c5a7890b5876c0b33212dd478f5',
@@ -122,7 +122,7 @@ const COORDINATES_AND_CHECKSUM: readonly (readonly [string, string])[] = [
   ['hsqldb:hsqldb:1.8.0.1', '427e307e70fc4dbf5000eb59c86e8ac690671e450f5645f8cd689e7e478815d3'],
   ['com.ibm.icu:icu4j:3.4.4', 'ea15945e590d2b181d630849c26f7f06af4544055230b5219a7e5ecd1d45942e'],
   ['net.bytebuddy:byte-buddy:1.14.15', '7472e3961992c12a9fd4f6d67c21de4280abe18f292704dd49d7338289f8acf5'],
-  // Large methods.
+  // Libraries with large methods.
   ['com.ibm.icu:icu4j:75.1', '543e43a91d1499e331c711a756f833d6fb8cc019f9c9913c0bdf4d53009932d5'],
 ]
 

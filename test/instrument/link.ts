@@ -1,4 +1,4 @@
-// Whole jars in a JVM that verifies everything: each class as it was and with probes.
+// Links whole jars in a JVM that verifies everything: each class without and with probes.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -7,7 +7,7 @@ import type { Jdk } from '../support/jdks.ts'
 import { type NamedClass, pack } from '../typecheck/verdicts.ts'
 import { runJava, VERIFY_ALL } from './jvm.ts'
 
-/** Links the classes of a file in a loader that looks there first; one verdict a line. */
+/** Links the classes of a file in a class loader that prefers these classes. Writes one verdict per line. */
 const LINK_PACK = `
   import java.io.*;
   import java.net.URL;
@@ -30,7 +30,7 @@ const LINK_PACK = `
         this.classes = classes;
         this.stubs = stubs;
       }
-      // Classes of the class path are defined here as well, so that they see the stubs.
+      // Defines classes of the class path as well, so that these classes can use the stubs.
       @Override protected Class<?> findClass(String name) throws ClassNotFoundException {
         URL url = ClassLoader.getSystemResource(name.replace('.', '/') + ".class");
         if (url != null && url.getProtocol().equals("jrt")) return Class.forName(name, false, ClassLoader.getSystemClassLoader());
@@ -55,7 +55,7 @@ const LINK_PACK = `
       }
       String verdict(String name) {
         try {
-          Class.forName(name, false, this).getDeclaredConstructors(); // links, does not initialise
+          Class.forName(name, false, this).getDeclaredConstructors(); // links the class without initializing it
           return "accepted";
         } catch (Throwable e) {
           return e.toString().lines().limit(6).toList().toString();
@@ -71,22 +71,22 @@ const LINK_PACK = `
     }
   }`
 
-/** Verdicts on one class: `accepted`, or the error that linking it ended with. */
+/** Verdicts on one class: `accepted`, or the error from linking. */
 export interface Pair {
   readonly before: string
   readonly after: string
 }
 
-/** It runs for seconds, most of them in the verifier. */
+/** Options for a JVM that runs for some seconds, mostly in the verifier. */
 const LEAN = ['-Xmx2g', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
-/** Compiled once for each JDK. */
+/** Compiled programs, one per JDK. */
 const compiled = new Map<Jdk, Promise<string>>()
 
 /**
- * Links `before` and `after`, the same classes in the same order.
+ * Links `before` and `after`, which contain the same classes in the same order.
  *
- * @param classPath  jars for what they need besides each other and the JDK
- * @param stubs      stand in for what is nowhere
+ * @param classPath  jars that the classes need besides each other and the JDK
+ * @param stubs      replacements for classes that do not exist
  */
 export async function linkPairs(
   jdk: Jdk,
@@ -113,8 +113,7 @@ export async function linkPairs(
     if (lines.length !== classes.length) throw new Error(`${lines.length} verdicts on ${classes.length}`)
     return lines
   }
-  // A JVM each: in one, what the JDK's loader knows of one pack's classes (loader constraints) would be held
-  // against the other's.
+  // Each version of the classes needs its own JVM. In one JVM the loader constraints of the first version would apply to the second.
   const [one, other] = [await verdicts(before), await verdicts(after)]
   return one.map((verdict, i) => ({ before: verdict, after: other[i] }))
 }

@@ -21,7 +21,7 @@ function skipped(assembly: Assembly, id = 7): string {
   return result.skipped[0].reason
 }
 
-/** What becomes of a method with id 7: a probe of a small id is 5 bytes. */
+/** Returns the listing of a method instrumented with id 7. A probe with a small id has 5 bytes. */
 function shape(assembly: Assembly): string[] {
   return listing(instrumented(assemble(assembly)))
 }
@@ -46,7 +46,7 @@ describe('a method with probes', () => {
         '22 ireturn',
         '23 thrown 7',
         '28 athrow',
-        '[5, 10) -> 23', // neither return nor the probe before it: an exit is recorded once
+        '[5, 10) -> 23', // excludes the return and its probe, so that an exit is recorded only once
         '[16, 17) -> 23',
       ],
     )
@@ -202,14 +202,14 @@ describe('the resume probe in a handler of the method', () => {
 
   it('handlers have no resume probe in a method that would become too long', () => {
     const code = (nops: number) => `from: ${CALL} | to: return | catch: pop | ${CALL} | nop*${nops} | return`
-    // 9 bytes and the nops; 5 + 2 * 5 + 6 = 21 for probes, 5 for this one
+    // 9 bytes and the nops; 5 + 2 * 5 + 6 = 21 for other probes, 5 for the resume probe
     assert.equal(resumes(code(8000 - 9 - 26)).length, 1)
     assert.equal(resumes(code(8000 - 9 - 25)).length, 0)
     assert.equal(handled(code(8000 - 9 - 21)).includes('13 return'), true)
   })
 
   it('handlers have no resume probe if the analysis would take too long', () => {
-    // What each handler throws comes to the next, so the first leads through all of them.
+    // An exception in a handler is caught by the next handler, so the analysis of the first handler includes all of them.
     const chain = (length: number) => {
       const ends = Array.from({ length }, (_, i) => (i + 1 < length ? `h${i + 1}` : 'end'))
       const labels = ends.map((_, i) => `h${i}: ${CALL} | pop | return`)
@@ -243,7 +243,7 @@ describe('the resume probe in a handler of the method', () => {
         method: 'run(I)V',
         code: `from: ${CALL} | to: return | catch: new T | swap | pop | pop | ${CALL} | return`,
         handlers: 'from..to -> catch',
-        // an annotation of the `new` at bci 4
+        // a type annotation for the `new` at bci 4
         attributes: { RuntimeVisibleTypeAnnotations: [0, 1, 0x44, 'catch', 0, 0, 1, 0, 0] },
       }),
     )
@@ -301,7 +301,7 @@ describe('the return value of a method with probes', () => {
   const exitOf = (descriptor: string, code: string) => {
     const classFile = instrumented(assemble({ method: `run${descriptor}`, code, major: 61 }))
     const { bytecode } = parseCode(classFile, classFile.methods[0])
-    // Behind: the return, and, unless nothing can be thrown, our handler of 6 bytes.
+    // The exit probe is followed by the return and, if the code can throw, by the exception handler of 6 bytes.
     const handler = classFile.methods[0].descriptor.endsWith('V') ? 0 : 6
     const at = bytecode.length - handler - 1 - 3
     const { name, descriptor: exit } = classFile.pool.memberRef((bytecode[at + 1] << 8) | bytecode[at + 2])
@@ -315,7 +315,7 @@ describe('the return value of a method with probes', () => {
     ['()Ljava/lang/Object;', 'aconst_null | areturn', 'methodExit(Ljava/lang/Object;I)Ljava/lang/Object;'],
     ['()F', 'fconst_0 | freturn', 'methodExit(FI)F'],
     ['()D', 'dconst_0 | dreturn', 'methodExit(DI)D'],
-    // Another class would have to be looked up, by its loader.
+    // A probe cannot return another class without resolving it by its loader.
     ['()Ljava/lang/String;', 'aconst_null | areturn', 'methodExit(I)V'],
     ['()V', 'return', 'methodExit(I)V'],
   ])(
@@ -345,8 +345,8 @@ describe('a constructor with probes', () => {
         '21 athrow',
         '22 thrown 7',
         '27 athrow',
-        '[5, 6) -> 16', // this is uninitialised
-        '[9, 10) -> 22', // this is initialised
+        '[5, 6) -> 16', // "this" is uninitialized
+        '[9, 10) -> 22', // "this" is initialized
       ],
     )
   })
@@ -512,7 +512,7 @@ describe('the probe for callees of method handles', () => {
       instrumentClass(gives({ className }), [{ methodIndex: 0, id: 1, probe: 'method' }], recipe).poolEntries
     const regions: Recipe = { tells: 'regions', session: 1, regionsOf: () => [] }
     for (const recipe of [EXACT_TIME, { tells: 'calls', jdk: false } as const, regions])
-      assert.equal(entries(CLASS, recipe) - entries('T', recipe), 3) // the name, with its type, and the method
+      assert.equal(entries(CLASS, recipe) - entries('T', recipe), 3) // name and type, their combination, and the method
   })
 
   it.each([
@@ -547,7 +547,7 @@ describe('tables about the code', () => {
         method: 'run(I)V',
         code: `iload_0 | ${code}`,
         attributes: {
-          // two rows: bci 0 is line 10, the return line 11
+          // two rows: bci 0 is line 10, the return is line 11
           LineNumberTable: [0, 2, 0, 0, 0, 10, 'out', 0, 11],
           // one row: [0, end), name 1, descriptor 2, local 0
           LocalVariableTable: [0, 1, 0, 0, 'end', 0, 1, 0, 2, 0, 0],
@@ -564,7 +564,7 @@ describe('tables about the code', () => {
       assemble({
         method: 'run(I)V',
         code: 'new T | pop | return',
-        // one annotation, `new` at bci 0, no path, type 1, no elements; padded to words by the path
+        // one annotation: `new` at bci 0, no path, type 1, no elements; the path pads it to words
         attributes: { RuntimeVisibleTypeAnnotations: [0, 1, 0x44, 0, 0, 0, 0, 1, 0, 0] },
       }),
     )
@@ -580,13 +580,13 @@ describe('tables about the code', () => {
 })
 
 describe('a method that would exceed a limit with a probe before each return', () => {
-  // 14 bytes with three returns, nops, and a loop of 3
+  // 14 bytes with three returns, nops, and a loop of 3 bytes
   const three = (nops: number, value = 'iconst_0', xreturn = 'ireturn') =>
     `iload_0 | ifeq a | iload_0 | ifgt b | ${value} | ${xreturn} | a: ${value} | ${xreturn} | b: ${value} | ${xreturn} | nop*${nops} | x: goto x`
   const code = three(7975 - 17)
 
   it('returns of one type share an exit', () => {
-    // 7,975 bytes with three returns: 5 + 3 * 5 + 6 = 26 more are too many; 5 + 3 * 2 + 6 + 6 = 23 are not
+    // 7,975 bytes with three returns: 5 + 3 * 5 + 6 = 26 further bytes are too many; 5 + 3 * 2 + 6 + 6 = 23 bytes are not
     const lines = shape({ method: 'run(I)I', code })
     assert.deepEqual(lines.slice(0, 12), [
       '0 enter 7',
@@ -608,7 +608,7 @@ describe('a method that would exceed a limit with a probe before each return', (
       '7991 ireturn',
       '7992 thrown 7',
       '7997 athrow',
-      '[5, 7986) -> 7992', // a jump to the exit is no way out yet
+      '[5, 7986) -> 7992', // the jump to the shared exit is covered by the handler
     ])
   })
 
@@ -635,7 +635,7 @@ describe('a method that would exceed a limit with a probe before each return', (
   })
 
   it('jumps to a shared exit are wide in code beyond 32 KiB', () => {
-    // 65,410 bytes with 20 returns: 5 + 20 * 5 + 6 are not too many yet, with an id of 9 bytes they are
+    // 65,410 bytes with 20 returns: 5 + 20 * 5 + 6 further bytes are not too many, but they are too many with an id of 9 bytes
     const cases = Array.from({ length: 20 }, (_, n) => `c${n}: iconst_0 | ireturn | `)
     const labels = cases.map((_, n) => `c${n}`).join(' ')
     const many = `iload_0 | tableswitch 0 ${labels} default c0 | ${cases.join('')} nop*65270 | x: goto x`
@@ -652,7 +652,7 @@ describe('a method that would exceed a limit with a probe before each return', (
 
 describe('a method that gets no probes', () => {
   it("a method that would exceed HotSpot's compile limit gets no probes", () => {
-    // enter 5, exit 5, handler 6: 16 bytes more than before, and a lone return has nothing to share
+    // enter 5, exit 5, handler 6: 16 further bytes, and a single return cannot share an exit
     assert.equal(
       skipped({ method: 'run()V', code: 'nop*7984 | return' }),
       'would exceed 8000 bytes: HotSpot never compiles larger methods',
@@ -700,7 +700,7 @@ describe('a method that gets no probes', () => {
 })
 
 describe('a branch that exceeds 16 bits', () => {
-  // 32,740 bytes, and 100 more with the probes of twenty returns in between: 32720 + 20 * (5 + 1)
+  // 32,740 bytes, and 100 further bytes for the probes of twenty returns: 32720 + 20 * (5 + 1)
   const FAR = 'nop*32720 | return*20'
 
   it('an unconditional branch that exceeds 16 bits becomes a wide branch', () => {
@@ -732,7 +732,7 @@ describe('the constants that probes add to a class', () => {
     const none = instrumentClass(classFile, [])
     const root = instrumentClass(classFile, [{ methodIndex: 0, id: 1, probe: 'root' }])
     assert.deepEqual(none.poolBytes, root.poolBytes)
-    // 14 texts, 2 classes, 8 names with types, 8 methods
+    // 14 strings, 2 classes, 8 names with types, 8 methods
     assert.equal(none.poolEntries, 32)
     const extended = parseClassFile(spliceClass(classFile, none.poolEntries, none.poolBytes, []))
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
@@ -752,7 +752,7 @@ describe('the constants that probes add to a class', () => {
       (id) => instrumentClass(near, [{ methodIndex: 0, id, probe: 'method' }]).poolBytes,
     )
     assert.deepEqual(small, large)
-    assert.equal(instrumentClass(near, []).poolEntries, 32 + 2) // a text and a class
+    assert.equal(instrumentClass(near, []).poolEntries, 32 + 2) // a string and a class
     assert.equal(instrumentClass(long(0), []).poolEntries, 32, 'not if it stays short')
     const { poolEntries, poolBytes } = instrumentClass(near, [])
     const extended = parseClassFile(spliceClass(near, poolEntries, poolBytes, []))

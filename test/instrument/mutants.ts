@@ -1,5 +1,5 @@
-// Class files to damage, and the damage. The classes need nothing but each other and the JDK, so HotSpot
-// can be asked about every mutant; versions 45 to 61, with frames, without, and with subroutines.
+// Class files for fuzz tests, and functions that damage them. The classes need only each other and the JDK, so HotSpot can verify every
+// mutant. Versions 45 to 61, with frames, without frames, and with subroutines.
 
 import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
@@ -9,7 +9,7 @@ import { mutate as damageCode, type Random } from '../typecheck/mutate.ts'
 import { assemble } from './assembler.ts'
 import { classesIn } from './jvm.ts'
 
-/** No invokedynamic and no class literal: true of any version once its frames are not looked at. */
+/** Source without invokedynamic and class literals, so that its code is valid in any version if frames are ignored. */
 const PLAIN = `
   package fuzz;
   import java.lang.annotation.*;
@@ -65,7 +65,7 @@ const MODERN = `
     }
   }`
 
-/** Subroutines, one in another, and a method that outgrows 16-bit branches with its probes. */
+/** Nested subroutines, and a method that needs wide branches with its probes. */
 const ASSEMBLED = [
   {
     method: 'sub(I)I',
@@ -144,7 +144,7 @@ function someBytes(classFile: ClassFile, random: Random, place: Place): Uint8Arr
     if (kind === 0) bytes[at] ^= 1 << random(8)
     else if (kind === 1) bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random(5)]
     else if (kind === 2) bytes[at] = random(256)
-    else bytes.copyWithin(at, random(bytes.length), random(bytes.length)) // the length stays
+    else bytes.copyWithin(at, random(bytes.length), random(bytes.length)) // keeps the length
   }
   return bytes
 }
@@ -160,7 +160,7 @@ const inCode: Place = (classFile, random) => {
   return offset + random(length)
 }
 
-/** An attribute of the class, of a method or of its code: name at -6, length at -4, often a count at 0. */
+/** Changes an attribute of the class, a method or its code: its name at -6, its length at -4, or its first word, often a count, at 0. */
 function lie(classFile: ClassFile, random: Random, field: -6 | -4 | 0): Uint8Array {
   const { bytes, methods, attributes, pool } = classFile
   const method = methods[random(methods.length + 1)]

@@ -1,11 +1,11 @@
-// Class files that no probe can be put into, made by hand.
+// Manually created class files in which no probe can be inserted.
 
 import type { ClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
 import { spliceClass } from '../../src/classfile/splice.ts'
 import { assemble } from './assembler.ts'
 
-/** With lines and a frame at bci 5. */
+/** Returns a class with line numbers and with a frame at bci 5. */
 export const half = (more = '', major = 61): ClassFile =>
   assemble({
     method: 'half(I)I',
@@ -14,7 +14,7 @@ export const half = (more = '', major = 61): ClassFile =>
     attributes: { LineNumberTable: [0, 1, 0, 0, 0, 7], StackMapTable: [0, 1, 5] },
   })
 
-/** The class with Integers until its pool has this many entries. */
+/** Returns the class with Integer constants added until its pool has this number of entries. */
 export function withEntries(classFile: ClassFile, count: number): Uint8Array {
   const filler = count - classFile.pool.count
   const bytes = new Uint8Array(5 * filler)
@@ -22,7 +22,7 @@ export function withEntries(classFile: ClassFile, count: number): Uint8Array {
   return spliceClass(classFile, filler, bytes, [])
 }
 
-/** Each attribute of the method and of its code that has a length to lie about. */
+/** Returns copies of a class, each with a wrong length of one attribute of the method or its code. */
 export function lies(): { what: string; bytes: Uint8Array }[] {
   const classFile = half()
   const [method] = classFile.methods

@@ -1,4 +1,4 @@
-// A JVM takes class files that no probe can be put into as it would have taken them without us.
+// A JVM with jfluid accepts and rejects class files in which no probe can be inserted exactly as without jfluid.
 
 import assert from 'node:assert/strict'
 import { it } from 'vitest'

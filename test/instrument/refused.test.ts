@@ -1,5 +1,4 @@
-// Class files that no probe can be put into, made by hand: each is refused as data, with a reason that
-// `skipped` shows.
+// Manually created class files in which no probe can be inserted. Each is refused as data, with a reason that `skipped` shows.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -18,12 +17,12 @@ const TASK: Task = {
   descriptor: '(I)I',
   probe: 'method',
 }
-/** Entries that a class gains (see `method.test.ts`), three of them for the exit of a method that returns an int. */
+/** Number of pool entries added to a class (see `method.test.ts`). Three of them are for the exit of a method that returns an int. */
 const BLOCK = 35
 
-/** What a session is told of the class when it is loaded: bodies sent, reasons shown. */
+/** Returns the session's answer to the load of a class: the number of bodies and the reasons for refusals. */
 function asked(bytes: Uint8Array): { bodies: number; reasons: string[] } {
-  const instrumenter = new Instrumenter({} as Agent) // at load nothing is asked of it
+  const instrumenter = new Instrumenter({} as Agent) // no request is sent to the agent at load
   const { answer, refusals } = instrumenter.atLoad(TASK.classId, bytes, [TASK], [])
   assert.ok(refusals.every(({ task }) => task === TASK))
   return { bodies: answer.bodies.length, reasons: refusals.map(({ reason }) => reason) }
@@ -47,7 +46,7 @@ describe('a constant pool of 65,535 entries', () => {
   })
 })
 
-/** Of the block's entries the class has one already, the text `StackMapTable`. */
+/** Returns the number of added entries. If the class already has the string `StackMapTable`, one entry less is added. */
 function blockOf({ pool }: ClassFile): number {
   for (let index = 1; index < pool.count; index++) {
     if (pool.tag(index) === 1 && pool.utf8(index) === 'StackMapTable') return BLOCK - 1

@@ -1,5 +1,5 @@
-// Methods of the JDK that time regions of their own, whole and of random lines: HotSpot's verifier and our type checker
-// accept what comes out. JFLUID_FULL=1 takes every class of java.base of every JDK, not one in 48 of the oldest.
+// JDK methods with timed regions, both whole methods and random lines. HotSpot's verifier and jfluid's type checker accept the code.
+// JFLUID_FULL=1 tests every class of java.base of every JDK, instead of one in 48 of the oldest JDK.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

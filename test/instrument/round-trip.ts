@@ -1,4 +1,4 @@
-// A class file that is parsed and written again is the same, and so is what its frames say.
+// A class file that is parsed and written again is identical, and its frames have the same meaning.
 
 import assert from 'node:assert/strict'
 import type { ClassFile } from '../../src/classfile/class-file.ts'
@@ -20,7 +20,7 @@ export function assertRoundTrip(classFile: ClassFile): void {
     const encoded = encodeStackMap(frames, initialLocals(classFile, method))
     const original = bytes.subarray(attribute.offset, attribute.offset + attribute.length)
     if (Buffer.compare(encoded, original) === 0) continue
-    // Some other compiler wrote it in another form: what it says must be the same.
+    // Another compiler may encode the frames differently, but not shorter.
     assert.ok(encoded.length <= original.length, `${name}.${method.name}`)
   }
 }

@@ -1,4 +1,5 @@
-// Methods that sample themselves, in all of java.base: the count is looked at often enough, and HotSpot's types hold.
+// Methods that sample themselves, in every 16th class of java.base: the counter is checked often enough, and the code passes the type
+// checker.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -13,7 +14,7 @@ import { jdks } from '../support/jdks.ts'
 import { checksOf } from './checks.ts'
 import { compileTools, imageClasses } from './jvm.ts'
 
-/** The most instructions that can be executed from one look to the next, following all ways forward. */
+/** Returns the maximum number of instructions between two checks of the counter, over all forward paths. */
 function longestPath({ code, sizes, checks }: ReturnType<typeof checksOf>): number {
   const { bytecode } = code
   const since = new Int32Array(bytecode.length + 1)

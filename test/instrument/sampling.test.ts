@@ -1,11 +1,11 @@
-// Methods that sample themselves: where the count is looked at.
+// Methods that sample themselves: places where the counter is checked.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { assemble } from './assembler.ts'
 import { checksOf } from './checks.ts'
 
-/** Positions of the blocks, "!" behind those where the count is looked at. */
+/** Returns the positions and sizes of all blocks, with "!" after blocks that check the counter. */
 function marks(code: string): string {
   const { sizes, checks } = checksOf(assemble({ method: 'f(I)I', code }))
   const found = [...sizes.keys()].filter((bci) => sizes[bci]! > 0)
@@ -29,7 +29,7 @@ describe('positions of counter checks', () => {
   it('a long block is split, and a long path has a counter check', () => {
     assert.equal(marks(`${'nop | '.repeat(119)}iload_0 | ireturn`), '0:50 50:50! 100:21!')
     const branch = (label: string) => `iload_0 | ifeq ${label} | iinc 0 1 | ${label}: ${'nop | '.repeat(20)}`
-    // 2 + 1 + 22 + 1 + 22 + 1 to the third that all pass: its 22 would be too many.
+    // The path to the third common block has 2 + 1 + 22 + 1 + 22 + 1 instructions, so that block with its 22 instructions needs a check.
     assert.equal(
       marks(`${branch('a')}${branch('b')}${branch('c')}${branch('d')}iload_0 | ireturn`),
       '0:2 4:1 7:22 31:1 34:22 58:1 61:22! 85:1 88:22!',

@@ -1,8 +1,8 @@
-// A reader that shares no code with ours (java-class-tools) reads the classes that we write: it finds what we
-// find, and the instructions that were there before, in order, with probes between them.
+// An independent reader (java-class-tools) reads the class files that jfluid writes. It must find the same data as jfluid, and the original
+// instructions in order, with probes between them.
 //
-// It reads each attribute by its own structure and never looks at attribute_length, so a length of ours
-// that lies throws it off course. JFLUID_FULL=1 takes all modules of every JDK.
+// This reader parses each attribute by its structure and ignores attribute_length, so it would detect a wrong length. JFLUID_FULL=1 tests
+// all modules of every JDK.
 
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
@@ -25,7 +25,7 @@ import { compileTools, imageClasses, instrumentAll } from './jvm.ts'
 
 const ID = 99
 
-// What we use of the package. Its own types need those of another one.
+// The members of the package that are used here. Its own type declarations need another package.
 interface Attribute {
   attribute_name_index: number
   attribute_length: number
@@ -120,7 +120,7 @@ it('another reader of class files finds the original instructions in order, with
           probes++
         }
       }
-      // What comes after all old code: `athrow` of one handler, or of a constructor's two.
+      // After all original code there may be only the `athrow` of one handler, or of a constructor's two handlers.
       const added = kept.length - old.length
       assert.ok(lastProbe < 0 ? added === 0 : added >= 0 && added <= 2, `${classFile.name}.${name}`)
       assert.ok(kept.slice(old.length).every(({ opcode }) => opcode === ATHROW))
@@ -130,14 +130,14 @@ it('another reader of class files finds the original instructions in order, with
   assert.ok(probes > 2 * classes.length)
 }, 300_000)
 
-/** The invokestatic after an id, of a constant that was added: any code may push the same number for a call of its own. */
+/** Returns whether the instruction is an invokestatic with an added constant. Original code may push the same id for its own call. */
 function isCallOfNew(instruction: Instruction | undefined, oldConstants: number): boolean {
   if (instruction?.opcode !== INVOKESTATIC) return false
   const [high, low] = instruction.operands
   return high * 256 + low >= oldConstants
 }
 
-/** Without what moving code changes: branch offsets. */
+/** Returns the instruction without branch offsets, which change when code is moved. */
 function shown({ opcode, operands }: Instruction): string {
   const moves = isShortBranch(opcode) || opcode === GOTO_W || opcode === JSR_W
   if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) return `${opcode} of ${operands.length} bytes`

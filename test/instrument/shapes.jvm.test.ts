@@ -34,10 +34,10 @@ import type { Assembly } from './assembler.ts'
 import { classFiles, type Traces, traceCalls } from './trace.ts'
 
 interface Shape {
-  /** The class that is called, in Java or assembled. */
+  /** The called class, in Java or assembled. */
   readonly java?: string
   readonly code?: Partial<Assembly> & { code: string }
-  /** `Class:argument` to events and result. */
+  /** Expected events and result, keyed by `Class:argument`. */
   readonly calls: Record<string, string>
 }
 
@@ -221,7 +221,7 @@ const SHAPES: Record<string, Shape> = {
     calls: { 'FirstGuarded:1': 'run> run< -> 7', 'FirstGuarded:-1': 'run> run< -> 9' },
   },
   'conditional branches, forward and back, that grow past 32 KiB': {
-    // `far` is at 32,749, 21 returns later: with probes out of reach
+    // `far` is at 32,749 after 21 returns. With probes it is out of reach.
     code: {
       code: `iload_0 | ifle far | back: sipush 1234 | ireturn | nop*32720 | iconst_0 | ireturn*20
         | far: iload_0 | ifeq back | bipush 55 | ireturn`,
@@ -295,7 +295,7 @@ const SHAPES: Record<string, Shape> = {
     code: {
       major: 61,
       code: 'iload_0 | ireturn | dead: nop | goto dead',
-      attributes: { StackMapTable: [0, 1, 251, 'dead'] }, // one frame, as on entry
+      attributes: { StackMapTable: [0, 1, 251, 'dead'] }, // one frame, equal to the frame at the method entry
     },
     calls: { 'DeadNew:3': 'run> run< -> 3' },
   },
@@ -331,7 +331,7 @@ const SHAPES: Record<string, Shape> = {
         static Object run() { return Colour.valueOf("BLUE").weight() + Colour.values().length; }
       }`,
     calls: {
-      // The JDK asks values() for its map of names.
+      // The JDK calls values() for its map of names.
       Enums:
         'run> Colour.<clinit>> Colour$1.<init>> Colour.<init>> Colour.<init>< Colour$1.<init>< ' +
         'Colour$2.<init>> Colour.<init>> Colour.<init>< Colour$2.<init>< Colour.$values> Colour.$values< ' +
@@ -461,7 +461,7 @@ const LATER: Record<string, Shape> = {
   },
 }
 
-/** Divides by zero in one of three places: [a, b) for 1, [b, c) for 2, [c, d) for 3. */
+/** Returns a method that divides by zero in one of three places: in [a, b) for 1, in [b, c) for 2, in [c, d) for 3. */
 function overlapping(handlers: string, calls: Record<string, string>): Shape {
   const divide = (n: number) => `iconst_1 | iload_0 | iconst_${n} | isub | idiv | pop`
   const code = `a: ${divide(1)} | b: ${divide(2)} | c: ${divide(3)} | d: iconst_0 | ireturn
@@ -469,7 +469,7 @@ function overlapping(handlers: string, calls: Record<string, string>): Shape {
   return { code: { code, handlers }, calls }
 }
 
-/** A tableswitch and a lookupswitch behind it, moved by 0 to 3 bytes. */
+/** Returns a tableswitch followed by a lookupswitch, moved by 0 to 3 bytes. */
 function aligned(by: number): [string, Shape] {
   const code = `nop*${by} | iload_0 | tableswitch 5 a b default c | a: iconst_1 | ireturn | b: iconst_2 | ireturn
     | c: iload_0 | lookupswitch -9 d 70000 e default f

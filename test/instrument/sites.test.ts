@@ -1,4 +1,4 @@
-// Which calls have numbers, and which numbers stay what they were.
+// Numbers of call sites: which calls have a number, and when numbers are kept.
 
 import { expect, it } from 'vitest'
 import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
@@ -9,7 +9,10 @@ import { assemble } from './assembler.ts'
 const CODE =
   'invokestatic T.run()V | ldc2_w 1 | invokestatic java/lang/Long.toString(J)Ljava/lang/String; | pop | invokestatic T.run()V | return'
 
-/** @param lines of the first instruction, and of the last call */
+/**
+ * @param first  line of the first instruction
+ * @param last   line of the last call
+ */
 function withLines(first: number, last: number): ClassFile {
   const table = [0, 2, 0, 0, 0, first, 0, 10, 0, last]
   return parseClassFile(
@@ -34,7 +37,7 @@ it('the call sites of a rewritten method keep their numbers; call sites on chang
     [0, 3, 7],
     [10, 4, 9],
   ])
-  // What was recorded before keeps its place.
+  // The old number still denotes the old call site.
   expect(numbers.site(2)).toEqual({ bci: 10, line: 8 })
 })
 

@@ -1,6 +1,5 @@
-// Stands in for classes that a jar refers to and nobody has (optional libraries), so that those classes of
-// the jar link that need them. Empty, and interfaces unless the jar uses them as classes: whatever is assigned to an
-// interface, the verifier lets it pass.
+// Replacements for missing classes (optional libraries) to which a jar refers, so that its classes can be linked. They are empty, and they
+// are interfaces unless the jar uses them as classes: the verifier accepts any value as an interface.
 
 import { ACC_ABSTRACT, ACC_INTERFACE, ACC_PUBLIC } from '../../src/classfile/access.ts'
 import type { ClassFile } from '../../src/classfile/class-file.ts'
@@ -17,19 +16,19 @@ import type { NamedClass } from '../typecheck/verdicts.ts'
 
 const ACC_SUPER = 0x0020
 const VERSION = 49
-/** What a class is taken to extend whose name ends so. */
+/** Superclass of a replacement, keyed by the end of its name. */
 const THROWN: Readonly<Record<string, string>> = {
   Exception: 'java/lang/RuntimeException',
   Error: 'java/lang/Error',
   Throwable: 'java/lang/Throwable',
 }
 
-/** A stand-in for each class that `classes` name and `known` has not. */
+/** Returns a replacement for each class that is named in `classes` and missing in `known`. */
 export function stubsFor(classes: readonly ClassFile[], known: ReadonlySet<string>): NamedClass[] {
   const missing = new Set<string>()
   const asClasses = new Set<string>()
   const refer = (name: string) => {
-    // No loader but the JDK's own may define java.…
+    // Only the JDK's own loaders may define classes in java.….
     if (!known.has(name) && !name.startsWith('java/')) missing.add(name)
   }
   for (const { pool, superName, methods } of classes) {

@@ -1,8 +1,8 @@
-// Tables about the code, read by javap before and after: lines, locals with and without their generic
-// types, annotations of types and exception rows speak of the same instructions as before.
+// Tables of the code, read by javap without and with probes. Line numbers, local variables with and without generic types, type annotations
+// and exception rows must refer to the same instructions.
 //
-// An instruction is known by its number among those that are not ours; a probe counts as the one it stands
-// before, so the same place has the same number in both listings.
+// An instruction is identified by its number among the original instructions. A probe has the number of the next original instruction, so
+// each place has the same number in both listings.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -53,16 +53,16 @@ const ANNOTATED = `
   }`
 
 interface Listing {
-  /** bci of each instruction that is not ours. */
+  /** Bytecode index of each instruction. */
   readonly instructions: number[]
   readonly names: string[]
-  /** Rows that speak of places, each a kind with bcis and the rest. */
+  /** Table rows with their text and their bytecode indexes. */
   readonly rows: { text: string; places: number[] }[]
 }
 
 const PROBE = /invokestatic .*\/\/ Method java\/lang\/JFluid1\./
 
-/** The methods that `javap -v` shows, by name and descriptor. */
+/** Returns the methods in the output of `javap -v`, keyed by name and descriptor. */
 function parse(output: string): Map<string, Listing> {
   const methods = new Map<string, Listing>()
   let heading = ''
@@ -103,9 +103,9 @@ function parse(output: string): Map<string, Listing> {
   return methods
 }
 
-/** Rows with the number of the instruction instead of its bci. */
+/** Returns the rows with instruction numbers instead of bytecode indexes. */
 function placed({ instructions, names, rows }: Listing): string[] {
-  // A probe is `bipush 100 | invokestatic`: neither counts.
+  // A probe is `bipush 100 | invokestatic`. Both instructions are left out.
   const own = instructions.filter((_, i) => names[i] !== 'probe' && names[i + 1] !== 'probe')
   const ordinal = (bci: number) => own.filter((at) => at < bci).length
   return rows.map(({ text, places }) => `${text} @ ${places.map(ordinal).join(' ')}`)

@@ -1,9 +1,8 @@
-// Runs small classes without and with a probe in every method, and gives what the probes said as text:
+// Runs small classes without and with a probe in every method, and returns the events of the probes as text:
 //
 //     run> risk> risk< run< -> outer
 //
-// A method of the class that is run goes by its name, one of a class nested in it by `Inner.name`, a
-// bridge has a `~`.
+// A method of the class that is run is written with its name, a method of a nested class as `Inner.name`, and a bridge method with `~`.
 
 import type { ClassFile } from '../../src/classfile/class-file.ts'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
@@ -21,7 +20,7 @@ import {
 
 const ACC_BRIDGE = 0x40
 
-/** Says every event at once, between the lines of the program. */
+/** Prints every event immediately, between the program's own lines. */
 const TALKING_RUNTIME = `
   package java.lang;
   public class JFluid1 {
@@ -38,7 +37,7 @@ const TALKING_RUNTIME = `
     public static void reflectiveCall(Object method) {}
   }`
 
-/** Each argument is a call: `Class` or `Class:int` of its run method, or of its constructor with a boolean. */
+/** Each argument is a call: `Class` or `Class:int` for its run method, or for its constructor with a boolean. */
 const MAIN = `
   import java.lang.reflect.*;
   public class TraceMain {
@@ -67,29 +66,29 @@ const MAIN = `
   }`
 
 export interface Shapes {
-  /** Java, by class name. */
+  /** Java sources, keyed by class name. */
   readonly java?: Record<string, string>
   readonly release?: number
-  /** Assembled, by class name; `run(I)I` unless the method is given. */
+  /** Assembled classes, keyed by class name. The default method is `run(I)I`. */
   readonly code?: Record<string, Partial<Assembly> & { code: string }>
 }
 
 export interface Traces {
-  /** By call, what the program gave without probes. */
+  /** Results without probes, keyed by call. */
   readonly plain: ReadonlyMap<string, string>
-  /** By call: events, `->`, result. */
+  /** Events, `->` and result with probes, keyed by call. */
   readonly traced: ReadonlyMap<string, string>
-  /** Everything the JVM with probes printed. */
+  /** Complete output of the JVM with probes. */
   readonly output: string
-  /** `Class.method: reason`, abstract and native ones left out. */
+  /** `Class.method: reason` for each skipped method, except abstract and native methods. */
   readonly skipped: readonly string[]
-  /** Class files without and with probes. */
+  /** Directories of the class files without and with probes. */
   readonly directories: readonly [string, string]
 }
 
 /**
  * @param calls    `Class`, or `Class:1` with an argument
- * @param options  more of them for the JVM with probes
+ * @param options  further options for the JVM with probes
  */
 export async function traceCalls(
   jdk: Jdk,
@@ -124,7 +123,7 @@ export async function traceCalls(
   }
 }
 
-/** Probes in all classes but the one that calls. */
+/** Inserts probes into all classes except the one that makes the calls. */
 function instrumentClasses(from: string, to: string): { names: Map<number, string>; skipped: string[] } {
   const names = new Map<number, string>()
   const skipped: string[] = []
@@ -166,14 +165,14 @@ function byCall(output: string, names: ReadonlyMap<number, string>): Map<string,
   return traces
 }
 
-/** `Nests$Inner.own` is `Inner.own` in a call of Nests, and `Nests.run` is `run`. */
+/** In a call of Nests, `Nests$Inner.own` becomes `Inner.own`, and `Nests.run` becomes `run`. */
 function nameFor(call: string, name: string): string {
   const [shape] = call.split(':')
   const rest = name.slice(shape.length + 1)
   return name.startsWith(`${shape}.`) || name.startsWith(`${shape}$`) ? rest : name
 }
 
-/** Class files of a directory, by name. */
+/** Returns the class files of a directory, keyed by class name. */
 export function classFiles(dir: string): Map<string, ClassFile> {
   return new Map(classesIn(dir).map(({ classFile }) => [classFile.name, classFile]))
 }

@@ -1,5 +1,5 @@
-// Probes where a thread may wait, in code of javac's, run with HotSpot's verifier on: what they tell, and that a monitor is
-// left whatever becomes of them.
+// Probes at places where a thread may wait, in code from javac, run with HotSpot's verifier. Checks the reports of the probes, and that a
+// monitor is released even if a probe throws.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { spliceClass } from '../../src/classfile/splice.ts'
@@ -8,7 +8,7 @@ import { compileJava } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
 import { classesIn, compileRuntime, runJava, VALUE_EXITS, VERIFY_ALL, writeClass } from './jvm.ts'
 
-/** Says what is told, and throws where a full stack would. */
+/** Prints the reports, and throws on request, as probes do when the stack is full. */
 const TELLING_RUNTIME = `
   package java.lang;
   public class JFluid1 {
@@ -60,7 +60,7 @@ const WAITER = `
     boolean isFree() { return !Thread.holdsLock(lock); }
   }`
 
-// Its own methods have no probes, but for those that call what is synchronized.
+// Only its methods that call synchronized methods have probes.
 const MAIN = `
   public class WaitMain {
     static int callsOwn(Waiter w) { return w.own(2); }

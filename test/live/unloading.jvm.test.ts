@@ -8,10 +8,9 @@ import { type JsonProfile, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 /**
- * visit n: n times, a loader of its own loads the guest inside the root and is dropped.
- * keep n:  the same, and the guests stay reachable until `drop`.
- * again:   each of these runs once more.
- * alive:   collects, and tells how many of all those loaders are left.
+ * visit n: n times, a new loader loads the guest inside the root and is dropped.
+ * keep n:  the same, but the guests stay reachable until `drop`.
+ * alive:   collects garbage, and prints the number of all these loaders that are left.
  */
 const HOST = `
   package fix;
@@ -22,7 +21,7 @@ const HOST = `
   import java.util.List;
   public class Host {
     public interface Job { int run(int x) throws Exception; }
-    /** The agent must not call equals() or hashCode() of a loader. */
+    /** The agent must not call equals(), hashCode() or toString() of a loader. */
     static class OneShot extends ClassLoader {
       final Path dir;
       OneShot(Path dir) { super(Host.class.getClassLoader()); this.dir = dir; }

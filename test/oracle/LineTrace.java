@@ -10,10 +10,10 @@ import com.sun.jdi.request.EventRequestManager;
 import com.sun.jdi.request.MethodEntryRequest;
 
 /**
- * Where a program goes, line by line: see {@link Stepper}. Main thread only.
+ * Traces the main thread of a program line by line: see {@link Stepper}.
  *
- * Prints "> <depth> <class>.<method><descriptor>" where an activation begins, "<depth> <line>" where the line in the
- * frame of this depth is another than what was printed last.
+ * Prints "> <depth> <class>.<method><descriptor>" where an activation begins, and "<depth> <line>" where the line in the frame at this
+ * depth differs from the last printed line.
  */
 public final class LineTrace extends Stepper {
     private final StringBuilder out = new StringBuilder();
@@ -23,13 +23,13 @@ public final class LineTrace extends Stepper {
         new LineTrace().run(args);
     }
 
-    /** How deep its stack is can be asked of a thread that waits. */
+    /** The depth of the stack can be read only while the thread is suspended. */
     @Override
     int suspendPolicy() {
         return EventRequest.SUSPEND_EVENT_THREAD;
     }
 
-    /** Every activation. */
+    /** Requests an event for every method entry. */
     @Override
     void watch(EventRequestManager requests, ThreadReference thread, String pattern) {
         MethodEntryRequest entry = requests.createMethodEntryRequest();
@@ -41,7 +41,7 @@ public final class LineTrace extends Stepper {
 
     @Override
     void take(EventSet events) throws IncompatibleThreadStateException {
-        // What begins comes before what is stepped to in it.
+        // A method entry is printed before a step inside the method.
         for (Event event : events) {
             if (event instanceof MethodEntryEvent) {
                 MethodEntryEvent entry = (MethodEntryEvent) event;
@@ -65,7 +65,7 @@ public final class LineTrace extends Stepper {
         if (!line.equals(last)) {
             out.append(line).append('\n');
         }
-        last = line.startsWith(">") ? "" : line; // one activation after the other is two
+        last = line.startsWith(">") ? "" : line; // two consecutive activations are printed separately
     }
 
     private static int depth(LocatableEvent event) throws IncompatibleThreadStateException {

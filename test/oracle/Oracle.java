@@ -32,25 +32,21 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * Counts calls the slow and certain way: with the JDK's own debugger.
+ * Counts calls slowly and reliably with the JDK's debugger.
  *
- * Starts a program, stops a thread at every entry of an application method, and reads the thread's
- * real stack. A call counts when the root is on that stack; its context is the application methods
- * from the outermost root to the top. Nothing is remembered between two events: exceptions, constructors
- * that fail and threads that vanish cannot confuse a stack that is read anew each time. The price is
- * a few hundred microseconds a call.
+ * Starts a program, suspends a thread at every entry of an application method, and reads the thread's stack. A call counts if the root is
+ * on this stack. Its context consists of the application methods from the outermost root to the top. No state is kept between two events,
+ * so exceptions, failing constructors and ended threads cannot cause errors. The cost is a few hundred microseconds per call.
  *
  *   java Oracle.java --root fix.KnownTree.task --include 'fix.*' [--include …] [--exclude …]
  *                    [--send run --send quit] -- -cp classes fix.KnownTree 1 10
  *
- * What follows -- is the target's command line after `java`; the lines of --send go to its stdin.
- * Writes {"methods": {"class.method(descriptor)": calls}, "contexts": {"path;path": calls},
- * "events": n, "exitCode": n, "stdout": "…"} to stdout.
+ * The arguments after -- are the target's command line after `java`. The lines of --send are written to its stdin. Writes {"methods":
+ * {"class.method(descriptor)": calls}, "contexts": {"path;path": calls}, "events": n, "exitCode": n, "stdout": "…"} to stdout.
  *
- * Application methods are those of classes that --include names (a JDI class filter: a name, or one
- * with * at an end) and --exclude does not, without native methods and without the classes nobody
- * wrote: lambda proxies, hidden classes and dynamic proxies, whose callees hang under the method
- * above them. A root is class.method, with (descriptor) to choose one overload.
+ * Application methods are methods of classes that match --include (a JDI class filter: a name, or a name with * at one end) and do not
+ * match --exclude. Native methods and generated classes are not included: lambda proxies, hidden classes and dynamic proxies. Their callees
+ * are below the next application method. A root is class.method, with (descriptor) to select one overload.
  */
 public final class Oracle {
     private static final Pattern PROXY = Pattern.compile("(^|\\.)\\$Proxy\\d+$");
@@ -66,7 +62,7 @@ public final class Oracle {
     private long events;
 
     public static void main(String[] args) throws Exception {
-        // Whatever goes wrong below must not leave a target behind: it ends with its stdin or here.
+        // No target may stay alive after an error: it ends with its stdin or by the shutdown hook.
         Oracle oracle = new Oracle();
         int at = 0;
         for (; !args[at].equals("--"); at += 2) {
@@ -130,7 +126,7 @@ public final class Oracle {
                 boolean counted = false;
                 for (Event event : set) {
                     if (event instanceof MethodEntryEvent entry && !counted) {
-                        counted = true; // two filters may both match one entry: one set, one call
+                        counted = true; // two filters may match the same entry: one event set is one call
                         count(entry);
                     }
                     ended |= event instanceof VMDisconnectEvent || event instanceof VMDeathEvent;
@@ -185,12 +181,12 @@ public final class Oracle {
     }
 
     private static boolean isGenerated(String type) {
-        // A hidden class is "host.0x…" or "host/0x…" to a debugger, depending on the JDK.
+        // Debuggers name a hidden class "host.0x…" or "host/0x…", depending on the JDK.
         return type.contains("$$Lambda") || type.contains(".0x") || type.contains("/")
             || PROXY.matcher(type).find();
     }
 
-    /** JDI's own rule for class filters. */
+    /** Matches a name by the rule of JDI class filters. */
     private static boolean matches(String filter, String type) {
         if (filter.startsWith("*")) return type.endsWith(filter.substring(1));
         if (filter.endsWith("*")) return type.startsWith(filter.substring(0, filter.length() - 1));
@@ -207,7 +203,7 @@ public final class Oracle {
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
             for (int c; (c = reader.read()) >= 0; ) stdout.append((char) c);
         } catch (IOException end) {
-            // The program's end of the pipe has gone; what was read is kept.
+            // The program has closed the pipe. The output read so far is kept.
         }
     }
 

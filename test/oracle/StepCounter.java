@@ -8,9 +8,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * How many bytecodes each method of a program executes, counted by its JVM: see {@link Stepper}. Main thread only.
+ * Counts the bytecodes that each method executes on the main thread of a program: see {@link Stepper}.
  *
- * Prints "<class>.<method><descriptor> <bytecodes>" for each.
+ * Prints "<class>.<method><descriptor> <bytecodes>" for each method.
  */
 public final class StepCounter extends Stepper {
     private final Map<Method, long[]> counts = new HashMap<>();
@@ -19,7 +19,7 @@ public final class StepCounter extends Stepper {
         new StepCounter().run(args);
     }
 
-    /** The thread goes on by itself. */
+    /** The thread continues without a suspension. */
     @Override
     int suspendPolicy() {
         return EventRequest.SUSPEND_NONE;

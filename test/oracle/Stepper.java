@@ -17,22 +17,22 @@ import java.io.OutputStream;
 import java.util.Map;
 
 /**
- * A debugger that starts a program and steps through its main thread, one instruction after the other, wherever that
- * is in a class that matches: 10,000 instructions a second or so. What is looked at on the way is up to subclasses.
+ * A debugger that starts a program and steps through its main thread, one instruction at a time, in all classes that match a pattern: about
+ * 10,000 instructions per second. Subclasses handle the events.
  *
- * Arguments are home, class path, main class with its arguments, class pattern. At last it prints "end".
+ * The arguments are home, class path, main class with its arguments, and class pattern. Prints "end" as the last line.
  */
 abstract class Stepper {
-    /** Asks for more than steps, in this thread and these classes. */
+    /** Requests further events for this thread and these classes. */
     void watch(EventRequestManager requests, ThreadReference thread, String pattern) {
     }
 
-    /** Whether the thread waits at every step until that has been looked at. */
+    /** Returns whether the thread is suspended at each step until the event is handled. */
     abstract int suspendPolicy();
 
     abstract void take(EventSet events) throws Exception;
 
-    /** The program has ended. */
+    /** Called when the program has ended. */
     abstract void print();
 
     final void run(String[] args) throws Exception {
@@ -50,7 +50,7 @@ abstract class Stepper {
         ClassPrepareRequest prepare = requests.createClassPrepareRequest();
         prepare.addClassFilter(args[2].split(" ")[0]);
         prepare.enable();
-        // It goes on with the set of its first event, below. Told twice, it would go on from what suspends it next, too.
+        // The program is resumed with its first event set, below. A second resume would also resume it from its next suspension.
         try {
             while (true) {
                 EventSet events = vm.eventQueue().remove();
@@ -87,7 +87,7 @@ abstract class Stepper {
             try {
                 in.transferTo(OutputStream.nullOutputStream());
             } catch (IOException end) {
-                // The process has gone.
+                // The process has ended.
             }
         });
         thread.setDaemon(true);

@@ -1,4 +1,4 @@
-// How two trees of calls are compared: by context, and without methods that are skipped.
+// Comparison of two call trees: by context, and without skipped methods.
 
 import { describe, expect, it } from 'vitest'
 import { differences, methodsOf, type Row, sizeOf, treeOf } from './call-tree.ts'
@@ -18,7 +18,7 @@ describe('two trees of calls', () => {
   })
 
   it('callees of a skipped method count for its caller', () => {
-    // r calls a, and a' in between twice more: a has 1 + 2 calls below r.
+    // r calls a once directly and twice through a skipped method: a has 1 + 2 calls below r.
     const tree = treeOf(rows([-1, 'r', 1], [0, 's', 2], [1, 'a', 2], [0, 'a', 1]), (it) => it === 's')
     expect(methodsOf(tree)).toEqual(
       new Map([

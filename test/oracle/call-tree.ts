@@ -1,7 +1,7 @@
-// Calls by calling context, and where two such trees differ.
+// Calls per calling context, and the differences between two call trees.
 //
-// Trees come as rows, callers first, so that trees of any depth and of millions of contexts are walked without
-// recursion and without a path in text for each.
+// Trees are lists of rows with callers first, so trees of any depth with millions of contexts are processed without recursion and without a
+// text per path.
 
 import type { MethodName, Tree } from '../../src/cct/tree.ts'
 import { column } from '../../src/profile/profile.ts'
@@ -9,7 +9,7 @@ import type { JsonNode } from '../support/jfluid.ts'
 
 /** One calling context. */
 export interface Row {
-  /** Index of the caller's row, which comes before this one; -1 for an outermost call. */
+  /** Index of the caller's row, which precedes this row, or -1 for an outermost call. */
   readonly caller: number
   /** `class.name(descriptor)`. */
   readonly method: string
@@ -23,17 +23,17 @@ export interface Context {
 }
 
 export interface Difference {
-  /** Methods from the root down, joined by ` > `. */
+  /** Methods from the root downwards, joined by ` > `. */
   readonly path: string
   readonly expected: number
   readonly found: number
 }
 
 /**
- * The tree of these rows. Rows of the same method in the same context are added up.
+ * Returns the tree of these rows. Rows of the same method in the same context are added.
  *
- * @param skip  methods that are left out: what they call counts as called by their callers
- * @param cut   calls that are left out with all that they lead to; the caller is one that is not left out
+ * @param skip  selects methods that are left out; their callees count for their callers
+ * @param cut   selects calls that are left out with all calls below them; the caller is the nearest method that is not left out
  */
 export function treeOf(
   rows: readonly Row[],
@@ -64,7 +64,7 @@ export function treeOf(
   return top
 }
 
-/** Rows of an exported profile's tree. */
+/** Returns the rows of an exported profile's tree. */
 export function rowsOf(roots: readonly JsonNode[]): Row[] {
   const rows: Row[] = []
   const left = roots.map((node) => ({ node, caller: -1 }))
@@ -76,7 +76,7 @@ export function rowsOf(roots: readonly JsonNode[]): Row[] {
   return rows
 }
 
-/** Rows of a profile's tree, of which the JSON may be longer than a string can be. */
+/** Returns the rows of a profile's tree, whose JSON may be longer than the maximum length of a string. */
 export function rowsOfTree(names: readonly MethodName[], tree: Tree): Row[] {
   const calls = column(tree, 'calls')
   const methods = names.map((it) => `${it.class}.${it.method}${it.descriptor}`)
@@ -87,7 +87,7 @@ export function rowsOfTree(names: readonly MethodName[], tree: Tree): Row[] {
   }))
 }
 
-/** Calls of every method, all contexts together. */
+/** Returns the calls of each method, summed over all contexts. */
 export function methodsOf(tree: Context): Map<string, number> {
   const methods = new Map<string, number>()
   const left = [tree]
@@ -100,7 +100,7 @@ export function methodsOf(tree: Context): Map<string, number> {
   return methods
 }
 
-/** Contexts in the tree. */
+/** Returns the number of contexts in the tree. */
 export function sizeOf(tree: Context): number {
   let size = 0
   const left = [tree]
@@ -112,9 +112,9 @@ export function sizeOf(tree: Context): number {
 }
 
 /**
- * Contexts whose calls differ, callers before callees. Below a context that only one tree has, nothing more is listed.
+ * Returns contexts with different numbers of calls, callers first. Contexts below a context that only one tree contains are not listed.
  *
- * @param limit  how many to list
+ * @param limit  maximum number of differences
  */
 export function differences(expected: Context, found: Context, limit = 20): Difference[] {
   const list: Difference[] = []
@@ -141,7 +141,7 @@ export function differences(expected: Context, found: Context, limit = 20): Diff
   return list
 }
 
-/** From the linked names of a context. */
+/** Returns the path from the linked list of names of a context. */
 function pathOf(path: readonly [string, unknown] | null): string {
   const names: string[] = []
   for (let at = path; at !== null; at = at[1] as readonly [string, unknown] | null) names.push(at[0])

@@ -1,7 +1,7 @@
-// Counts calls with an agent that has been there from the start of the JVM and rewrites every class with ASM: see
-// counting-agent/Agent.java. It chooses nothing and swaps nothing, and shares no code with jfluid.
+// Counts calls with an agent that is loaded at the start of the JVM and rewrites every class with ASM: see counting-agent/Agent.java. This
+// agent rewrites all methods, redefines nothing during the run, and shares no code with jfluid.
 //
-// ASM comes from Maven Central, so this is for the full tests. The oracle beside it (oracle.ts) needs only a JDK.
+// ASM comes from Maven Central, so only the full tests use this agent. The oracle in oracle.ts needs only a JDK.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -15,7 +15,7 @@ import type { Jdk } from '../support/jdks.ts'
 import { type Artifact, mavenArtifact } from '../support/maven.ts'
 import type { Row } from './call-tree.ts'
 
-/** 9.8 is the first that reads the class files of JDK 25. */
+/** 9.8 is the first version that can read class files of JDK 25. */
 const ASM: readonly Artifact[] = [
   {
     coordinates: 'org.ow2.asm:asm:9.8',
@@ -38,28 +38,28 @@ export interface CountRequest {
   mainClass: string
   args?: readonly string[]
   vmOptions?: readonly string[]
-  /** `class.method`, or with `(descriptor)`; the class with `$`, as the JVM names it. */
+  /** `class.method`, optionally with `(descriptor)`. A nested class is written with `$`, as in the JVM. */
   root: string
-  /** Lines for the program's stdin, which is closed after them. */
+  /** Lines for the program's stdin, which is closed afterwards. */
   send: readonly string[]
-  /** Classes of the JDK as well. */
+  /** Whether JDK classes are counted as well. */
   jdkClasses?: boolean
 }
 
 export interface Counted {
-  /** One tree for each outermost call of a root, in the order of these calls in each thread. */
+  /** One tree per outermost call of a root, in the order of these calls in each thread. */
   readonly runs: readonly (readonly Row[])[]
-  /** Methods that were called and that C2 may replace by code of its own. */
+  /** Called methods that C2 may replace by its own code. */
   readonly intrinsics: ReadonlySet<string>
-  /** Classes that could not be rewritten, each with the reason. */
+  /** Classes that could not be rewritten, with the reason. */
   readonly failed: readonly string[]
-  /** What the program wrote. */
+  /** Output of the program. */
   readonly stdout: string
 }
 
 const sources = join(dirname(fileURLToPath(import.meta.url)), 'counting-agent')
 
-/** Compiles the agent; the jars go with the test file. */
+/** Compiles the agent. Its jars are deleted at the end of the test file. */
 export async function buildCountingAgent(jdk: Jdk): Promise<CountingAgent> {
   const dir = temporaryDirectory('jfluid-counting-')
   const run = promisify(execFile)
@@ -109,7 +109,7 @@ export async function countCallsByAgent(
 
 async function read(file: string): Promise<Omit<Counted, 'stdout'>> {
   const runs: { caller: number; method: number; calls: number }[][] = []
-  /** Run and row of each context of each thread. */
+  /** Run and row of each context, per thread. */
   const places = new Map<string, Map<string, [number, number]>>()
   const names: string[] = []
   const intrinsics = new Set<string>()

@@ -64,7 +64,7 @@ forNewestJdk((jdk) => {
     })
     const expected = new Map<string, number>()
     for (const [name, calls] of parseExpectation(counts.stdout)) {
-      const method = name.replace(/@late-[ab]$/, '') // a debugger's class names have no loader
+      const method = name.replace(/@late-[ab]$/, '') // class names in a debugger contain no loader
       expected.set(method, (expected.get(method) ?? 0) + calls)
     }
     assert.deepEqual(counts.methods, sorted(expected))

@@ -1,7 +1,7 @@
-// Counts calls with the JDK's debugger instead of with probes: see Oracle.java, which does it.
+// Counts calls with the JDK's debugger instead of probes: see Oracle.java.
 //
-// It knows nothing of jfluid, so equal counts mean something. It is slow (a few thousand calls a
-// second): give the program small arguments.
+// The debugger is independent of jfluid, so equal counts verify jfluid. It is slow (a few thousand calls per second): use small arguments
+// for the program.
 
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
@@ -14,25 +14,25 @@ export interface OracleRequest {
   classpath: string
   mainClass: string
   args?: readonly string[]
-  /** `class.method`, or with `(descriptor)`; the class with `$`, as the JVM names it. */
+  /** `class.method`, optionally with `(descriptor)`. A nested class is written with `$`, as in the JVM. */
   root: string
-  /** JDI class filters: `shop.*`, `fix.KnownTree`. Everything else is transparent. */
+  /** JDI class filters: `shop.*`, `fix.KnownTree`. Calls of other classes are left out, and their callees count for their callers. */
   include: readonly string[]
   exclude?: readonly string[]
-  /** Lines for the program's stdin, which is closed after them. */
+  /** Lines for the program's stdin, which is closed afterwards. */
   send?: readonly string[]
   /** Options of the target JVM. */
   options?: readonly string[]
 }
 
 export interface OracleCounts {
-  /** Calls under the root by `class.method(descriptor)`. */
+  /** Calls below the root, keyed by `class.method(descriptor)`. */
   methods: Map<string, number>
-  /** Calls by calling context: such names from the outermost root down, joined by semicolons. */
+  /** Calls per calling context, keyed by the names from the outermost root downwards, joined by semicolons. */
   contexts: Map<string, number>
-  /** Method entries looked at, also those outside the root. */
+  /** Number of method entries, including entries outside the root. */
   events: number
-  /** What the program wrote. */
+  /** Output of the program. */
   stdout: string
 }
 

@@ -1,5 +1,5 @@
-// Real programs that do the same each time: programs/<name>.java does one library's usual work, and Driver.java keeps
-// a JVM waiting for it. Versions are pinned, down to the bit.
+// Real programs that do the same in each run: programs/<name>.java uses one library in a typical way, and Driver.java keeps a JVM for it.
+// Versions are fixed by checksums.
 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,32 +8,34 @@ import type { Jdk } from '../support/jdks.ts'
 import { type Artifact, mavenArtifact } from '../support/maven.ts'
 
 export interface Program {
-  /** Class of the workload, in package `programs`. */
+  /** Class of the workload in package `programs`. */
   readonly name: string
   readonly title: string
   readonly libraries: readonly Artifact[]
-  /** Why the first run in a JVM is not the same each time, if it is not. */
+  /** Reason why the first run in a JVM varies, if it does. */
   readonly firstRunVaries?: string
-  /** The newest JDK that it runs on, if it is not each. */
+  /** Newest JDK on which the program runs, if it does not run on all. */
   readonly newestJdk?: number
-  /** Methods that are left out of the comparison. */
+  /** Methods that are not compared. */
   readonly notCompared?: { readonly methods: RegExp; readonly why: string }
-  /** Calls that are left out with all that they lead to, where classes of the JDK are compared. */
+  /** Calls that are left out with all calls below them when JDK classes are compared. */
   readonly cutWithJdk?: readonly Cut[]
-  /** Its calls depend on identity hash codes, which differ from run to run unless the JVM makes them all equal. */
+  /** Whether its calls depend on identity hash codes. These differ between runs unless the JVM makes all of them equal. */
   readonly usesIdentityHash?: boolean
-  /** It calls method handles so often that some are spun anew, at their 127th call, which the JVM is told not to do. */
+  /**
+   * Whether some of its method handles reach their 127th call, at which the JDK generates new code for them. A JVM option disables this.
+   */
   readonly wearsHandles?: boolean
 }
 
 export interface Cut {
   readonly methods: RegExp
-  /** The nearest that is not left out itself. */
+  /** The nearest caller that is not left out. */
   readonly callers: RegExp
   readonly why: string
 }
 
-/** Options of the JVM, for the agent's run and for ours. */
+/** Returns the JVM options for the agent's run and for jfluid's run. */
 export function vmOptions({ usesIdentityHash, wearsHandles }: Program): string[] {
   return [
     ...(usesIdentityHash ? ['-XX:+UnlockExperimentalVMOptions', '-XX:hashCode=2'] : []),
@@ -58,7 +60,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Sql',
     title: 'H2: SQL in memory',
-    usesIdentityHash: true, // of data types, whose hexadecimal digits are keys of a map (TransactionStore.registerDataType)
+    usesIdentityHash: true, // of data types: their hexadecimal digits are keys of a map (TransactionStore.registerDataType)
     libraries: [
       {
         coordinates: 'com.h2database:h2:2.2.224',
@@ -234,7 +236,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Groove',
     title: 'Groovy: a script',
-    newestJdk: 24, // it reads class files of the JDK, and none of version 69
+    newestJdk: 24, // it reads class files of the JDK, but cannot read version 69
     usesIdentityHash: true,
     notCompared: {
       methods:
@@ -260,7 +262,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Templates',
     title: 'FreeMarker and SnakeYAML',
-    usesIdentityHash: true, // of each Yaml, in its name
+    usesIdentityHash: true, // the name of each Yaml contains its hash code
     libraries: [
       {
         coordinates: 'org.freemarker:freemarker:2.3.33',
@@ -275,7 +277,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Stylesheet',
     title: 'XSLT of the JDK',
-    usesIdentityHash: true, // of types, in a map of the compiler's
+    usesIdentityHash: true, // of types, in a map of the XSLT compiler
     cutWithJdk: [
       {
         methods: /^java\.lang\.String\.equals\(/,

@@ -1,5 +1,6 @@
-// The JDK's immutable sets and maps have another order in each JVM: ImmutableCollections salts them with the time. Two
-// runs of one program then make other calls, in tree maps that are filled from them, say. Here is a JVM without salt.
+// The JDK's immutable sets and maps have another order in each JVM, since ImmutableCollections uses the time as a salt. Two runs of one
+// program may therefore make different calls, for example when tree maps are filled from these sets. This file creates a JVM with a
+// constant salt.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -22,7 +23,7 @@ const COPY = `
     }
   }`
 
-/** Options of a JVM in which the salt is always the same: its own class, but for the one call that tells the time. */
+/** Returns options of a JVM with a constant salt: its class has one change, which replaces the call that reads the time. */
 export async function withoutSalt(jdk: Jdk): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     jdk.java,
@@ -40,7 +41,7 @@ export async function withoutSalt(jdk: Jdk): Promise<string[]> {
     const { owner, name } = file.pool.memberRef(u2At(bytecode, bci + 1))
     if (owner !== 'java/lang/System' || name !== 'nanoTime') continue
     calls++
-    bytecode.set([LCONST_1, NOP, NOP], bci) // in place: it is part of the file's bytes
+    bytecode.set([LCONST_1, NOP, NOP], bci) // in place, since these bytes are part of the class file
   }
   assert.equal(calls, 1, `${SALTED} of ${jdk.full} asks for the time`)
   const patch = temporaryDirectory()

@@ -8,8 +8,8 @@ const JDI = ['--add-modules', 'jdk.jdi']
 
 /**
  * @param program  main class and arguments
- * @param pattern  of classes, as JDI has them: `shop.*`, `fix.Blocks*`
- * @returns what the stepper has printed, without its end
+ * @param pattern  JDI filter of classes: `shop.*`, `fix.Blocks*`
+ * @returns the lines printed by the stepper, without its last line "end"
  */
 export async function stepThrough(
   stepper: 'LineTrace' | 'StepCounter',

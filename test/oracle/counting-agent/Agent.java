@@ -18,12 +18,12 @@ import java.util.jar.JarFile;
  *
  *   -javaagent:counting-agent.jar=recorder=R.jar,out=FILE,root=CLASS.METHOD[,jdk]
  *
- * Shares no code and no idea with what it is held against: nothing is chosen, nothing is swapped, every class is
- * rewritten by ASM before its first method runs. Classes of the JDK are counted with {@code jdk} only, dynamic
- * proxies and hidden classes never. R.jar holds {@link Recorder}, for the bootstrap loader.
+ * Shares no code and no algorithm with jfluid, to which it is compared: ASM rewrites every class before its first method runs. JDK classes
+ * are counted only with {@code jdk}. Dynamic proxies and hidden classes are never counted. R.jar contains {@link Recorder}, for the
+ * bootstrap loader.
  *
- * <p>At the end FILE is, for every method that was called and every context, one line each (fields separated by a
- * blank; a context's number is greater than its caller's; run n is the n-th outermost call of a root in its thread):
+ * <p>At the end FILE contains one line for each called method and each context (fields are separated by a blank; a context's number is
+ * greater than its caller's; run n is the n-th outermost call of a root in its thread):
  *
  *   method NUMBER FLAGS CLASS.NAME(DESCRIPTOR)     FLAGS: i for &#64;IntrinsicCandidate, else -
  *   run    THREAD CONTEXT
@@ -49,7 +49,7 @@ public final class Agent {
         install(instrumentation, root, out, jdk);
     }
 
-    /** Apart, because Recorder must not be looked for before the bootstrap loader knows it. */
+    /** A separate method, because Recorder must not be resolved before the bootstrap loader knows its jar. */
     private static void install(Instrumentation instrumentation, String root, Path out, boolean jdk)
         throws UnmodifiableClassException {
         Transformer transformer = new Transformer(root, jdk);
@@ -63,7 +63,7 @@ public final class Agent {
         }));
         instrumentation.addTransformer(transformer, true);
         if (!jdk) return;
-        // What is loaded by a transformation is not shown to the transformer, so there is a next time.
+        // The JVM does not show classes to the transformer that are loaded during a transformation, so the search is repeated.
         Set<Class<?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         for (List<Class<?>> fresh = unseen(instrumentation, seen); !fresh.isEmpty(); fresh = unseen(instrumentation, seen)) {
             instrumentation.retransformClasses(fresh.toArray(new Class<?>[0]));

@@ -11,14 +11,14 @@ import org.objectweb.asm.Type;
 import org.objectweb.asm.commons.AdviceAdapter;
 
 /**
- * One method that counts itself:
+ * One method that counts its calls:
  *
  *   int caller = Recorder.enter(id);
  *   try { body, with Recorder.resume(caller, id) at the start of each of its handlers }
  *   finally { Recorder.exit(caller); }
  *
- * In a constructor no handler can cover the call of super(), so there are two around it. An exception out of super()
- * itself is put right by the handler of a caller that catches it.
+ * In a constructor no handler can cover the call of super(), so one handler covers the code before it and one the code after it. After an
+ * exception out of super(), the handler of the caller that catches the exception corrects the context.
  */
 class CountingMethod extends AdviceAdapter {
     private static final String RECORDER = "counting/Recorder";
@@ -28,7 +28,7 @@ class CountingMethod extends AdviceAdapter {
     private final boolean constructor;
     private final Set<Label> handlers = new HashSet<>();
     private final Label start = new Label();
-    /** Before and after the call of super() or this(); the former is moved on until the latter is known. */
+    /** Labels before and after the call of super() or this(). `uninitialised` is moved on until `initialised` is set. */
     private Label uninitialised;
     private Label initialised;
     private int caller;
@@ -53,7 +53,7 @@ class CountingMethod extends AdviceAdapter {
         mv.visitLabel(start);
     }
 
-    /** Called after super() in a constructor, at the start of other methods. */
+    /** Called after super() in a constructor, and at the start of other methods. */
     @Override
     protected void onMethodEnter() {
         if (!constructor) return;
@@ -63,7 +63,7 @@ class CountingMethod extends AdviceAdapter {
 
     @Override
     protected void onMethodExit(int opcode) {
-        if (opcode == ATHROW) return; // the handler's
+        if (opcode == ATHROW) return; // the handler calls exit
         mv.visitVarInsn(ILOAD, caller);
         mv.visitMethodInsn(INVOKESTATIC, RECORDER, "exit", "(I)V", false);
     }
@@ -113,7 +113,7 @@ class CountingMethod extends AdviceAdapter {
         if (handlers.contains(label)) caught = true;
     }
 
-    /** Before each instruction. The frame of a handler stands between its label and the first. */
+    /** Called before each instruction. The frame of a handler is between its label and its first instruction. */
     private void instruction() {
         if (!caught) return;
         caught = false;

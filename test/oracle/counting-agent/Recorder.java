@@ -1,34 +1,34 @@
 package counting;
 
 /**
- * Counts calls by calling context, for each thread on its own. Called by what {@link Transformer} inserts; lives in
- * the bootstrap loader, where every class finds it.
+ * Counts calls per calling context, separately for each thread. Called by code that {@link Transformer} inserts. The bootstrap loader loads
+ * it, so that every class can find it.
  *
- * <p>May itself be called from any method of the JDK, so it uses nothing of it but two native methods and arrays. No
- * lock is taken except when a thread enters a root for the first time.
+ * <p>Any method of the JDK may call this class, so it uses only arrays and two native methods of the JDK. It takes a lock only when a
+ * thread enters a root for the first time.
  *
- * <p>What a method keeps on its own frame is the context of its caller, or -1 while nothing is counted. So a method
- * that is left, however that happens, leaves the right context behind.
+ * <p>Each method keeps the context of its caller in a local variable, or -1 while nothing is counted. It therefore restores the correct
+ * context at any kind of exit.
  */
 public final class Recorder {
     private Recorder() {}
 
     public static final class Tree {
         final Thread thread;
-        /** Context of the method that runs now; 0 outside of roots. */
+        /** Context of the method that is running; 0 outside of roots. */
         int current;
-        /** Above 0 while this thread works for the agent itself. */
+        /** Above 0 while this thread executes code of the agent itself. */
         int suspended;
-        /** Outermost calls of roots so far, and the context that stands for the last of them. */
+        /** Number of outermost root calls so far, and the context of the last of them. */
         int runs;
         int run;
 
         public int size = 1;
-        /** Of each context: its caller's, its method (-n for the n-th run), its calls. */
+        /** Per context: the caller's context, the method (-n for the n-th run), and the number of calls. */
         public int[] parent = new int[1024];
         public int[] method = new int[1024];
         public long[] calls = new long[1024];
-        /** Open addressing: (parent, method) to the context, 0 for none. */
+        /** Hash table with open addressing: (parent, method) to the context, or 0 for none. */
         int[] table = new int[4096];
 
         Tree(Thread thread) {
@@ -81,7 +81,7 @@ public final class Recorder {
         }
     }
 
-    /** Threads that have entered a root; replaced when one is added. */
+    /** Threads that have entered a root. The array is replaced when a thread is added. */
     public static volatile Tree[] trees = {};
 
     private static Tree tree() {
@@ -90,7 +90,7 @@ public final class Recorder {
         return null;
     }
 
-    /** @return what {@link #exit} and {@link #resume} want */
+    /** @return argument for {@link #exit} and {@link #resume} */
     public static int enter(int id) {
         Tree tree = tree();
         if (tree == null || tree.current == 0 || tree.suspended != 0) return -1;
@@ -99,7 +99,7 @@ public final class Recorder {
         return caller;
     }
 
-    /** The same for a root. */
+    /** Like {@link #enter}, for a root. */
     public static int enterRoot(int id) {
         Tree tree = tree();
         if (tree == null) tree = add();
@@ -120,7 +120,7 @@ public final class Recorder {
         if (caller >= 0) tree().current = caller;
     }
 
-    /** An exception has been caught by the method: callees may have ended without a word. */
+    /** Called when the method has caught an exception, since callees may have ended without a call of {@link #exit}. */
     public static void resume(int caller, int id) {
         if (caller < 0) return;
         Tree tree = tree();
@@ -136,7 +136,7 @@ public final class Recorder {
         return tree;
     }
 
-    /** Nothing is counted in this thread until {@link #unsuspend}: the agent works in it. */
+    /** Stops counting in this thread until {@link #unsuspend}, since it executes code of the agent. */
     public static void suspend() {
         Tree tree = tree();
         if (tree != null) tree.suspended++;

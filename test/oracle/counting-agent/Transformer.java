@@ -34,7 +34,7 @@ final class Transformer implements ClassFileTransformer {
         }
     }
 
-    /** Loads what a transformation needs, so that none asks for a class that is being loaded. */
+    /** Loads all classes that a transformation needs, so that no transformation loads a class. */
     void warmUp() {
         try (var in = Transformer.class.getResourceAsStream("Transformer.class")) {
             byte[] bytes = in.readAllBytes();
@@ -49,7 +49,7 @@ final class Transformer implements ClassFileTransformer {
     @Override
     public byte[] transform(
         Module module, ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
-        Recorder.suspend(); // the JDK is counted, too, and so would be what it does for us
+        Recorder.suspend(); // JDK calls made by the agent itself must not be counted
         try {
             return name == null || !isCounted(module, loader, name) ? null : rewrite(name, bytes);
         } catch (Throwable problem) {
@@ -64,15 +64,15 @@ final class Transformer implements ClassFileTransformer {
 
     private boolean isCounted(Module module, ClassLoader loader, String name) {
         if (name.startsWith("counting/") || name.startsWith("org/objectweb/asm/")) return false;
-        // A dynamic proxy is the JDK's doing, and no source of its names one.
+        // The JDK generates dynamic proxies, and no source code names them.
         if (isProxy(name)) return false;
-        // What reflection spins to call a method, and what serves instrumentation itself.
+        // Accessors that reflection generates, and classes of the instrumentation itself.
         if (name.startsWith("jdk/internal/reflect/Generated")) return false;
         if (name.startsWith("sun/instrument/") || name.startsWith("java/lang/instrument/")) return false;
         return jdk || loader != null && !jdkModules.contains(module);
     }
 
-    /** Without a regular expression: its classes would be loaded here, and never be shown to us. */
+    /** Uses no regular expression, since its classes would be loaded here and never be shown to the transformer. */
     private static boolean isProxy(String name) {
         int at = name.lastIndexOf("$Proxy");
         if (at < 0 || at + 6 == name.length()) return false;
@@ -82,13 +82,13 @@ final class Transformer implements ClassFileTransformer {
 
     private byte[] rewrite(String name, byte[] bytes) {
         ClassReader reader = new ClassReader(bytes);
-        // Constant pool kept as it is: methods that are only copied need not be written anew.
+        // Keeps the constant pool, so that methods without changes can be copied.
         ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
         reader.accept(new CountingClass(writer, name, hasEmptyFinalizer(reader)), ClassReader.EXPAND_FRAMES);
         return writer.toByteArray();
     }
 
-    /** Whether there is nothing but a return in it. */
+    /** Returns whether the class has a finalize() that consists only of a return. */
     private static boolean hasEmptyFinalizer(ClassReader reader) {
         boolean[] seen = new boolean[2];
         reader.accept(
@@ -140,7 +140,7 @@ final class Transformer implements ClassFileTransformer {
         return List.copyOf(failures);
     }
 
-    /** Called when the annotations of a method are known. */
+    /** Called when a method is found to have the annotation. */
     private void intrinsic(int id) {
         synchronized (this) {
             names.set(id, "i" + names.get(id).substring(1));
@@ -169,9 +169,9 @@ final class Transformer implements ClassFileTransformer {
             int access, String method, String descriptor, String signature, String[] exceptions) {
             MethodVisitor next = super.visitMethod(access, method, descriptor, signature, exceptions);
             if ((access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE)) != 0) return next;
-            // Every constructor calls it, and it is empty.
+            // Every constructor calls this empty constructor.
             if (name.equals("java/lang/Object") && method.equals("<init>")) return next;
-            // HotSpot registers objects whose finalize() is not empty, and would with our code in it.
+            // HotSpot registers objects whose finalize() is not empty, and code of the agent would make it so.
             if (method.equals("finalize") && emptyFinalizer) return next;
             int id = add("- " + name.replace('/', '.') + "." + method + descriptor);
             boolean root = name.equals(rootClass) && (method.equals(rootMethod) || (method + descriptor).equals(rootMethod));

@@ -5,28 +5,28 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 
 /**
- * A long-lived JVM that does one of these programs' work when told to.
+ * A long-lived JVM that executes one of these programs on request.
  *
  *   java programs.Driver <class of a Workload>
  *   root: programs.Driver.task
  *
- *   run    does it once: "done <what it computed>"
- *   apart  the same in a thread of its own, "apart <n>" for the n-th
- *   quit   (or the end of stdin)
+ *   run    executes the workload once and prints "done <result>"
+ *   apart  the same in a new thread, whose name is "apart <n>" for the n-th
+ *   quit   ends the program, as does the end of stdin
  *
- * The classes that do the work are loaded by the first run. A workload runs in the calling thread, does the same
- * each time, and says something that would change if it did not.
+ * The first run loads the classes of the workload. A workload runs in the calling thread, does the same in each run, and returns a result
+ * that would change if it did not.
  */
 public final class Driver {
     private Driver() {}
 
-    /** Some work; its class has a constructor without parameters that does none of it. */
+    /** A workload. Its class has a constructor without parameters, which does none of the work. */
     public interface Workload {
         String work() throws Exception;
     }
 
     public static void main(String[] args) throws Exception {
-        for (int i = 0; i < 1_000; i++) new Thread(); // Ids of later ones are no cached Long, however many others there are.
+        for (int i = 0; i < 1_000; i++) new Thread(); // Ids of later threads are above the range of cached Longs.
         Workload workload = (Workload) Class.forName(args[0]).getDeclaredConstructor().newInstance();
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));

@@ -5,7 +5,7 @@ import org.antlr.v4.runtime.CommonTokenStream;
 import org.antlr.v4.runtime.LexerInterpreter;
 import org.antlr.v4.runtime.ParserInterpreter;
 
-/** ANTLR: reads a grammar with its own parser, builds automata from it, and parses by them. */
+/** ANTLR: reads a grammar with its own parser, builds automata from the grammar, and parses with them. */
 public final class Grammar implements Driver.Workload {
     private static final String CALCULATOR = """
         grammar Calculator;

@@ -15,7 +15,7 @@ import javax.tools.SimpleJavaFileObject;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
-/** javac, which lies in the JDK but not in its boot loader: compiles text to bytes. */
+/** javac, which belongs to the JDK but not to its boot loader: compiles sources to class files in memory. */
 public final class Javac implements Driver.Workload {
     private static final String SOURCE = """
         import java.util.*;
@@ -95,7 +95,7 @@ public final class Javac implements Driver.Workload {
         JavaCompiler javac = ToolProvider.getSystemJavaCompiler();
         for (String source : new String[] {SOURCE, SOURCE.replaceAll("int wrong.*", "")}) {
             try (Memory files = new Memory(javac.getStandardFileManager(null, null, null))) {
-                // Not the class path of this JVM, on which an agent's jar may be.
+                // Does not use the class path of this JVM, which may contain an agent's jar.
                 List<String> options =
                     List.of("-proc:none", "-XDignore.symbol.file", "-classpath", "none", "--limit-modules", "java.base");
                 List<String> problems = new ArrayList<>();

@@ -54,7 +54,7 @@ public final class Json implements Driver.Workload {
         }
     }
 
-    /** Names are not kept in a table, whose hash codes begin with an identity. */
+    /** Disables the table of field names, since its hash codes are seeded with an identity hash code. */
     @Override
     public String work() throws Exception {
         ObjectMapper mapper = new ObjectMapper(JsonFactory.builder().disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES).build())

@@ -4,7 +4,7 @@ import clojure.lang.Compiler;
 import clojure.lang.RT;
 import java.io.StringReader;
 
-/** Clojure: reads, compiles and runs a script; each function is a class of a loader of its own. */
+/** Clojure: reads, compiles and runs a script. Each function is a class with its own loader. */
 public final class Lisp implements Driver.Workload {
     private static final String SOURCE = """
         (defprotocol Area (area [this]))

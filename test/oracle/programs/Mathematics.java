@@ -21,7 +21,7 @@ import org.apache.commons.math3.transform.DftNormalization;
 import org.apache.commons.math3.transform.FastFourierTransformer;
 import org.apache.commons.math3.transform.TransformType;
 
-/** Commons Math: matrices, an equation, a minimum, a Fourier transform, random numbers from a seed. */
+/** Commons Math: matrices, an equation, a minimum, a Fourier transform, and random numbers with a fixed seed. */
 public final class Mathematics implements Driver.Workload {
     @Override
     public String work() {

@@ -24,7 +24,7 @@ import org.apache.pdfbox.text.PDFTextStripper;
 
 /** PDFBox: writes pages, reads them back, extracts their text and draws one. */
 public final class Pages implements Driver.Workload {
-    /** The library's own font for all: the fonts of the machine do not matter, and no list of them is kept. */
+    /** Maps all fonts to the library's own font, so that the result does not depend on the fonts of the machine. */
     private static final class OneFont implements FontMapper {
         private static TrueTypeFont font() {
             try (var in = PDType1Font.class.getResourceAsStream("/org/apache/pdfbox/resources/ttf/LiberationSans-Regular.ttf")) {
@@ -50,7 +50,7 @@ public final class Pages implements Driver.Workload {
         }
     }
 
-    /** A log would have the time of day, and as many digits as that has. */
+    /** A log would contain the time of day, whose number of digits varies. */
     public Pages() {
         java.util.logging.LogManager.getLogManager().reset();
     }

@@ -26,7 +26,7 @@ public final class Search implements Driver.Workload {
     private static final String[] WORDS = {"lazy", "dog", "fox", "brown", "quick", "jumps", "over", "wall", "tree", "sun"};
 
     static {
-        System.setProperty("tests.seed", "42"); // else the time of day seeds its hash tables
+        System.setProperty("tests.seed", "42"); // otherwise the time of day seeds its hash tables
     }
 
     @Override

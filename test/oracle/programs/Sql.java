@@ -9,7 +9,7 @@ import java.sql.Statement;
 /** H2: tables, an index, joins, groups, a savepoint and an error, in memory. */
 public final class Sql implements Driver.Workload {
     static {
-        // A cache behind a SoftReference, filled by hash codes: what it holds is not the same each time.
+        // This cache uses SoftReferences and hash codes, so its content varies.
         System.setProperty("h2.objectCache", "false");
     }
 

@@ -9,7 +9,7 @@ import javax.xml.transform.TransformerFactory;
 import javax.xml.transform.stream.StreamResult;
 import javax.xml.transform.stream.StreamSource;
 
-/** What the JDK itself brings: XML is parsed, a style sheet compiled to a class and run, the result matched. */
+/** XSLT of the JDK: parses XML, compiles a style sheet to a class, runs it, and searches the result. */
 public final class Stylesheet implements Driver.Workload {
     private static final String SHEET = """
         <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.yaml.snakeyaml.Yaml;
 
-/** SnakeYAML reads a document, FreeMarker fills it into a template. */
+/** SnakeYAML reads a document, and FreeMarker inserts its data into a template. */
 public final class Templates implements Driver.Workload {
     private static final String PAGE = """
         <#macro row item><tr><td>${item.name?upper_case}</td><td>${item.price?string("0.00")}</td></tr></#macro>
@@ -18,7 +18,7 @@ public final class Templates implements Driver.Workload {
         ${items?size} ${(missing.thing)!"-"} <#attempt>${nothing}<#recover>recovered</#attempt>
         """;
 
-    /** What hangs on these is cached behind WeakReferences, and would be made anew when the collector pleases. */
+    /** Keeps configurations alive. Their data are cached with WeakReferences and would be created again after a garbage collection. */
     private static final List<Configuration> KEPT = new ArrayList<>();
 
     @Override
