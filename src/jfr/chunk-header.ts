@@ -1,6 +1,6 @@
 // Parses the header of a chunk. A recording is a sequence of chunks, each with its own metadata and constants.
 //
-//   offset  size  type   field         big-endian; the rest of a chunk is not, except for floats
+//   offset  size  type   field         all fields are big-endian
 //        0     4  bytes  magic         "FLR\0"
 //        4     2  u16    major         2
 //        6     2  u16    minor         1
@@ -13,10 +13,10 @@
 //       56     8  u64    ticksPerSecond
 //       64     1  u8     state         0: finished; 255: the header is being written; otherwise the number of flushes, 1 to 254
 //       65     1  u8     pad
-//       66     2  u16    flags         bit 0: compressed integers; bit 1: the last chunk of a JVM that is ending
+//       66     2  u16    flags         bit 0: integers are compressed; bit 1: last chunk, written when the JVM ends
 //
-// A recording JVM appends to the file. Once a second, when all bytes before `size` are complete, it rewrites the header. The constants of
-// every event before `size` are then in a checkpoint before `size`, too. (JDK: jdk.jfr.internal.consumer.ChunkHeader.)
+// A recording JVM appends to the file. Once a second, it rewrites the header when all bytes before the new `size` are complete. All events
+// before `size` refer only to constants in checkpoints before `size`. (JDK: jdk.jfr.internal.consumer.ChunkHeader.)
 
 import { BadRecording } from './problem.ts'
 
@@ -36,7 +36,7 @@ export interface ChunkHeader {
 /**
  * Parses the header.
  *
- * @returns null while the JVM is writing it
+ * @returns null while the JVM is writing the header
  * @throws BadRecording
  */
 export function parseChunkHeader(bytes: Buffer): ChunkHeader | null {

@@ -1,7 +1,7 @@
-// Reads one chunk of a recording, finished or still growing. Each sample is reported once.
-// A chunk is its header (chunk-header.ts) and events, each with its size and its type first. The format itself defines two types: 0 is
-// metadata, 1 is a checkpoint with constants. A sample may precede the constants that it refers to, but every flush contains both. So newly
-// flushed data are read twice, first for the constants.
+// Reads one chunk of a recording that is finished or still growing. Each sample is reported once.
+// A chunk consists of a header (chunk-header.ts) and events. An event starts with its size and its type. The format itself defines two
+// types: 0 is metadata, 1 is a checkpoint with constants. A sample may precede the constants that it refers to, but a flush contains the
+// sample and its constants. Flushed data are therefore read twice: first for the constants, then for the samples.
 
 import { type ChunkHeader, HEADER_BYTES, parseChunkHeader } from './chunk-header.ts'
 import { Constants } from './constants.ts'
@@ -11,12 +11,12 @@ import { BadRecording } from './problem.ts'
 import { type Value, Values } from './values.ts'
 
 const CHECKPOINT = 1
-/** Bytes per read; only a larger event is read in one piece. */
+/** Number of bytes per read. A larger event is read separately, in one piece. */
 const WINDOW_BYTES = 1 << 20
 /** Maximum size of an event. Checkpoints of a JVM with 100,000 classes have a few MiB. */
 const MAX_EVENT_BYTES = 256 << 20
 
-/** Activity of a sampled thread: Java code, native code, or either (CPU time). */
+/** Kind of a sample: the thread was in Java code, in native code, or in either (`cpu`, a sample by CPU time). */
 export type SampleKind = 'java' | 'native' | 'cpu'
 
 const SAMPLES: ReadonlyMap<string, SampleKind> = new Map([
@@ -32,14 +32,14 @@ export interface SampleSink {
    * @param ticks   time of the sample, in the JVM's ticks
    * @param thread  key of a thread
    * @param stack   key of a stack trace; 0 if the JVM could not walk it
-   * @param period  ticks that the sample represents, if the JVM reports it (CPU time); else 0
+   * @param period  number of ticks that the sample represents, for samples by CPU time; 0 if the JVM does not report it
    */
   sample(kind: SampleKind, ticks: number, thread: number, stack: number, period: number): void
-  /** Number of samples that were due but were not taken. */
+  /** Called with a number of samples that were due, but that the JVM has lost. */
   lost(count: number): void
 }
 
-/** Reads bytes of the file; fewer at its end. */
+/** Reads bytes of the file. Returns fewer bytes than requested at the end of the file. */
 export type ReadAt = (offset: number, length: number) => Buffer
 
 interface Wanted {
@@ -65,7 +65,7 @@ export class Chunk {
     this.#at = HEADER_BYTES
   }
 
-  /** Header at the last `poll`; null before the first. */
+  /** Header at the last `poll`; null before the first successful `poll`. */
   get header(): ChunkHeader | null {
     return this.#header
   }
@@ -79,13 +79,13 @@ export class Chunk {
   /**
    * Reads the data that were flushed since the last poll.
    *
-   * @returns whether the chunk is finished and will not grow any more
+   * @returns whether the chunk is finished, so it no longer grows
    * @throws BadRecording
    */
   poll(sink: SampleSink): boolean {
     const bytes = this.read(this.#begin, HEADER_BYTES)
-    if (bytes.length < HEADER_BYTES) return false // the file has just been created
-    // If the JVM wrote the header during the read, the bytes may be partly old and partly new.
+    if (bytes.length < HEADER_BYTES) return false // the JVM has just created the file
+    // The header is read twice: if the JVM rewrites it during a read, the bytes may be a mixture of the old and the new header.
     if (!this.read(this.#begin, HEADER_BYTES).equals(bytes)) return false
     const header = parseChunkHeader(bytes)
     if (header === null || header.metadata === 0) return false
@@ -158,7 +158,7 @@ export class Chunk {
     }
   }
 
-  /** Returns the whole event at an offset. */
+  /** Returns all bytes of the event at an offset. */
   #event(at: number, end: number): Buffer {
     const size = new Cursor(this.#bytes(at, Math.min(16, end - at))).varint()
     if (size < 2 || at + size > end)

@@ -1,10 +1,10 @@
-// Constants of a chunk from which stacks are built: threads, stack traces, methods, classes, loaders, names.
-// A checkpoint event is: size, 1, start, duration, offset of the previous checkpoint, a byte for its kind, and then pools, each a type and
-// its constants:
+// Constants of a chunk that describe stacks: threads, stack traces, methods, classes, loaders, names.
+// A checkpoint event consists of: size, type (1), start, duration, offset of the previous checkpoint, a byte for its kind, and pools. A
+// pool is a type and its constants:
 //
 //   number of pools, (type, number of constants, (key, value)…)…
 //
-// A chunk is read from its beginning, so all checkpoints are seen, and the offsets are not needed.
+// A chunk is read from its beginning, so the reader finds all checkpoints without the offsets.
 
 import { Cursor } from './cursor.ts'
 import type { Type, Types } from './metadata.ts'
@@ -17,7 +17,7 @@ export interface MethodConstant {
   readonly class: string
   readonly method: string
   readonly descriptor: string
-  /** `bootstrap`, `platform`, `app`, or class and number of another loader. */
+  /** Class loader: `bootstrap`, `platform`, `app`, or class and number of another loader. */
   readonly loader: string
 }
 
@@ -29,9 +29,9 @@ export interface ThreadConstant {
 }
 
 export interface StackConstant {
-  /** Whether the outermost frames are missing: the stack is deeper than the recorder's limit. */
+  /** Whether the outermost frames are missing because the stack is deeper than the limit of the flight recorder. */
   readonly truncated: boolean
-  /** Three numbers per frame, innermost first: key of the method, line (-1 or 0: unknown), bytecode index. */
+  /** Three numbers per frame, innermost frame first: key of the method, line (-1 or 0 if unknown), bytecode index. */
   readonly frames: Float64Array
 }
 
@@ -62,6 +62,8 @@ export class Constants {
   }
 
   /**
+   * Adds the constants of a checkpoint.
+   *
    * @param event  one whole checkpoint event
    * @throws BadRecording
    */
@@ -82,7 +84,7 @@ export class Constants {
     }
   }
 
-  /** Replaces the types after the JVM has written new metadata. The metadata may describe more events, but the constants are the same. */
+  /** Replaces the types after the JVM has written new metadata. Earlier constants stay valid: new metadata only describe more events. */
   retype(types: Types): void {
     this.types = types
     this.#values = new Values(types)
@@ -92,7 +94,7 @@ export class Constants {
     return this.#stacks.get(key)
   }
 
-  /** Returns the method of a key. A method without its constant gets a placeholder name. */
+  /** Returns the method of a key. Returns a placeholder name if the constant of the method is missing. */
   method(key: number): MethodConstant {
     const type = this.#key(METHOD, key, 'type')
     return {
@@ -138,7 +140,7 @@ export class Constants {
     return `${this.#className(this.#key(LOADER, key, 'type')) ?? name ?? 'loader'}@${key}`
   }
 
-  /** Returns the text of a symbol, a string, or a string in the pool. */
+  /** Returns the text of a symbol, of a string, or of a key into the string pool. */
   #text(value: Value | undefined): string | null {
     if (typeof value === 'string') return value
     if (typeof value === 'number') {

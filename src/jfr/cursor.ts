@@ -1,6 +1,7 @@
 // Decodes values of a flight recording (JDK: jdk.jfr.internal.consumer.RecordingInput). Integers are little-endian base 128 with at most
-// nine bytes, and all bits of the ninth byte count. Fixed-width values are big-endian.
-// Every read is checked against the end, and every count against the remaining bytes. So no input can cause a long loop or a large string.
+// nine bytes; the ninth byte contains eight bits of the value. Fixed-width values are big-endian.
+// Every read is checked against the end of the data, and every count against the number of remaining bytes. Invalid input can therefore
+// cause neither a long loop nor a large string.
 
 import { jvmText } from '../base/jvm-text.ts'
 import { BadRecording } from './problem.ts'
@@ -33,7 +34,7 @@ export class Cursor {
     return this.bytes[this.at++]!
   }
 
-  /** Reads an integer. An integer above 2^53 is rounded to the nearest double; only keys and addresses are so large. */
+  /** Reads an integer. An integer above 2^53 is rounded to the nearest double. Only keys and addresses can be larger than 2^53. */
   varint(): number {
     let value = 0
     let unit = 1
@@ -51,7 +52,7 @@ export class Cursor {
     this.at += count
   }
 
-  /** Reads the number of elements or bytes that follow; each element needs at least one byte. */
+  /** Reads the number of following elements. Each element has at least one byte, so a larger count is invalid. */
   count(): number {
     const count = this.varint()
     if (count > this.left) throw new BadRecording(`${count} elements in ${this.left} bytes`)

@@ -1,5 +1,5 @@
-// Parses the layout of a chunk's events and constants from the chunk's own description: types with their fields.
-// A metadata event is: size, 0, start, duration, id, a table of strings, then a tree of elements. Each element is:
+// Parses the metadata of a chunk, which describe the layout of its events and constants: types with their fields.
+// A metadata event consists of: size, type (0), start, duration, id, a table of strings, and a tree of elements. An element consists of:
 //
 //   name, number of attributes, (key, value)…, number of children, children…
 //
@@ -14,7 +14,7 @@ export interface Field {
   /** Id of the field's type. */
   readonly type: number
   readonly isArray: boolean
-  /** Whether the field has a key into a constant pool in place of a value. */
+  /** Whether the field contains a key into a constant pool instead of a value. */
   readonly isConstant: boolean
 }
 
@@ -26,7 +26,7 @@ export interface Type {
 
 export type Types = ReadonlyMap<number, Type>
 
-/** Maximum nesting depth; elements are four deep. */
+/** Maximum nesting depth of elements. In valid metadata, the depth is four. */
 const MAX_DEPTH = 16
 
 interface Element {
@@ -36,6 +36,8 @@ interface Element {
 }
 
 /**
+ * Parses a metadata event.
+ *
  * @param event  one whole event of type 0
  * @throws BadRecording
  */

@@ -1,8 +1,8 @@
-// The reader's only error: the data are not a flight recording, or are damaged.
+// Error of the reader: the data are not a flight recording, or are damaged.
 
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 
-/** Thrown for a truncated file, or for an unknown format of the JDK. The target writes the data. */
+/** Thrown for truncated or invalid data, and for a format of a JDK that is unknown to jfluid. */
 export class BadRecording extends JfluidError {
   static sample = () => new BadRecording('its format is version 3.0')
   readonly exitCode = EX_DATAERR

@@ -1,13 +1,13 @@
-// Reads values by the types of a chunk. Values that no caller needs are skipped.
+// Reads values as described by the types of a chunk. Skips values that no caller needs.
 
 import type { Cursor, StringKey } from './cursor.ts'
 import type { Field, Type, Types } from './metadata.ts'
 import { BadRecording } from './problem.ts'
 
-/** A constant is a key; a structure is the list of its fields, in the order of its type. */
+/** Value of a field. A constant is represented by its key, a structure by the list of its fields in the order of its type. */
 export type Value = number | string | null | StringKey | readonly Value[]
 
-/** Maximum nesting depth of structures: only stack traces contain structures (frames). */
+/** Maximum nesting depth of structures. In valid data, only stack traces contain structures (frames). */
 const MAX_DEPTH = 8
 
 export class Values {
@@ -28,7 +28,7 @@ export class Values {
     for (let left = cursor.count(); left > 0; left--) {
       const before = cursor.at
       values.push(this.#one(cursor, field, depth))
-      if (cursor.at === before) break // an element without bytes: its type has no fields
+      if (cursor.at === before) break // the element has no bytes, since its type has no fields
     }
     return values
   }

@@ -1,5 +1,5 @@
-// Cost columns in the trees of each measure, besides calls: self and total cost, and their texts. The columns identify the measure of a
-// tree. This file contains data only, and all layers read it.
+// Cost columns of each measure in addition to `calls`: self and total cost, and their texts. The columns of a tree identify its measure.
+// This file contains only data, and all layers read it.
 
 import { allocation } from './allocation/columns.ts'
 import { bytecodes } from './bytecodes/columns.ts'
@@ -13,10 +13,10 @@ export type Unit = 'nanoseconds' | 'bytes' | 'count'
 export interface Metric {
   /** Name of the metric in files. */
   readonly kind: string
-  /** Names of the columns. */
+  /** Name of the tree column with the self cost. */
   readonly self: string
   readonly total: string
-  /** Name in a line of text. */
+  /** Name of the metric in running text. */
   readonly word: string
   readonly unit: Unit
   /** Unit after a number in text reports. */
@@ -24,32 +24,32 @@ export interface Metric {
   readonly heads: Heads
   /** Column headers of an HTML page, where numbers have units. */
   readonly pageHeads: { readonly total: string; readonly self: string }
-  /** Values as named by other tools, the main value first. */
+  /** Values with the names that other tools use, main value first. */
   readonly values: readonly Value[]
-  /** Costs are times, so the cost of probes is subtracted. */
+  /** True if costs are times, so the cost of probes is subtracted. */
   readonly isTime: boolean
   /**
-   * Trees consist of sampled stacks: the number of calls is a lower bound, and numbers are meaningful as a share of all samples, not per
-   * root call.
+   * True if trees consist of sampled stacks. The number of calls is then only a lower bound, and costs are shares of all samples, not costs
+   * per root call.
    */
   readonly isSampled: boolean
-  /** A node may stand for a class. A method's self cost is then the sum of the class nodes below it. */
+  /** True if a tree contains class nodes. A method's self cost is the sum of the class nodes below the method. */
   readonly hasClasses: boolean
-  /** A context's total is the sum of the self costs below it. Otherwise, rows below a method have separate costs. */
+  /** True if a context's total is the sum of all self costs in its subtree. */
   readonly sumsUp: boolean
-  /** Numbers depend on the calibration, and have its error. */
+  /** True if numbers depend on the calibration, and therefore have an error bound. */
   readonly hasErrorBound: boolean
 }
 
 /** Column headers of a table. */
 export interface Heads {
-  /** Header of the total column. Each header has at most eight cells: the ninth cell is for the mark of the sort column. */
+  /** Header of the total column. Each header has at most eight cells, since the ninth cell may contain the mark of the sort column. */
   readonly total: string
   readonly self: string
   readonly perCall: string
-  /** Name of the calls of this measure. */
+  /** Header of the calls column. */
   readonly calls: string
-  /** Name of the sort order of hot methods. */
+  /** Name of the cost by which hot methods are sorted. */
   readonly by: string
 }
 
@@ -60,10 +60,10 @@ export interface Value {
   /** Event name for Callgrind: one word. */
   readonly event: string
   readonly unit: Unit
-  /** Columns of the tree. */
+  /** Name of the tree column with the self values. */
   readonly self: string
   readonly total: string
-  /** Set if only rows of allocated classes have self values. */
+  /** True if only class rows have self values. */
   readonly ofClasses?: true
 }
 
@@ -74,7 +74,7 @@ export const METRICS = {
   sample: samples,
 }
 
-/** Values of `--mode`. */
+/** Value of `--mode`. */
 export type Mode = keyof typeof METRICS
 
 export const MODES = Object.keys(METRICS) as readonly Mode[]

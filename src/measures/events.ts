@@ -1,4 +1,4 @@
-// Contents of the events of all measures. This file is loaded before any request to the target, so it is small.
+// Describes the events of each measure. This file is loaded before any request to the target, so it is small.
 
 import { allocation } from './allocation/events.ts'
 import { bytecodes } from './bytecodes/events.ts'
@@ -10,23 +10,23 @@ import { samples } from './samples/events.ts'
 import { time } from './time/events.ts'
 
 export interface Events {
-  /** Events contain times. */
+  /** True if events contain times. */
   readonly tellsTime: boolean
-  /** Unit of reported root call durations; null if they are not reported. */
+  /** Unit of the reported durations of root calls; null if no durations are reported. */
   readonly rootCallsIn: 'ns' | 'bytecodes' | null
-  /** Events report the begin and end of each call. */
+  /** True if events report the start and the end of each call. */
   readonly recordsCalls: boolean
-  /** Threads can keep their own trees instead of writing an event per call. */
+  /** True if threads of the target can keep their own trees instead of writing an event per call. */
   readonly keepsTrees: boolean
-  /** Events report waits, which have rows of their own. */
+  /** True if events report waits. Each wait has a row of its own. */
   readonly tellsWaits: boolean
   /** Whether stacks sampled by time are an alternative if an agent would be harmful. */
   readonly stacksWillDo: boolean
-  /** Lowest method id; lower ids stand for classes. Absent: the default. */
+  /** Lowest method id; lower ids are ids of classes. If absent, the default applies. */
   readonly firstMethod?: number
-  /** Costs inside the JDK that are reported through their callers: the text before "told by". */
+  /** Start of the message "… recorded in methods of the JDK only with --jdk". Absent if JDK methods can be added during a session. */
   readonly byCallers?: string
-  /** Reason why methods cannot be excluded or added during a session. */
+  /** Reason why the user cannot exclude or add methods during a session. Absent if this is possible. */
   readonly fixedBecause?: string
 }
 

@@ -1,4 +1,4 @@
-// Session behavior and probes of all measures.
+// Probes of each measure, and requests to the agent before the probes.
 
 import type { Recipe } from '../instrument/class.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -13,13 +13,13 @@ import { samples } from './samples/probes.ts'
 import { time } from './time/probes.ts'
 
 export interface Probes {
-  /** @param feature  version of the target's JDK */
+  /** Returns the recipe of the probes. @param feature  feature version of the target's JDK, such as 17 */
   recipe(options: SessionOptions, feature: number): Recipe
-  /** JDK methods with JIT intrinsics that are instrumented. Their own bytecode must run with probes, so that they can be measured. */
+  /** JDK methods with JIT intrinsics that get probes. The JVM must run their bytecode, since an intrinsic contains no probes. */
   readonly intrinsics?: ReadonlySet<string>
-  /** Sends requests to the agent before there are probes. */
+  /** Sends requests to the agent before the first probes are installed. */
   begin?(agent: Agent, options: SessionRequest): Promise<void>
-  /** Returns facts for the profile about the method of measurement. */
+  /** Returns facts about the method of measurement, for the profile. */
   facts?(options: SessionOptions): Partial<Profile>
 }
 

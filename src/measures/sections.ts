@@ -1,4 +1,4 @@
-// Profile sections of all measures.
+// Properties of the profiles of each measure: columns in files, and texts.
 
 import type { Profile } from '../profile/profile.ts'
 import { allocation } from './allocation/section.ts'
@@ -10,19 +10,19 @@ import { samples } from './samples/section.ts'
 import { time } from './time/section.ts'
 
 export interface Section {
-  /** Additional columns in each tree. */
+  /** Columns of each tree in a file, in addition to calls, self and total cost. */
   readonly fileColumns: readonly string[]
   /** Minimum file version that a reader of the files must support. */
   readonly fileVersion: 1 | 2 | 3
-  /** Whether each wait always has a row of its own. If not, waits have rows only on request. */
+  /** Whether waits always have separate rows. If false, waits have rows only if the user requests them. */
   readonly hasWaits: boolean
   /** Whether a list of methods by self cost is useful. */
   readonly hasHotMethods: boolean
-  /** Name of the measured quantity, for comparisons with another profile: "time". */
+  /** Returns the name of the measured quantity, such as "time", for a comparison with another profile. */
   measure(profile: Profile): string
-  /** Returns the measured quantity and the method of measurement, if it is not a clock. */
+  /** Returns report lines about the measured quantity and the method of measurement. Empty for times. */
   facts(profile: Profile): [label: string, text: string][]
-  /** Quantity compared by a gate: "bytecodes (default blocks)"; or the reason why a gate is not possible. */
+  /** Quantity that a gate compares, such as "bytecodes (default blocks)", or the reason why a gate is not possible. */
   readonly gate:
     | { readonly compares: true; counts(profile: Profile): string }
     | { readonly compares: false; readonly holds: string }

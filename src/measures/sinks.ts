@@ -1,4 +1,4 @@
-// Sinks of all measures, used by the recorder thread. cct/snapshot.ts defines the interface.
+// Sinks of all measures. The recorder thread uses them. cct/snapshot.ts defines the interface.
 
 import type { Sink } from '../cct/snapshot.ts'
 import { allocation } from './allocation/sink.ts'

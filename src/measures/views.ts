@@ -1,4 +1,4 @@
-// Live view texts of all measures.
+// Texts of the live view for each measure.
 
 import { allocation } from './allocation/view.ts'
 import { bytecodes } from './bytecodes/view.ts'
@@ -11,7 +11,7 @@ import { time } from './time/view.ts'
 export interface MeasureView {
   /** Lines of the help page that explain the columns. */
   readonly help: readonly string[]
-  /** Column headers, if numbers have units. */
+  /** Column headers for numbers that are shown with units. */
   readonly heads?: Pick<Heads, 'total' | 'self'>
 }
 

@@ -1,5 +1,5 @@
-// Looks up exported symbols of a loaded library in memory, like the dynamic linker. It needs no library file: the file may have been
-// replaced, or be unreachable in another mount namespace. ELF-64, little endian (System V gABI 5).
+// Looks up exported symbols of a loaded library in memory, like the dynamic linker. The library file is not read, since the file may have
+// been replaced, or be unreachable in another mount namespace. Format: ELF-64, little-endian (System V gABI 5).
 
 import type { Memory } from './memory.ts'
 
@@ -9,10 +9,10 @@ const DT_STRTAB = 5
 const DT_SYMTAB = 6
 const DT_GNU_HASH = 0x6ffffef5
 const SYMBOL_BYTES = 24
-/** Size of a program header entry, and the maximum number of entries; libraries have about ten. */
+/** Size of a program header entry, and maximum number of entries. Libraries have about ten entries. */
 const SEGMENT_BYTES = 56
 const MAX_SEGMENTS = 256
-/** Maximum length of a hash chain that is searched. Chains have two or three symbols. */
+/** Maximum number of symbols read from one hash chain. Chains normally have two or three symbols. */
 const MAX_CHAIN_LENGTH = 64
 
 /** @returns the address of each symbol; null if the library has another format or a symbol is missing */
@@ -38,7 +38,7 @@ export async function symbolAddresses(
     const chain = await memory.read(chainsAt + 4 * (first - firstHashed), 4 * MAX_CHAIN_LENGTH)
     for (let i = 0; i < MAX_CHAIN_LENGTH; i++) {
       const hashed = chain.u32(0, 4 * i)
-      // The lowest bit marks the end of the chain.
+      // The lowest bit of an entry marks the end of the chain, and is not part of the hash.
       if ((hashed | 1) === (wanted | 1)) {
         const symbol = await memory.read(symbols + SYMBOL_BYTES * (first + i), SYMBOL_BYTES)
         const [text] = await memory.strings([strings + symbol.u32(0)])
@@ -69,7 +69,7 @@ async function dynamicTable(memory: Memory, base: number): Promise<ReadonlyMap<n
     const table = new Map<number, number>()
     for (let i = 0; i + 16 <= bytes; i += 16) {
       const value = dynamic.word(0, i + 8)
-      // glibc replaces offsets by addresses; musl keeps the offsets.
+      // When a library is loaded, glibc replaces offsets by addresses; musl keeps the offsets.
       table.set(dynamic.word(0, i), value < base ? base + value : value)
     }
     return table

@@ -1,28 +1,28 @@
-// Reads the target's memory through the agent: many places of the same length at once.
-// The contents are not trusted: the memory may have another layout than expected, may have just been freed, or the JVM may be hostile. A
-// length that comes from the memory is bounded, for the client and the target.
+// Reads the target's memory through the agent: many pieces of the same length in one request.
+// The contents are not trusted: the memory may have a different layout than expected, it may have been freed, or the JVM may be hostile.
+// A length that was read from memory is therefore limited before it is used, to protect the client and the target.
 
 /** Operations that the agent provides. */
 export interface MemoryPort {
   /** Address at which the JVM's library is mapped; 0 if unknown. */
   vmLibrary(): Promise<number>
-  /** Reads eight bytes from the mirror (java.lang.Class) of each class. */
+  /** Reads eight bytes at an offset in the mirror (java.lang.Class object) of each class. */
   mirrorWords(offset: number, classIds: readonly number[]): Promise<Uint8Array>
-  /** Reads `length` bytes at each address; zeros if unreadable. Addresses have eight bytes each. */
+  /** Reads `length` bytes at each address; zeros if an address is unreadable. Each address is encoded in eight bytes. */
   peek(length: number, addresses: Uint8Array): Promise<Uint8Array>
 }
 
-/** Upper bound of an address. User space has 47 bits on x86-64, 48 on AArch64; a JavaScript number holds 53. */
+/** Upper bound of an address. User-space addresses have 47 bits on x86-64 and 48 bits on AArch64; a JavaScript number has 53 bits. */
 const MAX_ADDRESS = 2 ** 52
-/** Limits of one request. They bound the memory on both sides, and let other requests proceed in between (1 to 2 µs per place). */
+/** Limits of one request: bytes, and number of addresses. They limit memory, and the delay of other requests (1 to 2 µs per address). */
 const ANSWER_BYTES = 4 << 20
 const PLACES = 16_384
-/** Maximum total size of one `gather`. */
+/** Maximum number of bytes that one `gather` returns. */
 const MAX_BYTES = 256 << 20
 /** Maximum length of a C string. */
 const MAX_STRING_BYTES = 128
 
-/** Thrown if the JVM's data are inconsistent. Detach then reports that the code could not be compared. */
+/** Thrown if the JVM's data are inconsistent. After this error, detach reports that the code could not be compared. */
 export class VmNotUnderstood extends Error {
   override readonly name = 'VmNotUnderstood'
   constructor(problem: string) {
@@ -30,7 +30,7 @@ export class VmNotUnderstood extends Error {
   }
 }
 
-/** Pieces of equal length from many places, in order. `i` is the index of a place. */
+/** Pieces of memory of equal length, in the order of the requested addresses. `i` is the index of a piece. */
 export class Pieces {
   readonly #view: DataView
 
@@ -57,7 +57,7 @@ export class Pieces {
     return this.#view.getInt32(this.#at(i, offset, 4), true)
   }
 
-  /** Returns an address or a 64-bit size; 0 if the value is too large for an address or a size. */
+  /** Returns an address or a 64-bit size; 0 if the value is not below MAX_ADDRESS. */
   word(i: number, offset = 0): number {
     const at = this.#at(i, offset, 8)
     const value = this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32
@@ -69,7 +69,7 @@ export class Pieces {
     return this.bytes.subarray(at, at + length)
   }
 
-  /** @throws VmNotUnderstood if the range exceeds the place */
+  /** @throws VmNotUnderstood if the range is not inside a piece */
   #at(i: number, offset: number, length: number): number {
     if (offset < 0 || offset + length > this.length)
       throw new VmNotUnderstood(`bytes ${offset} to ${offset + length} of ${this.length}`)
@@ -83,7 +83,7 @@ export class Memory {
   /**
    * Reads `length` bytes at each address.
    *
-   * @returns the bytes; zeros if unreadable or if the address is 0
+   * @returns one piece per address; zeros if the address is unreadable or 0
    * @throws VmNotUnderstood if the size exceeds the limits
    */
   async gather(addresses: readonly number[], length: number): Promise<Pieces> {
@@ -105,7 +105,7 @@ export class Memory {
     return await this.gather([address], length)
   }
 
-  /** Reads C strings of less than 128 bytes. */
+  /** Reads C strings with less than 128 bytes. */
   async strings(addresses: readonly number[]): Promise<string[]> {
     const pieces = await this.gather(addresses, MAX_STRING_BYTES)
     return addresses.map((_, i) => {

@@ -1,4 +1,4 @@
-// Finds a JVM's methods of a class by their names. Read-only.
+// Finds the addresses of a class's methods in the JVM's memory by their names. Only reads memory.
 //
 //   Class mirror → InstanceKlass → Array<Method*> → Method → ConstMethod → ConstantPool → Symbol
 
@@ -24,7 +24,7 @@ interface Layout {
 
 /** Maximum number of methods in a class file. */
 const MAX_METHODS = 65_535
-/** Lengths read for symbols. Most names fit the first length; longer names are read again. */
+/** Numbers of bytes read for a symbol. Most names fit in the first length; a longer name is read again with the next length. */
 const SYMBOL_BYTES = [64, 512, 65_535]
 
 export class MethodPlaces {
@@ -95,7 +95,7 @@ export class MethodPlaces {
       if (arrays[i] === 0 || length < 0 || length > MAX_METHODS) return
       places.push({ classId, methods: [], array: arrays[i], length })
     })
-    // Reads word by word: arrays differ in length, and each length would need its own request.
+    // Reads arrays word by word, since arrays of different lengths would need one request per length.
     const words = await memory.gather(
       places.flatMap(({ array, length }) => Array.from({ length }, (_, k) => array + at.arrayData + 8 * k)),
       8,
@@ -146,7 +146,7 @@ export class MethodPlaces {
   }
 }
 
-/** Decodes a name. The memory of a class that is being unloaded may contain anything. */
+/** Decodes a name. Returns an empty text for invalid bytes, which occur if the class is being unloaded. */
 function nameOf(body: Uint8Array): string {
   try {
     return decodeModifiedUtf8(body, 0, body.length)

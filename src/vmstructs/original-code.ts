@@ -1,13 +1,13 @@
-// Checks whether the JVM's code of a method equals the code in a class file, except for pool indices.
-// No JVM interface returns the current code: a retransformation gets the bytes that HotSpot has kept, even if the class has changed since.
-// Only a debugger can read more. So the code is read from memory (constMethod.hpp):
+// Checks whether the JVM's code of a method equals the code in a class file, except for constant pool indices.
+// Apart from the debugger interface, no JVM interface returns the current code: a retransformation gets the class bytes that HotSpot has
+// stored, even if the class was changed later. The code is therefore read from memory (constMethod.hpp):
 //
 //   ConstMethod: … _code_size u2 … _max_stack u2, _max_locals u2 … | bytecodes | tables
 //
-// The interpreter has rewritten the code in place (rewriter.cpp). Instructions that refer to the pool have other indices. Some instructions
-// are HotSpot-internal bytecodes: their numbers differ between JDKs, but each stands for only a few standard bytecodes and has the same
-// length. If an index no longer fits an `ldc`, a redefinition turns the `ldc` into an `ldc_w` and moves the following code. So jumps are
-// compared by the index of their target instruction.
+// The JVM rewrites code in place (rewriter.cpp). Instructions that refer to the constant pool have other indices. Some instructions are
+// replaced by HotSpot-internal bytecodes. Their numbers differ between JDKs, but each of them replaces only a few standard bytecodes, of
+// the same length. If an index no longer fits in an `ldc`, a redefinition replaces the `ldc` by an `ldc_w` and moves the following code.
+// Jumps are therefore compared by the index of their target instruction.
 
 import { maxOf, minOf } from '../base/arrays.ts'
 import type { Code } from '../classfile/code.ts'
@@ -18,9 +18,9 @@ import { s2At, s4At } from '../classfile/reader.ts'
 import type { Memory } from './memory.ts'
 import type { Structs } from './structs.ts'
 
-/** Code as the JVM holds it. */
+/** Code of a method in the JVM's memory. */
 export interface HeldCode {
-  /** Index in the class's pool in the JVM. */
+  /** Index of the method's name in the JVM's constant pool of the class. */
   readonly nameIndex: number
   readonly descriptorIndex: number
   readonly maxStack: number
@@ -35,11 +35,11 @@ interface Layout {
   readonly codeSize: number
   readonly maxStack: number
   readonly maxLocals: number
-  /** Number of bytes before the code. */
+  /** Number of bytes in ConstMethod before the code. */
   readonly header: number
 }
 
-/** Returns a key for a name and a descriptor, by their indices in the class's pool. */
+/** Returns a key for a name and a descriptor, computed from their indices in the constant pool of the class. */
 export function nameKey(nameIndex: number, descriptorIndex: number): number {
   return nameIndex * (1 << 16) + descriptorIndex
 }
@@ -52,7 +52,7 @@ interface Head extends Omit<HeldCode, 'bytecode'> {
   readonly size: number
 }
 
-/** Codes shorter than this are read together. */
+/** All codes with at most this length are read together. */
 const MIN_READ_BYTES = 128
 
 export class HeldCodes {
@@ -110,7 +110,7 @@ export class HeldCodes {
     return found
   }
 
-  /** Reads the code of one method like `of`, but nothing after its end. */
+  /** Reads the code of one method like `of`, but without reading memory behind the end of the code. */
   async alone(method: number): Promise<HeldCode | null> {
     const [head] = await this.#heads([method])
     if (head === undefined || head.place === 0) return null
@@ -141,7 +141,7 @@ export class HeldCodes {
     }))
   }
 
-  /** Reads codes of similar size together; the sizes in a group differ by at most a factor of two. */
+  /** Reads codes in groups of similar size. All codes of a group are read with the same length, less than twice the size of each. */
   async #codes(heads: readonly Head[]): Promise<Uint8Array[]> {
     const codes: Uint8Array[] = []
     const bySize = new Map<number, number[]>()
@@ -176,20 +176,20 @@ function isComplete(at: { readonly [field in keyof Layout]: number | undefined }
   return Object.values(fields).every((it) => it !== undefined && it + 2 <= header)
 }
 
-/** Returns whether the code is the method's own code, apart from the JVM's own rewriting. */
+/** Returns whether the JVM's code is the code of the class file, apart from changes that the JVM itself makes. */
 export function isOriginal(held: HeldCode, own: Code): boolean {
   if (held.maxStack !== own.maxStack || held.maxLocals !== own.maxLocals) return false
   return isSameCode(held.bytecode, own.bytecode)
 }
 
-/** HotSpot's internal bytecodes begin after this number. A debugger writes this bytecode at its breakpoints. */
+/** Bytecode that a debugger writes at a breakpoint. HotSpot's internal bytecodes have larger numbers. */
 const BREAKPOINT = 202
 /** Instructions that may have a HotSpot-internal form (bytecodes.cpp). All forms have the same length, except for `ldc`. */
 const HAS_OTHER_FORMS = new Set([
   ...[op.LDC, op.LDC_W, op.ILOAD, op.ALOAD_0, op.LOOKUPSWITCH, op.RETURN],
   ...[op.GETFIELD, op.PUTFIELD, op.INVOKEVIRTUAL, op.INVOKESPECIAL],
 ])
-/** Returns the range of an instruction's bytes that refers to the pool: from, to. */
+/** Returns the range of an instruction's bytes that is a constant pool index: from (inclusive), to (exclusive). */
 function poolOperand(opcode: number): readonly [number, number] {
   if (opcode === op.LDC) return [1, 2]
   if (opcode === op.INVOKEDYNAMIC) return [1, 5] // a linked invokedynamic has one index of four bytes
@@ -206,10 +206,10 @@ function namesPool(opcode: number): boolean {
   )
 }
 
-/** End of the pool operand, indexed by opcode. */
+/** End of the constant pool index within an instruction, indexed by opcode. */
 const POOL_OPERAND_END = Uint8Array.from({ length: 256 }, (_, opcode) => poolOperand(opcode)[1])
 
-/** Limits of the comparison. Code may have the maximum length of a method, and an ambiguous `ldc` may be visited once per path. */
+/** Limits of the comparison: instructions visited, since parts may be visited again after an ambiguous `ldc`; and length of a code. */
 const MAX_STEPS = 1 << 20
 const MAX_CODE_BYTES = 1 << 16
 
@@ -231,7 +231,7 @@ function isSameCode(held: Uint8Array, own: Uint8Array): boolean {
 }
 
 /**
- * Returns whether each instruction is equal at the same offset, as in nearly all methods. Jumps and switches are then compared byte by
+ * Returns whether both codes have equal instructions at equal offsets, as in nearly all methods. Jumps and switches are compared byte by
  * byte.
  */
 function isSameInPlace(held: Uint8Array, own: Uint8Array): boolean {
@@ -249,13 +249,13 @@ function isSameInPlace(held: Uint8Array, own: Uint8Array): boolean {
   return true
 }
 
-/** Walks both codes in parallel. @returns null if they differ */
+/** Visits the instructions of both codes in parallel. @returns their offsets; null if the codes differ */
 function stepsOf(held: Uint8Array, own: Uint8Array): Step[] | null {
   const steps: Step[] = []
-  // A HotSpot-internal form of `ldc` may be the wide form: both lengths are tried, the shorter first.
+  // A HotSpot-internal bytecode in place of an `ldc` may have the length of `ldc` or `ldc_w`. Both lengths are tried, the shorter first.
   const retries: { readonly step: number; readonly held: number; readonly own: number }[] = []
-  // Whether a position leads to a match does not depend on the path there. The number of paths doubles with each `ldc`, so each position is
-  // tried once.
+  // The number of paths doubles with each ambiguous `ldc`. The result from a position on does not depend on the path to the position, so
+  // each position is tried once.
   const tried = new Set<number>()
   let at: Step = { held: 0, own: 0 }
   for (let looks = 0; looks < MAX_STEPS; looks++) {
@@ -282,7 +282,7 @@ function stepsOf(held: Uint8Array, own: Uint8Array): Step[] | null {
   return null
 }
 
-/** @returns length of the JVM's instruction in bytes; null if it is another instruction */
+/** @returns length of the JVM's instruction in bytes; null if it differs from the instruction in the class file */
 function lengthOf(held: Uint8Array, own: Uint8Array, at: Step): number | null {
   const wanted = own[at.own]!
   const found = held[at.held]!
@@ -304,7 +304,7 @@ function isJump(opcode: number): boolean {
   return op.isShortBranch(opcode) || opcode === op.GOTO_W || opcode === op.JSR_W
 }
 
-/** Returns the length of a switch. Its padding depends on its offset. The targets are compared later. */
+/** Returns the length of a switch in the JVM's code. The length depends on the offset, due to padding. Targets are compared later. */
 function switchLength(held: Uint8Array, own: Uint8Array, at: Step): number | null {
   const wanted = own[at.own]!
   const found = held[at.held]!
@@ -333,7 +333,7 @@ function jumpsAreSame(held: Uint8Array, own: Uint8Array, steps: readonly Step[])
   })
 }
 
-/** Compares the keys by value, and the targets by instruction index. */
+/** Compares two switches: their keys by value, and their targets by instruction index. */
 function switchesAgree(
   held: Uint8Array,
   own: Uint8Array,
@@ -344,7 +344,7 @@ function switchesAgree(
   const isLookup = own[at.own] === op.LOOKUPSWITCH
   const words = (at.own + instructionLength(own, at.own) - o) / 4
   for (let word = 0; word < words; word++) {
-    // A switch holds default, count and pairs, or default, low, high and targets.
+    // The words of a lookupswitch are default, count and pairs; the words of a tableswitch are default, low, high and targets.
     const isTarget = word === 0 || (isLookup ? word >= 2 && word % 2 === 1 : word >= 3)
     const [a, b] = [s4At(held, h + 4 * word), s4At(own, o + 4 * word)]
     if (isTarget ? !agree(at.held + a, at.own + b) : a !== b) return false

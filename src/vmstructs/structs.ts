@@ -1,13 +1,13 @@
-// Reads the table in which HotSpot describes its own structures to tools such as the serviceability agent (vmStructs.cpp): the offset of
-// each field. Every HotSpot since 6 has it, and it always matches its own JVM.
+// Reads the vmStructs table, in which HotSpot describes its own structures to tools such as the serviceability agent (vmStructs.cpp). The
+// table contains the offset of each field. Every HotSpot since 6 contains the table. It is part of the JVM, so its offsets are always right.
 
 import { symbolAddresses } from './elf.ts'
 import type { Memory, Pieces } from './memory.ts'
 
-/** Rows per read; a JVM has 500 to 1,500. */
+/** Number of rows per read. The tables of a JVM have 500 to 1,500 rows. */
 const ROWS_PER_READ = 512
 const MAX_ROWS = 16_384
-/** Maximum size of a structure; the largest have some KiB. A larger value means an unknown layout. */
+/** Maximum size of a structure. The largest structures have some KiB. A larger value indicates an unknown layout. */
 const MAX_BYTES = 1 << 16
 
 export interface Structs {
@@ -24,7 +24,7 @@ interface Table {
   readonly columns: readonly number[]
 }
 
-/** @returns null if the JVM lacks the table or it has an unknown layout */
+/** @returns null if the JVM does not contain the table, or if the table has an unknown layout */
 export async function readStructs(memory: Memory, library: number): Promise<Structs | null> {
   const fields = await locate(memory, library, 'gHotSpotVMStructs', 'gHotSpotVMStructEntry', [
     ...['TypeName', 'FieldName', 'IsStatic', 'Offset', 'Address'],
@@ -79,7 +79,7 @@ async function locate(
   return { at, stride, columns: offsets }
 }
 
-/** Reads the rows in blocks. The last row has no name. */
+/** Reads the rows of a table in blocks. A row without a name marks the end of the table. */
 async function readRows(
   memory: Memory,
   { at, stride, columns }: Table,

@@ -1,5 +1,5 @@
-// Columns of mode `alloc`: allocated bytes. A node may stand for a class, below the allocating method: its calls are objects. The method's
-// self cost is the sum of its class nodes (cct/allocation.ts).
+// Columns of mode `alloc`: allocated bytes. A class node is below the allocating method, and its number of calls is the number of objects.
+// The method's self cost is the sum of its class nodes (cct/allocation.ts).
 
 import type { Metric } from '../columns.ts'
 
@@ -7,7 +7,7 @@ const columns = { self: 'bytes', total: 'totalBytes', unit: 'bytes' } as const
 
 export const allocation: Metric = {
   ...{ kind: 'bytes', ...columns, word: 'bytes', sign: 'B' },
-  // Class rows: bytes per object; method rows: bytes per call.
+  // `perCall` is bytes per object in class rows, and bytes per call in method rows.
   heads: {
     ...{ total: 'total B', self: 'self B', perCall: 'B/call', calls: 'calls', by: 'self bytes' },
   },

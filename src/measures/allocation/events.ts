@@ -1,4 +1,4 @@
-// Events of mode `alloc`: an allocation is reported immediately. The end of a call adds nothing.
+// Events of mode `alloc`: each allocation is one event. Starts and ends of calls are not events.
 
 import { FIRST_METHOD_BESIDE_CLASSES } from '../../events/event-layout.ts'
 import type { Events } from '../events.ts'

@@ -1,7 +1,7 @@
-// Sink of mode `alloc`. The target reports an allocation as a call of its class, with bytes as ticks. The sink converts these calls to
-// objects. A method has the columns `objects` and `bytes` of its own allocation sites, and `totalObjects` and `totalBytes` of its subtree.
-// The row of a class has the same numbers in both pairs, and the number of its objects as `calls`. A method's self cost is thus the sum of
-// its class rows, not an additional cost.
+// Sink of mode `alloc`. The target reports an allocation as a call of the allocated class, with bytes as ticks. The sink converts these
+// calls to objects. In the row of a method, `objects` and `bytes` contain the method's own allocations, and `totalObjects` and `totalBytes`
+// include its subtree. In a class row, both pairs are equal, and `calls` is the number of objects. A method's self cost is the sum of its
+// class rows, not an additional cost.
 
 import { isClassId } from '../../cct/allocation.ts'
 import type { CostTree, Sink } from '../../cct/snapshot.ts'
@@ -14,8 +14,8 @@ export const allocation: Sink = {
 }
 
 /**
- * Adds the columns of allocations to a tree in which classes are calls that "execute" bytes.
- * @param every  one in `every` allocations was recorded: objects and bytes are multiplied by it
+ * Converts a tree, in which an allocation is a call of a class with bytes as ticks, to a tree with the columns of allocations.
+ * @param every  one in `every` allocations was recorded; objects and bytes are multiplied by `every`
  */
 function allocationTree({ count, method, parent, size, metrics }: CostTree, every: number): Tree {
   const self = metrics.selfNs
@@ -45,7 +45,7 @@ function allocationTree({ count, method, parent, size, metrics }: CostTree, ever
   return { count, method, parent, size, metrics: columns }
 }
 
-/** Computes `liveObjects`, `liveBytes` and `age` of methods from their class rows: sums, and the average age. */
+/** Computes `liveObjects`, `liveBytes` and `age` of methods from their class rows: the sums, and the average age. */
 function aliveBySite({ liveObjects, liveBytes, age }: Tree['metrics']) {
   if (!liveObjects || !liveBytes || !age) return undefined
   const sums = [liveObjects, liveBytes, age]

@@ -1,4 +1,4 @@
-// Columns of mode `bytecodes`: executed instructions.
+// Columns of mode `bytecodes`: number of executed bytecode instructions.
 
 import type { Metric } from '../columns.ts'
 

@@ -1,4 +1,4 @@
-// Events of mode `bytecodes`: an exit contains the number of executed bytecodes.
+// Events of mode `bytecodes`: an exit event contains the number of executed bytecodes.
 
 import type { Events } from '../events.ts'
 

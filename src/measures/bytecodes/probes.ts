@@ -1,4 +1,4 @@
-// Probes of mode `bytecodes`: a method counts its basic blocks in a local variable.
+// Probes of mode `bytecodes`: each basic block adds its number of instructions to a local variable of the method.
 
 import type { Probes } from '../probes.ts'
 

@@ -1,4 +1,4 @@
-// Columns of mode `count`: each call costs 1. A subtree's cost is its number of calls, including those of its top.
+// Columns of mode `count`: each call costs 1. The cost of a subtree is the number of calls in it, including the calls of its top node.
 
 import type { Metric } from '../columns.ts'
 

@@ -1,4 +1,4 @@
-// Events of mode `count`: calls only.
+// Events of mode `count`: events report calls, without times or costs.
 
 import type { Events } from '../events.ts'
 

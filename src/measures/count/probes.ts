@@ -1,4 +1,4 @@
-// Probes of mode `count`: calls only.
+// Probes of mode `count`: probes report calls, without times or costs.
 
 import type { Probes } from '../probes.ts'
 

@@ -1,4 +1,5 @@
-// Columns of mode `locks`: nanoseconds blocked or waiting, which have rows of their own. The tree has the columns of time, too.
+// Columns of mode `locks`: nanoseconds for which threads were blocked or waiting. Waits have separate rows. The tree also has the columns
+// of mode `time`.
 
 import type { Metric } from '../columns.ts'
 import { TIME } from '../time/columns.ts'

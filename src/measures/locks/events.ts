@@ -1,4 +1,4 @@
-// Events of mode `locks`: those of mode `time`, plus waits.
+// Events of mode `locks`: the events of mode `time`, and waits.
 
 import type { Events } from '../events.ts'
 import { time } from '../time/events.ts'

@@ -1,4 +1,4 @@
-// Probes of mode `locks`: exact times, with rows for waits.
+// Probes of mode `locks`: exact times, with separate rows for waits.
 
 import { waitRecipe } from '../../session/code/wait-points.ts'
 import type { Probes } from '../probes.ts'

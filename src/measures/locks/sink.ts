@@ -1,4 +1,4 @@
-// Sink of mode `locks`: times with separate rows for waiting, which are summed in separate columns.
+// Sink of mode `locks`: times. Waits have separate rows, and separate columns contain their sums.
 
 import type { Sink } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
@@ -12,9 +12,10 @@ export const locks: Sink = {
 
 /**
  * Adds columns to a tree.
- * `blockedNs`, `waitedNs`: sums of the rows of waiting directly below, which is the time that this context itself was blocked or waiting.
- * `totalBlockedNs`, `totalWaitedNs`: the sums over its subtree. All are 0 in rows of waiting; their time is in `selfNs`.
- * @param firstMethod  ids below it stand for waiting. The tree's costs are the times of these rows, so that children sum to the parent
+ * `blockedNs`, `waitedNs`: sums of the child rows that are waits, which is the time for which this context itself was blocked or waiting.
+ * `totalBlockedNs`, `totalWaitedNs`: sums of these columns over the subtree. In wait rows, all four columns are 0.
+ * `selfWaitNs`, `totalWaitNs`: self and total cost. Only wait rows have self cost, so children sum to the parent.
+ * @param firstMethod  lowest method id; lower ids are ids of waits
  */
 export function withWaits(tree: Tree, firstMethod: number): Tree {
   const { count, method, parent } = tree

@@ -1,4 +1,4 @@
-// Events of regions: each reports the duration of one execution. Calls are not reported (`src/regions`).
+// Events of regions: each event reports the duration of one execution of a region (`src/regions`). Calls are not reported.
 
 import type { Events } from '../events.ts'
 import { time } from '../time/events.ts'

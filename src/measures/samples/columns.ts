@@ -1,5 +1,5 @@
-// Columns of mode `sample`: the number of samples. The calls of a node are a lower bound: the calls that samples showed to be new (Whaley's
-// edge weights).
+// Columns of mode `sample`: the number of samples. The number of calls of a node is a lower bound: it contains only calls that a sample
+// showed to be new (Whaley's edge weights).
 
 import type { Metric } from '../columns.ts'
 
@@ -7,7 +7,7 @@ const columns = { self: 'selfSamples', total: 'totalSamples', unit: 'count' } as
 
 export const samples: Metric = {
   ...{ kind: 'samples', ...columns, word: 'samples', sign: '%' },
-  // The cost per call is unknown.
+  // The number of calls is only a lower bound, so the header is `smp/seen`, not "per call".
   heads: {
     ...{ total: 'samples', self: 'self smp', perCall: 'smp/seen', calls: 'seen', by: 'self samples' },
   },

@@ -1,4 +1,4 @@
-// Events of mode `sample`: a sample is reported immediately. The end of a call adds nothing.
+// Events of mode `sample`: each sample is one event. Starts and ends of calls are not events.
 
 import type { Events } from '../events.ts'
 

@@ -1,4 +1,4 @@
-// Probes of mode `sample`: threads sample themselves per number of bytecodes.
+// Probes of mode `sample`: each thread samples itself after a number of executed bytecodes.
 
 import type { Probes } from '../probes.ts'
 

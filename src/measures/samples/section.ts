@@ -1,4 +1,4 @@
-// Profile section of mode `sample`: stacks sampled by time, or by threads themselves per number of bytecodes.
+// Profile section of mode `sample`. Stacks are sampled at time intervals, or each thread samples itself after a number of bytecodes.
 
 import type { Profile, Sampling } from '../../profile/profile.ts'
 import { count, plural, shortSpan } from '../../profile/text.ts'
@@ -41,7 +41,7 @@ function dumpsText(dumps: number, stoppedNs = 0): string {
   return `taken by ${plural(dumps, 'thread dump')}, each of which stopped the JVM for ${shortSpan(stoppedNs / Math.max(1, dumps))}`
 }
 
-/** Describes the number of samples and their delay. */
+/** Describes the number of samples, and the delay between due time and sample. */
 function takenFacts(sampling: Sampling): [string, string][] {
   const { samples, bytecodes, latencyNs } = sampling
   if (samples === undefined) return []

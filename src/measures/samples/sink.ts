@@ -1,4 +1,4 @@
-// Sink of mode `sample`: each sample is one tick at the thread's current node.
+// Sink of mode `sample`: each sample adds one tick to the thread's current node.
 
 import type { Sink } from '../../cct/snapshot.ts'
 import { samples as metric } from './columns.ts'

@@ -1,4 +1,4 @@
-// Columns of mode `time`: compensated nanoseconds, which may be negative.
+// Columns of mode `time`: nanoseconds without the cost of probes. Values may be negative.
 
 import type { Metric, Value } from '../columns.ts'
 

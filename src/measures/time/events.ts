@@ -1,4 +1,4 @@
-// Events of mode `time`: each call reports its begin and end.
+// Events of mode `time`: each call reports its start and its end.
 
 import type { Events } from '../events.ts'
 

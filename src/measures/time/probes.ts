@@ -1,4 +1,4 @@
-// Probes of mode `time`: each call reports its begin and end.
+// Probes of mode `time`: each call reports its start and its end.
 
 import { EXACT_TIME } from '../../instrument/class.ts'
 import type { Probes } from '../probes.ts'

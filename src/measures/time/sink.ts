@@ -1,4 +1,4 @@
-// Sink of mode `time`: ticks of the session's clock, converted to columns of calibrated time.
+// Sink of mode `time`: ticks of the session's clock are converted to columns of calibrated time.
 
 import type { Sink } from '../../cct/snapshot.ts'
 import { time as metric } from './columns.ts'
