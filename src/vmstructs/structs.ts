@@ -1,5 +1,5 @@
 // Reads the vmStructs table, in which HotSpot describes its own structures to tools such as the serviceability agent (vmStructs.cpp). The
-// table contains the offset of each field. Every HotSpot since 6 contains the table. It is part of the JVM, so its offsets are always right.
+// table contains the offset of each field. Every HotSpot since 6 contains the table. It is part of the JVM, so its offsets are correct.
 
 import { symbolAddresses } from './elf.ts'
 import type { Memory, Pieces } from './memory.ts'
