@@ -1,7 +1,7 @@
 // Decides whether jfluid may attach to a process. Uses only facts that are read before any signal is sent.
-// HotSpot answers SIGQUIT with an attach socket only under several conditions. Otherwise it prints every thread's stack to the target's
-// output, or ends. So each reason to refuse is checked first, in the order in which a user would fix them. Each reason has its own error
-// class. `jfluid ps` and `jfluid attach` use the same decision.
+// HotSpot answers SIGQUIT with an attach socket only under several conditions. Otherwise SIGQUIT prints the stacks of all threads to the
+// target's output, or kills the target. So every reason to refuse is checked before the signal, in the order in which a user would fix the
+// reasons. Each reason has its own error class. `jfluid ps` and `jfluid attach` use the same decision.
 
 import { EX_CONFIG, EX_NOHOST, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { linkOf } from '../base/visible.ts'
@@ -13,8 +13,8 @@ import type { TargetProcess } from './target-process.ts'
 /** Oldest supported JDK feature version. */
 export const OLDEST_JDK = 17
 /**
- * Since this version (JDK-8324241), HotSpot records from its start which compiled code a redefinition invalidates. In an older JVM the
- * first redefinition discards all compiled code. The first start of its flight recorder also redefines classes.
+ * From this version on (JDK-8324241), a redefinition discards only the compiled code that depends on the redefined class. In an older JVM
+ * the first redefinition discards all compiled code. The first start of a JVM's flight recorder also redefines classes.
  */
 export const SELECTIVE_INVALIDATION_JDK = 23
 
@@ -78,7 +78,7 @@ const INITIAL_PID_NAMESPACE = 'pid:[4026531836]'
 
 /** Returns whether there may be processes that are not visible to jfluid. */
 function isContained(): boolean {
-  const ours = linkOf('/proc/self/ns/pid') // undefined without a Linux /proc; another check reports that
+  const ours = linkOf('/proc/self/ns/pid') // undefined without a Linux /proc; another check reports a missing /proc
   return ours !== undefined && ours !== INITIAL_PID_NAMESPACE
 }
 
@@ -137,7 +137,7 @@ export class NotOwner extends AttachError {
   }
 }
 
-/** The JVM was started with -XX:+DisableAttachMechanism: SIGQUIT would only print its threads. */
+/** The JVM was started with -XX:+DisableAttachMechanism: SIGQUIT would only print the stacks of its threads. */
 export class AttachDisabled extends AttachError {
   static sample = () => new AttachDisabled(4711)
   readonly exitCode = EX_CONFIG
@@ -167,7 +167,7 @@ export class RuntimeReplaced extends AttachError {
   }
 }
 
-/** The JVM cannot create its attach socket. It would report nothing, and the attach would time out. */
+/** The JVM cannot create its attach socket. The JVM reports no error for this, so an attach would time out. */
 export class NoSocketPlace extends AttachError {
   static sample = () => [new NoSocketPlace(4711, 'read-only'), new NoSocketPlace(4711, 'a link')]
   readonly exitCode = EX_CONFIG
@@ -252,7 +252,7 @@ export class SigquitNotCaught extends AttachError {
   }
 }
 
-/** "only 2 more threads", "no more threads". */
+/** Returns a limit in words, such as "only 2 more threads" or "no more threads". */
 const atMost = (left: number, what: string): string =>
   left <= 0 ? `no ${what}s` : `only ${count(left, what)}`
 
@@ -286,7 +286,7 @@ export class NoDescriptorsLeft extends AttachError {
   }
 }
 
-/** Returns the number in words. A limit that was lowered may already be exceeded, so `left` may be negative. */
+/** Returns a count with its noun, such as "2 files". `left` is negative if a limit was lowered below the current use. */
 function count(left: number, what: string): string {
   const some = Math.max(0, left)
   return `${some === 0 ? 'no' : some} ${what}${some === 1 ? '' : 's'}`
@@ -308,15 +308,15 @@ export type TmpState = 'usable' | 'missing' | 'a link' | 'read-only' | 'hidden'
 
 export interface TargetFacts {
   process: TargetProcess
-  /** Contents of its hsperfdata; `undefined` when the JVM has none or the file is unreadable. */
+  /** Contents of the JVM's hsperfdata file; `undefined` if the file is missing or unreadable. */
   perf: PerfFacts | undefined
   /** Whether an hsperfdata file for this process exists, readable or not. */
   hasPerfFile: boolean
   /** `java.version`, such as 17.0.15; `undefined` when unknown. */
   javaVersion: string | undefined
-  /** Whether its options or its environment disable attach. Used when hsperfdata does not contain the flag. */
+  /** Whether the JVM's options or environment disable attach. Used when hsperfdata does not contain the flag. */
   attachDisabledByOption: boolean
-  /** Whether its /tmp has an attach socket that is owned by the target's user or by root. No JVM may be listening on it. */
+  /** Whether the target's /tmp has an attach socket that is owned by the target's user or by root. The socket may have no listener. */
   hasSocket: boolean
   tmp: TmpState
   room: Room
@@ -325,7 +325,7 @@ export interface TargetFacts {
 /** Returns whether a process is a JVM; undefined when unknown. */
 export function looksLikeJvm({ process, perf, hasPerfFile }: TargetFacts): boolean | undefined {
   if (process.vmLibrary || perf !== undefined) return true
-  if (process.vmLibrary === null) return false // a statically linked JVM has hsperfdata
+  if (process.vmLibrary === null) return false // a statically linked JVM maps no libjvm, but its hsperfdata was checked above
   return hasPerfFile ? true : undefined
 }
 
@@ -346,8 +346,8 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
   if (client.uid !== 0 && (client.uid !== process.euid || client.gid !== process.egid)) {
     return new NotOwner(pid, { uid: process.euid, gid: process.egid }, client, process.ownUsers)
   }
-  // Some processes hide their maps even from root. Such a process gets no SIGQUIT unless something else shows that it is a JVM: the signal
-  // might kill it.
+  // Some processes hide /proc/<pid>/maps even from root. jfluid sends SIGQUIT to such a process only if another fact shows that the process
+  // is a JVM: SIGQUIT may kill other programs.
   const unseen = looksLikeJvm(facts) === undefined && !facts.hasSocket
   if (unseen && !isJavaLauncher(process.executable, process.commandLine)) {
     return new NotJvm(pid, process.executable ?? process.commandLine[0] ?? process.name)

@@ -14,7 +14,7 @@ import { readTargetFacts } from './target-facts.ts'
 const POLL_INTERVAL_MS = 500
 /** Interval between two polls of a JVM that is starting. */
 const STARTING_POLL_INTERVAL_MS = 10
-/** Maximum startup time of a JVM. After it jfluid tries to attach in any case, and the attach reports the problem. */
+/** Maximum startup time of a JVM. After this time jfluid attaches even to a starting JVM, and the attach reports the problem. */
 const MAX_STARTUP_MS = 10_000
 
 const DIRECTORY = /^hsperfdata_./
@@ -79,7 +79,7 @@ export class JvmStarts {
       })
       this.#watchers.set(directory, watcher)
     } catch {
-      // The inotify limit is reached, or the directory is unreadable: polling covers it.
+      // The inotify limit is reached, or the directory is unreadable: polling finds the JVMs.
     }
   }
 
@@ -91,7 +91,7 @@ export class JvmStarts {
 
 /**
  * Waits until one of the matching JVMs appears ready to attach.
- * @param meant  returns the matching JVMs among all that run
+ * @param meant  returns the matching JVMs among all running JVMs
  * @param stop   ends the wait
  * @returns the oldest matching JVM; null if `stop` fired first
  */
@@ -110,7 +110,7 @@ export async function appeared(meant: () => readonly Jvm[], stop: AbortSignal): 
   }
 }
 
-/** Whether the JVM's performance data says that it is starting. Without readable data the attach itself waits. */
+/** Returns whether the JVM is starting, by its performance data. False if the data is unreadable: the attach itself then waits. */
 function isStarting(pid: number): boolean {
   const facts = readTargetFacts(pid)
   if (facts === undefined) return true // the process has just ended

@@ -6,20 +6,20 @@ import { linkOf, namesIn, textOf } from '../base/visible.ts'
 import { optionsOf, releaseValue } from './target-facts.ts'
 import { readThreadNames, type TargetProcess } from './target-process.ts'
 
-/** Kinds of namespaces that separate a container from jfluid in a relevant way. */
+/** Kinds of namespaces that are compared with jfluid's own namespaces. */
 const NAMESPACES = ['pid', 'mnt', 'user'] as const
 const CLOCK_SOURCE = '/sys/devices/system/clocksource/clocksource0/current_clocksource'
 
 export interface Circumstances {
   /** Namespaces that the process does not share with jfluid; undefined if unreadable. */
   readonly otherNamespaces: readonly (typeof NAMESPACES)[number][] | undefined
-  /** Options of the JVM, environment and argument files included, in the order in which they are applied. */
+  /** Options of the JVM, from its command line, environment and argument files, in the order in which HotSpot applies them. */
   readonly options: readonly string[]
-  /** Modules of its runtime image; undefined if there is no `release` file. */
+  /** Modules of the JVM's runtime image; undefined if there is no `release` file. */
   readonly modules: ReadonlySet<string> | undefined
-  /** File names of its mapped libraries, such as libinstrument.so. */
+  /** File names of the libraries that the JVM has mapped, such as libinstrument.so. */
   readonly libraries: ReadonlySet<string> | undefined
-  /** Kernel names of its threads, cut to 15 characters. */
+  /** Kernel names of the JVM's threads, cut to 15 characters. */
   readonly threads: ReadonlySet<string>
   readonly threadCount: number
   /** Whether the process has a file of this name open; `deleted`: the file was removed or replaced after it was opened. */
@@ -48,7 +48,7 @@ export function readCircumstances(process: TargetProcess): Circumstances {
   }
 }
 
-/** Returns the words of a `release` file's line, or undefined without such a line. */
+/** Returns the module names in the MODULES line of a `release` file; undefined if the line is undefined. */
 function modulesOf(line: string | undefined): ReadonlySet<string> | undefined {
   return line === undefined ? undefined : new Set(line.split(' ').filter(Boolean))
 }

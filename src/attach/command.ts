@@ -3,8 +3,8 @@
 //   request   "1" NUL operation NUL argument NUL argument NUL argument NUL
 //   reply     decimal code, newline, then text until the JVM closes the connection
 //
-// One connection carries one command. Code 0 means that the operation ran; whether it *succeeded* is in the text, in a form that differs
-// between JDKs. Every HotSpot supports version 1. JDK 25 also has a version 2, which only removes the length limit of an argument.
+// One connection carries one command. Code 0 means that the operation ran. The text reports whether the operation *succeeded*; its format
+// differs between JDKs. Every HotSpot supports version 1. JDK 25 also has a version 2, which only removes the length limit of an argument.
 
 import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -27,7 +27,7 @@ import { connectToListener, isOurRoot } from './target-facts.ts'
 import { endsNow, readTargetProcess } from './target-process.ts'
 import { userToBe } from './target-user.ts'
 
-// From attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
+// Limits from attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
 const MAX_OPERATION_BYTES = 16
 const MAX_ARGUMENT_BYTES = 1024
 const MAX_ARGUMENTS = 3
@@ -73,7 +73,7 @@ export interface AttachReply {
 }
 
 const COMMAND_TIMEOUT_MS = 10_000
-/** Maximum time until a JVM that has removed its attach socket ends. */
+/** Maximum time between the removal of a JVM's attach socket and the end of the JVM. */
 const SHUTDOWN_TIMEOUT_MS = 10_000
 /** Interval between attempts to connect: the JVM's listen backlog has five places. */
 const CONNECT_RETRY_INTERVAL_MS = 10
@@ -123,9 +123,9 @@ export type AttachSocket = Pick<AttachConnection, 'socketPath' | 'target'>
 /**
  * Runs one attach operation.
  *
- * @param to  for a plain path, jfluid connects as the current user
- * @throws ArgumentRefused before anything is sent
- * @throws CommandTimeout, AttachProtocolError, or the abort reason of `signal` if it was aborted before
+ * @param to  the JVM's socket, or only its path: jfluid then connects as the current user
+ * @throws ArgumentRefused before any byte is sent
+ * @throws CommandTimeout, AttachProtocolError, or the abort reason of `signal` if `signal` was aborted before the reply was complete
  */
 export async function attachCommand(
   to: string | AttachSocket,
@@ -141,7 +141,7 @@ export async function attachCommand(
     const bytes = await exchange(to, operation, request, timeoutMs, signal)
     if (bytes !== null) {
       const reply = decodeReply(operation, bytes)
-      // Arguments of other commands may contain a session token.
+      // Only the name of a jcmd command is logged: the arguments of other operations may contain a session token.
       debug.attach?.(
         `command ${operation}${operation === 'jcmd' ? ` ${args[0]?.split(' ', 1)}` : ''}: code ${reply.code}, ${bytes.length} bytes after ${msText(performance.now() - begun)}`,
       )
@@ -187,7 +187,7 @@ async function exchange(
     })
     socket.on('error', (problem: NodeJS.ErrnoException) => {
       answered()
-      // A JVM that rejects the user closes the connection unread, which causes a reset. A reset may also follow a complete reply.
+      // A JVM that rejects the user closes the connection without a read, which causes a reset. A reset may also follow a complete reply.
       const { code } = problem
       if ((code === 'ECONNRESET' || code === 'EPIPE') && size > 0) resolve(Buffer.concat(chunks))
       else if (problem instanceof JfluidError) reject(problem)
@@ -202,7 +202,7 @@ async function exchange(
   })
 }
 
-/** @throws the system's errors if the target has ended */
+/** @throws the operating system's errors if the target has ended */
 function connectTo(to: string | AttachSocket): Socket {
   if (typeof to === 'string') return connect(to)
   const { target } = to
@@ -212,7 +212,7 @@ function connectTo(to: string | AttachSocket): Socket {
   return connectToListener(target, user)
 }
 
-/** Loading a Java agent failed; one class per remedy. */
+/** The JVM could not load the Java agent. Each subclass has its own hint for the user. */
 export abstract class AgentLoadError extends JfluidError {
   constructor(
     readonly pid: number,
@@ -222,7 +222,7 @@ export abstract class AgentLoadError extends JfluidError {
   }
 }
 
-/** Dynamic loading is off: -XX:-EnableDynamicAgentLoading, which a JDK from 21 on may also have as its default. */
+/** Dynamic loading is off because of -XX:-EnableDynamicAgentLoading. From JDK 21 on, a JDK may also have this default. */
 export class DynamicLoadingDisabled extends AgentLoadError {
   static sample = () => new DynamicLoadingDisabled(4711)
   readonly exitCode = EX_CONFIG
@@ -275,7 +275,7 @@ export class AgentStartFailed extends AgentLoadError {
   }
 }
 
-/** Any other reply, in the JVM's own words. */
+/** The load failed with any other reply. The message contains the JVM's own text. */
 export class AgentNotLoaded extends AgentLoadError {
   static sample = () => new AgentNotLoaded(4711, 'it returned code 7')
   readonly exitCode = EX_UNAVAILABLE
@@ -318,8 +318,8 @@ export function agentLoadProblem(
 }
 
 /**
- * Replies of a JVM in its first milliseconds, with any code: its module layer does not exist yet, or it is not yet in JVMTI's live phase
- * (`prims/jvmtiAgent.cpp`, from 21 on). Nothing was loaded.
+ * Matches the replies of a JVM in its first milliseconds, with any code: its module layer does not exist yet, or JVMTI's live phase has not
+ * begun (`prims/jvmtiAgent.cpp`, from 21 on). The JVM has loaded no agent then.
  */
 const TOO_YOUNG = /^java\.lang\.NullPointerException|only permitted in the live phase/
 
@@ -351,7 +351,7 @@ export async function loadAgent(
   if (problem !== undefined) throw problem
 }
 
-/** Returns the JVM's agent properties. A loaded agent announces itself there to later clients. */
+/** Returns the JVM's agent properties. A loaded agent sets a property there, so that later clients find the agent. */
 export const agentProperties = (connection: AttachConnection) => properties(connection, 'agentProperties')
 
 /** Returns the JVM's system properties. */
@@ -378,8 +378,8 @@ export async function run(
   try {
     return await attachCommand(connection, operation, args, limits)
   } catch (problem) {
-    // When a JVM ends, its socket is reset or missing. The cause to report is the end of the process. A JVM removes the socket early in its
-    // shutdown. The shutdown may take long: it stops threads and releases the heap.
+    // When a JVM ends, its socket is reset or missing. The error to report is then the end of the process. A JVM removes its socket early
+    // in its shutdown. The rest of the shutdown may be slow: it stops threads and releases the heap.
     const withinMs = existsSync(socketPath) ? undefined : SHUTDOWN_TIMEOUT_MS
     if (problem instanceof AttachProtocolError && (await endsNow(target, withinMs))) {
       throw new NoSuchProcess(pid, 'has ended')

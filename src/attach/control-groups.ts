@@ -1,20 +1,20 @@
 // Reads the control groups of a process: whether it is frozen, and the locations of its limits.
-// A process in a paused container (docker pause) is frozen: until the container is resumed, it handles no signal and answers nothing. Its
-// state in /proc stays D or S.
+// A process in a paused container (docker pause) is frozen: until the container is resumed, the process handles no signal and answers no
+// request. The state of a frozen process in /proc stays D or S.
 //
 //   version 2   <group>/cgroup.events    populated 1
 //                                        frozen 1
 //   version 1   <group>/freezer.state    FROZEN, also if an ancestor group is frozen
 //
-// See the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/freezer-subsystem.rst. If the group files are not visible, as from
-// another container, the kernel function in which the process waits shows whether it is frozen.
+// See the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/freezer-subsystem.rst. From another container the group files may
+// be invisible. The kernel function in which the process waits then shows whether the process is frozen.
 
 import { dirname } from 'node:path'
 import { textOf } from '../base/visible.ts'
 
 /**
- * Kernel functions in which a frozen process waits. The compiler may inline do_freezer_trap (version 2) into get_signal. A process that is
- * not frozen waits in get_signal only when it is stopped, and its state shows that.
+ * Kernel functions in which a frozen process waits. The compiler may inline do_freezer_trap (version 2) into get_signal. Otherwise only a
+ * stopped process waits in get_signal, and its state shows that it is stopped.
  */
 const WAITS_FROZEN: readonly string[] = ['do_freezer_trap', 'get_signal']
 
@@ -26,7 +26,7 @@ export function isFrozen(pid: number): boolean {
   return waitsFrozen(pid)
 }
 
-/** Checks the first thread. Works for version 2 only: version 1 leaves threads in most of their previous wait functions. */
+/** Checks the first thread. Works only for version 2: under version 1 most frozen threads stay in their previous wait function. */
 export function waitsFrozen(pid: number): boolean {
   return WAITS_FROZEN.includes(textOf(`/proc/${pid}/wchan`) ?? '')
 }
@@ -46,11 +46,11 @@ export function frozenFiles(cgroup: string): string[] {
 // Locations of a process's limits (the kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cgroups.rst).
 
 /**
- * Returns the directories that may contain a limit of a process, from its lines of /proc/<pid>/cgroup: `0::/a/b` of version 2,
- * `8:pids:/a/b` of version 1. In a container the path may be the host's path and not exist. The container's own group is then the mount
- * point itself, the last directory of the list.
+ * Returns the directories that may contain a limit of a process, from the lines of /proc/<pid>/cgroup: `0::/a/b` in version 2,
+ * `8:pids:/a/b` in version 1. In a container this path may be the host's path, which does not exist there. The container's own group is
+ * then the mount point itself, the last directory of the list.
  *
- * @param controller  pids, cpu
+ * @param controller  name of the controller, such as pids or cpu
  */
 export function controlGroups(cgroup: string, controller: string): string[] {
   const groups: string[] = []

@@ -1,6 +1,6 @@
 // Effect of a JVM's first redefinition on its compiled code. Before JDK 23 HotSpot does not record which compiled code depends on a class
 // until a redefinition is possible. So the first redefinition discards all compiled code (JDK-8324241), and requests slow down until
-// methods are compiled again. This takes some seconds if processors are idle; otherwise there is no known bound.
+// methods are compiled again. Recompilation takes some seconds if processors are idle; otherwise its time has no known bound.
 
 import { debug } from '../base/debug.ts'
 import { EX_TEMPFAIL, NeedsConsent } from '../base/errors.ts'
@@ -18,7 +18,7 @@ const VERSION_TIMEOUT_MS = 2_000
 const MIN_COMPILED_METHODS = 4_000
 /**
  * Factor by which requests use more processor time for some seconds, while their code is interpreted and recompiled. A compromise: after
- * first redefinitions on stock servers that used up to 0.31 of two processors, no request took longer than 0.42 s, except in four runs of
+ * first redefinitions on stock servers that used up to 0.31 processors of 2, no request took longer than 0.42 s, except in four runs of
  * Keycloak (0.7 to 1.1 s). At a use of 0.32 to 0.44, the longest request took 0.4 to 3.9 s. decision 112.
  */
 const RECOMPILATION_COST_FACTOR = 7
@@ -43,7 +43,7 @@ export function shortfall(processors: Processors): number {
 
 /**
  * @param shortfalls  consecutive measurements; they vary since requests arrive at random
- * @returns whether processors would be short; null if the mean is within its standard error of 0, so that another measurement may be needed
+ * @returns whether requests would lack processors; null if another measurement is needed: the mean is within one standard error of 0
  */
 export function isShort(shortfalls: readonly number[]): boolean | null {
   const count = shortfalls.length
@@ -75,8 +75,8 @@ export class BusyBeforeFlush extends NeedsConsent {
 }
 
 /**
- * Refuses a busy JVM before its first redefinition. Called if no agent has been loaded that may have redefined a class, before jfluid's
- * agent is loaded or redefines one.
+ * Refuses a busy JVM before its first redefinition. Called before jfluid's agent is loaded or redefines a class, unless an earlier agent
+ * may have redefined a class already.
  *
  * @throws BusyBeforeFlush. An unknown value never causes a refusal
  */
@@ -91,8 +91,8 @@ export async function refuseBusyBeforeFlush(connection: AttachConnection): Promi
 }
 
 /**
- * @param looked  measures for some time; undefined if the process has ended or is unreadable
- * @returns the mean use if too little remains; null if enough remains or the use is unknown
+ * @param looked  takes one measurement; returns undefined if the process has ended or is unreadable
+ * @returns the mean of the measurements if requests would lack processors; null if not, or if the use is unknown
  */
 export async function whereShort(looked: () => Promise<Processors | undefined>): Promise<Processors | null> {
   const looks: Processors[] = []
@@ -121,14 +121,14 @@ function meanOf(looks: readonly Processors[]): Processors {
 }
 
 /**
- * Reads the version from the performance data if the process has mapped that file. Otherwise the file may be of an earlier JVM with the
- * same pid.
+ * Reads the version from the performance data if the process has mapped that file. An unmapped file may be left over from an earlier JVM
+ * with the same pid.
  */
 function featureToldBy(target: TargetProcess): number | null {
   return target.perfDataMapped === true ? featureOf(findPerfData(target)?.facts?.javaVersion) : null
 }
 
-/** Asks by `VM.version`: a line about the VM, then "JDK 17.0.15". @returns null if the JVM does not answer in time */
+/** Runs `VM.version`, which prints a line about the VM, then "JDK 17.0.15". @returns null if the JVM does not answer in time */
 async function featureBehind(connection: AttachConnection): Promise<number | null> {
   try {
     const options = { timeoutMs: VERSION_TIMEOUT_MS }

@@ -1,7 +1,7 @@
 // Controls a JVM's flight recorder by diagnostic commands (`jcmd <pid> JFR.…`, sent by the attach operation `jcmd`).
-// jfluid creates no file. A recording to disk grows in the JVM's own repository, flushed once a second; `JFR.configure` prints the
-// repository's path. The destination of the final copy is /dev/null: with a duration and no file name, a JVM writes a file into the
-// program's working directory.
+// jfluid creates no file. A recording to disk grows in the JVM's own repository directory; the JVM flushes it once a second.
+// `JFR.configure` prints the path of the repository. jfluid sets /dev/null as the file name of the final copy: without a file name, a JVM
+// writes the copy of a recording with a duration into the program's working directory.
 
 import { EX_CONFIG, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { attachCommand } from './command.ts'
@@ -31,11 +31,11 @@ export class RecordingRefused extends JfluidError {
 export interface RecorderSetup {
   /** Directory of the growing recordings, in the target's file system; null if the JVM has never recorded. */
   readonly repository: string | null
-  /** Maximum number of frames that it records per stack. */
+  /** Maximum number of frames that the recorder stores per stack. */
   readonly stackDepth: number
 }
 
-/** A first recording starts within half a second, on a busy machine within several seconds. */
+/** Timeout for the start of a recording. A first recording starts within half a second, on a busy machine within several seconds. */
 const START_TIMEOUT_MS = 30_000
 /** Timeout of all other commands. */
 const COMMAND_TIMEOUT_MS = 10_000
@@ -61,7 +61,7 @@ export async function recordings(connection: AttachConnection): Promise<string[]
   return runningIn(await ask(connection, 'JFR.check'))
 }
 
-/** Parses `Recording 1: name=mine duration=5m maxsize=32.0MB maxage=1m (running)`. Other recordings are stopped or delayed. */
+/** Parses lines such as `Recording 1: name=mine duration=5m maxsize=32.0MB maxage=1m (running)`. Skips stopped and delayed recordings. */
 export function runningIn(text: string): string[] {
   const line = /^Recording \d+: name=(.*?)(?: (?:duration|maxsize|maxage)=\S+)* \(running\)$/gm
   return [...text.matchAll(line)].map((match) => match[1]!)
@@ -70,7 +70,7 @@ export function runningIn(text: string): string[] {
 export interface NewRecording {
   /** Name without blanks. */
   readonly name: string
-  /** `jdk.ExecutionSample#period=10ms` … */
+  /** Settings such as `jdk.ExecutionSample#period=10ms`. */
   readonly settings: readonly string[]
   /** The recording ends by itself after this duration. */
   readonly durationSeconds: number
@@ -88,14 +88,14 @@ export async function startRecording(connection: AttachConnection, recording: Ne
     [
       `JFR.start name=${name} settings=none filename=/dev/null`,
       `duration=${durationSeconds}s maxage=${keptSeconds}s maxsize=${keptMib}m`,
-      ...settings.map((setting) => `+${setting}`), // "+" adds an option that the settings lack; there are no settings here
+      ...settings.map((setting) => `+${setting}`), // "+" adds a setting that the base settings lack; the base is settings=none
     ].join(' '),
     START_TIMEOUT_MS,
   )
   if (!/^Started recording /m.test(text)) throw new RecordingRefused(connection.pid, firstLine(text))
 }
 
-/** Returns the JVM options that start the same recording. The JVM then prints nothing about it. JDK 17 and newer. */
+/** Returns the JVM options that start the same recording. The JVM then prints no message about it. Requires JDK 17 or newer. */
 export function recordingOptions(
   { name, settings, durationSeconds, keptSeconds, keptMib }: NewRecording,
   { repository, stackDepth }: { readonly repository: string; readonly stackDepth: number },

@@ -6,9 +6,9 @@
 //                                               starts the Attach Listener thread, which binds
 //     connect <-------------------------------  /tmp/.java_pid<n>
 //
-// If the socket exists already, it is tried first and no signal is sent. It exists in a JVM with an earlier attach or with -Xrs. A HotSpot
-// JVM that does not expect SIGQUIT prints all threads or ends, so `admission.ts` checks first. Exactly one signal is sent: HotSpot counts
-// signals, and a second signal that arrives when the listener is up would print the threads. See attachListener_posix.cpp and os.cpp.
+// If the socket exists already (after an earlier attach, or with -Xrs) and answers, no signal is sent. SIGQUIT may make an unprepared
+// HotSpot JVM print all threads or end, so `admission.ts` checks its facts first. Exactly one signal is sent: HotSpot counts signals, and a
+// second signal that arrives when the listener is up would print the threads. See attachListener_posix.cpp and os.cpp.
 
 import * as fs from 'node:fs'
 import type { Socket } from 'node:net'
@@ -105,7 +105,7 @@ export interface AttachOptions {
   timeoutMs?: number
   /** The attaching user. Default: the user of this process; tests override it. */
   client?: Client
-  /** Aborts the wait before the JVM is signalled. After the signal the JVM's answer is awaited in any case. */
+  /** Aborts the attach until SIGQUIT is sent. After SIGQUIT, aborting has no effect. */
   signal?: AbortSignal | undefined
 }
 
@@ -121,18 +121,18 @@ export interface AttachConnection {
   readonly firstContactMs: number
 }
 
-/** Maximum age of a process that may not be an attachable JVM yet. */
+/** Age up to which a process that is not attachable may be a JVM that is still starting. */
 const MAX_STARTUP_MS = 10_000
 
 /**
- * Makes the JVM `pid` open its attach socket if it is not open, and returns its location.
+ * Makes the JVM `pid` open its attach socket, unless the socket is open already. Returns the connection.
  *
  * If the JVM is still starting, waits until it catches SIGQUIT. The trigger file is always removed.
  *
- * @throws NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner, AttachDisabled, TargetStopped or
- *         SigquitNotCaught, ForeignSocket or CannotTrigger: nothing was signalled
+ * @throws ForeignSocket, CannotTrigger or an AttachError of `admission.ts`: no signal was sent. Exceptions: NoSuchProcess and TargetStopped
+ *         are also thrown if the JVM ends or stops after SIGQUIT
  * @throws NotAnswering after `timeoutMs`
- * @throws AbortError if `signal` was aborted: nothing was signalled
+ * @throws AbortError if `signal` was aborted: no signal was sent
  */
 export async function openAttachSocket(
   pid: number,
@@ -161,7 +161,7 @@ export async function openAttachSocket(
     return state
   }
   const giveUp = (signalled: boolean): never => {
-    admitAgain(target, client, true) // if the JVM has stopped or ended, that is the reason to report
+    admitAgain(target, client, true) // throws the actual reason if the JVM has stopped or ended
     throw new NotAnswering(pid, timeoutMs, signalled, signalled ? tmpClosedTo(target) : undefined)
   }
 
@@ -171,7 +171,7 @@ export async function openAttachSocket(
 
   let trigger = writeTrigger(target)
   // The trigger file is also the lock between clients: if two clients sent SIGQUIT, the JVM would print its threads for the second signal.
-  // If another client's file is fresh, the socket that it requested is awaited.
+  // While another client's trigger file is fresh, jfluid waits for the socket that the other client requested.
   while (trigger === 'of another client') {
     debug.attach?.('another client has written the trigger file: waiting for the socket that it asked for')
     await sleep(5, undefined, { signal })
@@ -182,19 +182,19 @@ export async function openAttachSocket(
   try {
     const state = await look()
     if (state === 'answers') return connection(false)
-    admitAgain(target, client, false) // checks again: time has passed, and a signal cannot be undone
+    admitAgain(target, client, false) // a second check immediately before the signal, which cannot be undone
     // A JVM with a running listener prints its threads on SIGQUIT while its socket file exists, even if the socket is dead. Without the
-    // file it restarts the listener.
+    // file the JVM restarts the listener.
     if (state === 'dead') quietly(() => removeSocket(target))
-    // The socket is left over from an earlier JVM of root with the same pid. If jfluid may not remove it, a JVM of the same user may not
-    // either.
+    // The socket may be left over from an earlier JVM of root with the same pid. If jfluid has no permission to remove the socket, a JVM of
+    // the same user has none either.
     const owner = socketOwner(target) ?? foreignAtSocketPath(target)
     if (owner !== undefined && owner !== target.euid) {
       throw new ForeignSocket(pid, path, owner, target.euid)
     }
     signal?.throwIfAborted()
     sendSigquit(target, client)
-    // From here on the wait cannot be aborted: if the trigger file is missing when the JVM handles the signal, it prints its threads.
+    // From here on the wait cannot be aborted: a JVM that handles SIGQUIT without a trigger file prints its threads.
     isSignalled = true
     debug.attach?.('SIGQUIT sent')
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
@@ -228,7 +228,7 @@ async function admit(
     const young = Date.now() - process.startedAt < MAX_STARTUP_MS
     // A killed JVM leaves its socket file. A later JVM with the same pid has no socket of its own yet.
     const short = attachProblem(facts, client)
-    if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // without even a connection attempt
+    if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // before any connection attempt, which would use a descriptor of the JVM
     const left = young && facts.hasSocket && (await probe(process, deadline, signal)) === 'dead'
     const problem = attachProblem(left ? { ...facts, hasSocket: false } : facts, client)
     const starting =
@@ -248,16 +248,16 @@ async function admit(
 /**
  * Returns whether a JVM has entered JVMTI's live phase.
  * During startup a JVM first catches signals. Then it removes the file at the path of its attach socket, even its own listener's socket
- * (`AttachListener::vm_start`). Only later can it load a Java agent: before that, JDK 17 to 20 reply `return code: 0` and load none
- * (`JPLISAgent.c`, `initializeJPLISAgent`). hsperfdata shows when startup is complete. Without hsperfdata, the next thread that the JVM
- * creates shows it (`Management::initialize`). Without `UseNotificationThread` there is no such thread, and the JVM counts as starting
- * until the caller's timeout.
+ * (`AttachListener::vm_start`). It cannot load a Java agent until the live phase: before, JDK 17 to 20 reply `return code: 0` but load no
+ * agent (`JPLISAgent.c`, `initializeJPLISAgent`). hsperfdata shows when startup is complete. Without hsperfdata, the notification thread
+ * shows it, which the JVM creates next (`Management::initialize`). Without `UseNotificationThread` the JVM has no notification thread and
+ * counts as starting until the caller's timeout.
  */
 function hasStartedUp(pid: number, perf: PerfFacts | undefined): boolean {
   return perf?.complete ?? [...readThreadNames(pid)].some((it) => it.startsWith('Notific'))
 }
 
-/** Repeats `attachProblem` for this process. With `hasSocket` false it also checks whether the process may be signalled. */
+/** Repeats `attachProblem` for this process. If `hasSocket` is false, the check includes the conditions for SIGQUIT. */
 function admitAgain({ pid, startTicks }: TargetProcess, client: Client, hasSocket: boolean): void {
   const now = readTargetFacts(pid)
   if (now === undefined || now.process.startTicks !== startTicks) throw new NoSuchProcess(pid, 'has ended')
@@ -281,7 +281,7 @@ type SocketState = 'answers' | 'none' | 'dead' | 'busy'
 
 /**
  * Checks whether a process listens on the attach socket.
- * It connects and closes at once. The JDK's own client begins like this too, and HotSpot ignores it.
+ * The check connects and closes the connection at once. The JDK's own client also begins with an empty connection; HotSpot ignores it.
  */
 async function probe(
   target: TargetProcess,
@@ -295,7 +295,7 @@ async function probe(
       try {
         socket = connectToListener(target)
       } catch (problem) {
-        return resolve(problem as NodeJS.ErrnoException) // its /tmp does not exist any more, or is now a link
+        return resolve(problem as NodeJS.ErrnoException) // the target's /tmp does not exist any more, or is now a link
       }
       socket.once('connect', () => {
         socket.destroy()
@@ -327,14 +327,14 @@ interface Trigger {
   remove(): void
 }
 
-/** A trigger file older than this was left by a client that ended. */
+/** Age from which a trigger file counts as left over from a client that has ended. */
 const TRIGGER_TIMEOUT_MS = 2000
 
 /**
- * Creates the trigger file, which makes HotSpot treat SIGQUIT as an attach request. It must belong to the JVM's user or to root.
+ * Creates the trigger file, which makes HotSpot treat SIGQUIT as an attach request. The file must belong to the JVM's user or to root.
  * HotSpot checks its working directory, then /tmp. jfluid prefers /tmp: a starting JVM already handles signals while its working directory
- * is temporarily its hsperfdata directory (`perfMemory_posix.cpp`, `open_directory_secure_cwd`). A file written there would not be found a
- * moment later.
+ * is temporarily its hsperfdata directory (`perfMemory_posix.cpp`, `open_directory_secure_cwd`). After this phase the JVM would not find a
+ * trigger file in the hsperfdata directory.
  */
 function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
   const cwd = `/proc/${target.pid}/cwd`
@@ -368,7 +368,7 @@ function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
   throw noTrigger(target, problems, cause)
 }
 
-/** Chooses the error. If the process has ended, its /proc files are gone, so that is the reason to report. */
+/** Returns the error for a failed write of the trigger file. The /proc files are gone if the process has ended. */
 function noTrigger(target: TargetProcess, problems: readonly string[], cause: unknown): AttachError {
   if (!stillRuns(target)) return new NoSuchProcess(target.pid, 'has ended')
   return new CannotTrigger(target.pid, problems, { cause })
@@ -458,7 +458,7 @@ function chownQuietly(file: number, owner: number): void {
   try {
     fs.fchownSync(file, owner, -1)
   } catch {
-    // Root without CAP_CHOWN: HotSpot also accepts root's files.
+    // Root without CAP_CHOWN cannot change the owner. HotSpot also accepts files that root owns.
   }
 }
 
@@ -466,6 +466,6 @@ function quietly(unlink: () => void): void {
   try {
     unlink()
   } catch {
-    // Already removed.
+    // The file is already removed.
   }
 }

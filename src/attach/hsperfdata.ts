@@ -1,8 +1,8 @@
 // The performance data that a HotSpot JVM shares in /tmp/hsperfdata_<user>/<pid> (jvmstat).
 //
-// Reading the file needs no help from the JVM. It shows whether attach is disabled before any signal is sent. JVMs with -XX:-UsePerfData or
-// -XX:+PerfDisableSharedMem have no such file, so every fact may be unknown. The JVM writes the file while it is read, and any user may
-// have created it, so the parser validates all of it.
+// jfluid reads the file without any action of the JVM. The file shows whether attach is disabled, before any signal is sent. JVMs with
+// -XX:-UsePerfData or -XX:+PerfDisableSharedMem have no such file, so every fact may be unknown. The JVM may change the file during the
+// read, and any user may have created it, so the parser validates every field.
 
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import { namesIn } from '../base/visible.ts'
@@ -51,7 +51,7 @@ const ENTRY_BYTES = 20
 const TYPE_LONG = 0x4a // J
 const TYPE_BYTE = 0x42 // B
 
-/** Upper bound of a valid file. HotSpot's default is 32 KiB. */
+/** Maximum size of a valid file. HotSpot's default is 32 KiB. */
 export const MAX_BYTES = 16 << 20
 
 /** The file is not performance data, or is damaged. */
@@ -146,9 +146,9 @@ export interface PerfFacts {
   /** JVM arguments, joined by blanks and cut after 1,024 bytes (PerfMaxStringConstLength). */
   vmArguments?: string
   loadedClasses?: number
-  /** Number of loaded classes that were unloaded. */
+  /** Number of classes unloaded since the start. */
   unloadedClasses?: number
-  /** Number of compilations since the start; more than the compiled methods that exist now. */
+  /** Number of compilations since the start. Larger than the number of compiled methods that exist now. */
   compilations?: number
   /** Committed metaspace in bytes. */
   metaspaceCommitted?: number
@@ -176,7 +176,7 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
   const put = <K extends keyof PerfFacts>(name: K, value: PerfFacts[K] | undefined) => {
     if (value !== undefined) facts[name] = value
   }
-  const capabilities = text('sun.rt.jvmCapabilities') // digits 0 and 1; the first is attach
+  const capabilities = text('sun.rt.jvmCapabilities') // digits 0 and 1; the first digit is 1 if attach is supported
   put('attachSupported', capabilities === undefined ? undefined : capabilities[0] === '1')
   put('javaCommand', text('sun.rt.javaCommand'))
   put('javaVersion', text('java.property.java.version'))
@@ -211,8 +211,8 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
 const COLLECTION_TIME = /^(sun\.gc\.collector\.\d+\.)time$/
 
 /**
- * Returns the collection time, summed over all collectors. Concurrent collectors count only their pauses. Shenandoah counts its work
- * instead (on 17 and 25: 12 and 65 times the time of all safepoints), so its counters are excluded.
+ * Returns the collection time, summed over all collectors. Concurrent collectors count only their pauses. Shenandoah counts its concurrent
+ * work (12 times the time of all safepoints on JDK 17, 65 times on 25), so its counters are excluded.
  */
 function collectionNs(values: PerfData['values'], frequency: number | undefined): number | undefined {
   if (frequency === undefined || frequency <= 0) return undefined
@@ -237,7 +237,7 @@ export function loopsHaveNoSafepoints(bytes: Uint8Array): boolean {
 }
 
 /**
- * Returns the time in collections, in ns; `undefined` if the JVM does not record it.
+ * Returns the time in garbage collections, in ns; `undefined` if the JVM does not record this time.
  *
  * @throws BadPerfData
  */
@@ -255,9 +255,10 @@ export interface PerfFile {
 }
 
 /**
- * Finds the performance data of `target`, through its own root and under its own pid.
- * The directory is named after the user as the target knows it, so all such directories are searched. A file is valid if the target's user
- * owns it and the process has it mapped (if the maps are readable). Other files were left by an earlier process with the same pid.
+ * Finds the performance data of `target` below the target's root, by the target's pid in its own namespace.
+ * The directory is named after the user, whose name may differ inside the target, so all hsperfdata directories are searched. A file is
+ * valid if the target's user owns it and the process has mapped it (if the maps are readable). An earlier process with the same pid may
+ * have left other files.
  */
 export function findPerfData(target: TargetProcess): PerfFile | undefined {
   if (target.perfDataMapped === false) return undefined

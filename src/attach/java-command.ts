@@ -54,8 +54,8 @@ export function parseJavaCommand(commandLine: readonly string[]): JavaCommand {
 }
 
 /**
- * Splits the text of an argument file or of JDK_JAVA_OPTIONS into words: separated by white space, with single or double quotes, backslash
- * escapes inside quotes, and `#` comments.
+ * Splits the text of an argument file or of JDK_JAVA_OPTIONS into words at white space. Handles single and double quotes, backslash escapes
+ * inside quotes, and `#` comments.
  */
 export function splitArguments(text: string): string[] {
   const words: string[] = []

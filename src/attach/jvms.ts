@@ -10,7 +10,7 @@ import { readTargetFacts } from './target-facts.ts'
 
 export interface Jvm {
   pid: number
-  /** Name of the user, or its number if it has no name here. */
+  /** User name, or the uid if the name is unknown on this machine. */
   user: string
   uid: number
   /** `java.version`, such as 17.0.15; `undefined` if unknown. */
@@ -21,9 +21,9 @@ export interface Jvm {
   mainClass: string | undefined
   /** Main class or jar as started, with arguments. */
   command: string | undefined
-  /** Container label such as `docker:3f2a91c0bd1e`; undefined if its control group shows none. */
+  /** Container label such as `docker:3f2a91c0bd1e`; undefined if the JVM's control group shows no container. */
   container: string | undefined
-  /** `true`, or a short reason why not. */
+  /** `true`, or a short reason why the JVM is not attachable. */
   attachable: true | string
 }
 
@@ -124,7 +124,7 @@ function unescapeUnit(name: string): string {
   return name.replace(/\\x([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** Returns the container of a process. Undefined also without control groups in the kernel, or if the process has ended. */
+/** Returns the container of a process; undefined if it has none or has ended, or if the kernel has no control groups. */
 export function containerOf(pid: number): ContainerOf | undefined {
   return parseContainerOf(textOf(`/proc/${pid}/cgroup`) ?? '')
 }

@@ -1,5 +1,5 @@
 // Lists what a JVM has loaded and compiled, without an agent. Uses diagnostic commands of every HotSpot since 9, sent by the attach
-// operation `jcmd`. The results are only conveniences or improve a guess, so a slow JVM is not awaited.
+// operation `jcmd`. The results only help the user or improve a guess, so the timeouts are short.
 
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
@@ -9,7 +9,7 @@ const GUESS_TIMEOUT_MS = 2_000
 /** Timeout of lists that are a convenience for the user. */
 const LIST_TIMEOUT_MS = 5_000
 
-/** @returns '' if the JVM is too slow or has ended; the next command reports that */
+/** @returns '' if the JVM is too slow or has ended. If it has ended, the next command reports that */
 async function answerOf(
   connection: AttachConnection,
   question: string,
@@ -26,10 +26,10 @@ async function answerOf(
 }
 
 /**
- * Returns the methods that the JVM has compiled: evidence of what runs in it, available before anything is changed. A method is compiled
- * after about 200 calls, unless it is inlined at all its call sites. So a listed method certainly runs; a missing method may run too.
+ * Returns the methods that the JVM has compiled. They show which code runs, before jfluid changes anything. A method is compiled after
+ * about 200 calls, unless it is inlined at all its call sites. So a listed method certainly runs, and an unlisted method may run too.
  *
- * @returns `package.Class.method(descriptor)` of each; empty if the JVM does not answer: scheme b then treats all methods as not compiled
+ * @returns names as `package.Class.method(descriptor)`; empty if the JVM does not answer: scheme b then treats all methods as not compiled
  */
 export async function compiledMethods(
   connection: AttachConnection,

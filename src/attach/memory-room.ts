@@ -1,6 +1,6 @@
 // Checks how much metaspace and heap a JVM has left.
 // Metaspace may be limited. It holds the agent's classes, and the JDK classes that the agent makes the JVM load. A JVM without free
-// metaspace runs two full collections for each further request. With -XX:+ExitOnOutOfMemoryError it ends.
+// metaspace runs two full collections for each further metaspace request. With -XX:+ExitOnOutOfMemoryError the JVM ends.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_TEMPFAIL } from '../base/errors.ts'
@@ -8,7 +8,7 @@ import { AttachError } from './admission.ts'
 import { run } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 
-/** Metaspace that a session needs. The first session in a JVM used 2.6 MiB, on 17 and on 25; instrumented bodies add to that. */
+/** Metaspace that a session needs. The first session in a JVM used 2.6 MiB, on JDK 17 and 25; instrumented methods need more. */
 export const METASPACE_NEEDED = 6 << 20
 /** Class space that a session needs, in JVMs with compressed class pointers. */
 const CLASS_SPACE_NEEDED = 1 << 20
@@ -29,7 +29,7 @@ export class NoMetaspaceLeft extends AttachError {
 const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed(1)} MiB`
 
 /**
- * Refuses a JVM without enough metaspace. Asks by a command that runs no Java code: reading the system properties would load classes.
+ * Refuses a JVM without enough metaspace. Uses a command that runs no Java code: reading the system properties would load classes.
  *
  * @throws NoMetaspaceLeft
  */
@@ -38,7 +38,7 @@ export async function refuseWithoutMetaspace(connection: AttachConnection): Prom
   if (left < METASPACE_NEEDED) throw new NoMetaspaceLeft(connection.pid, left)
 }
 
-/** Returns bytes; Infinity if there is no limit or the JVM does not report it. */
+/** Returns the metaspace that is left, in bytes; Infinity if there is no limit or the JVM does not report the limit. */
 export async function leftOfMetaspace(connection: AttachConnection): Promise<number> {
   const { code, text } = await run(connection, 'jcmd', ['VM.metaspace basic scale=KB'])
   return code === 0 ? metaspaceLeft(text) : Number.POSITIVE_INFINITY
@@ -57,7 +57,7 @@ const UNITS: Readonly<Record<string, number>> = {
 const bytesOf = (value: string, unit: string): number => Number(value) * UNITS[unit.toLowerCase()]!
 
 /**
- * Returns the metaspace limit in the JVM's options, in bytes; Infinity without one.
+ * Returns the metaspace limit in the JVM's options, in bytes; Infinity if the options set no limit.
  *
  * @param options  JVM arguments from the performance data
  */
@@ -88,12 +88,12 @@ export function metaspaceLeft(report: string): number {
   return max === undefined || committed === undefined ? Number.POSITIVE_INFINITY : max - committed
 }
 
-// Heap. With a full heap even a read-only attach command does harm: it initialises JDK classes, and a class whose initialiser runs out of
-// memory is unusable from then on (`NoClassDefFoundError: Could not initialize class sun.util.calendar.ZoneInfoFile`).
+// With a full heap even a read-only attach command may do harm: it initialises JDK classes. If a class initialiser runs out of memory, the
+// class is unusable from then on (`NoClassDefFoundError: Could not initialize class sun.util.calendar.ZoneInfoFile`).
 
 /** Heap that the first session needs, in bytes. */
 export const HEAP_NEEDED = 2 << 20
-/** Maximum wait for a collection: part of the used heap may be garbage. */
+/** Maximum wait for a garbage collection, since part of the used heap may be garbage. */
 const HEAP_ROOM_TIMEOUT_MS = 2000
 const HEAP_CHECK_INTERVAL_MS = 50
 
@@ -111,7 +111,7 @@ export class NoHeapLeft extends AttachError {
 }
 
 /**
- * Refuses a JVM without enough heap. Asks by commands that run no Java code.
+ * Refuses a JVM without enough heap. Uses commands that run no Java code.
  *
  * @throws NoHeapLeft
  */
@@ -123,7 +123,7 @@ export async function refuseWithoutHeap(connection: AttachConnection): Promise<v
   let max: number | undefined
   for (const until = performance.now() + HEAP_ROOM_TIMEOUT_MS; ; ) {
     const info = await ask('GC.heap_info')
-    // Under load each question takes up to 100 ms, and the user waits for the answer.
+    // The maximum is read only once: under load each command takes up to 100 ms, and the user waits for its reply.
     max ??=
       heapMost(info) ??
       Number(/MaxHeapSize=(\d+)/.exec(await ask('VM.flags'))?.[1] ?? Number.POSITIVE_INFINITY)
@@ -135,8 +135,8 @@ export async function refuseWithoutHeap(connection: AttachConnection): Promise<v
 }
 
 /**
- * Returns the maximum heap size in bytes, if the report with the used size contains it. G1 gives its reserved address range, others give
- * numbers. Formats: G1HeapSummary, ZCollectedHeap::print_on, ShenandoahHeap::print_on.
+ * Returns the maximum heap size in bytes, if the output of `GC.heap_info` contains it. G1 prints its reserved address range, other
+ * collectors print the size. Formats: G1HeapSummary, ZCollectedHeap::print_on, ShenandoahHeap::print_on.
  *
  * @returns undefined for collectors that report each generation separately
  */
@@ -155,7 +155,7 @@ export function heapUsed(info: string): number {
   let sum = 0
   const [heap = ''] = info.split(/^ *Metaspace/m)
   for (const line of heap.split('\n')) {
-    // The spaces of a generation follow below it, as percentages.
+    // The lines below a generation show its spaces as percentages. They do not match.
     const [, a, b, c, d] = /\bused\s+(\d+)([BKMG])|(\d+)([BKMG]) used\b/.exec(line) ?? []
     const [value, unit] = a === undefined ? [c, d] : [a, b]
     if (value !== undefined && unit !== undefined) sum += bytesOf(value, unit)

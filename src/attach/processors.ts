@@ -11,20 +11,20 @@ import { readCpuMs } from './target-process.ts'
 export interface Processors {
   /** Processors in use: 0.5 is half a processor. */
   readonly used: number
-  /** Number of processors that it may use. */
+  /** Number of processors that the process may use. */
   readonly most: number
-  /** Idle processors among those that it may run on; infinite if unknown. */
+  /** Idle processors among the processors that the process may run on; infinite if unknown. */
   readonly idle: number
   /** Processors that jfluid itself used in the same time. */
   readonly ours: number
 }
 
 const MS_PER_TICK = 10
-/** A process is busy if it can get less than this part of its processors in addition, and less than ENOUGH_SPARE processors. */
+/** A process is busy if its spare processors are fewer than this fraction of its processors and fewer than ENOUGH_SPARE. */
 const SPARE_FRACTION = 0.3
 const ENOUGH_SPARE = 2
 
-/** "1.9 of 2 processors; 0.1 are idle" */
+/** Returns a text such as "1.9 of 2 processors; 0.1 are idle". */
 export function usedText({ used, most, idle }: Processors): string {
   const others = Number.isFinite(idle) ? `; ${idle.toFixed(1)} are idle` : ''
   return `${used.toFixed(1)} of ${Number(most.toFixed(1))} processors${others}`
@@ -35,7 +35,7 @@ export function spareOf({ used, most, idle, ours }: Processors): number {
   return Math.min(most - used, idle + ours)
 }
 
-/** Returns whether the process has no spare processors, because of its own use or the use of others. */
+/** Returns whether the process has too few spare processors, because of its own use or the use of other processes. */
 export function isBusy(processors: Processors): boolean {
   return spareOf(processors) < Math.min(SPARE_FRACTION * processors.most, ENOUGH_SPARE)
 }
@@ -62,7 +62,7 @@ export async function readProcessors(pid: number, ms: number): Promise<Processor
  * Returns the total idle time of processors, from /proc/stat in USER_HZ (`man 5 proc`).
  *
  * @param stat     text of /proc/stat
- * @param numbers  processors to include; all processors if /proc/stat lists none of them
+ * @param numbers  processors to include. If /proc/stat lists none of these processors, all processors are included
  * @returns NaN if the text has no idle times
  */
 export function idleMs(stat: string, numbers: ReadonlySet<number>): number {

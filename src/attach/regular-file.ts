@@ -1,5 +1,5 @@
-// Opens files that another user may have created: in a directory that is writable for all, or in the root of a target. There the target's
-// user may change files while root reads them.
+// Opens files that another user may have created: in a world-writable directory, or below the root directory of a target. The target's user
+// may change such files while root reads them.
 // A file is first checked through an O_PATH handle, which does not open it: opening a pipe may block, and opening a device may have side
 // effects. The file is then opened through that handle, so that no other file can replace it in between.
 
@@ -33,7 +33,7 @@ export function openRegular(path: string, owner?: number): number | undefined {
 }
 
 /**
- * Reads a regular file; `undefined` if there is no trusted file.
+ * Reads a regular file. Returns `undefined` for any other kind of file, and if the owner is not `owner`.
  *
  * @throws the system's errors
  */
@@ -49,8 +49,8 @@ export function readRegular(path: string, { owner, mostBytes }: FileLimits): Buf
 }
 
 /**
- * Opens a handle of a directory that is not a symbolic link. `/proc/self/fd/<handle>` keeps leading to this directory, even if its name
- * changes.
+ * Opens a handle of a directory that is not a symbolic link. `/proc/self/fd/<handle>` continues to refer to this directory, even if its
+ * name changes.
  *
  * @throws the system's errors
  */

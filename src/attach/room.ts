@@ -1,7 +1,7 @@
-// Remaining system limits of a process. An attach needs threads and descriptors. A JVM that gets none does more than refuse.
+// Counts the threads and descriptors that a process may still create. An attach needs both, and HotSpot handles their lack badly.
 // Without a thread for its attach listener HotSpot ends the process (`AttachListener::init`, as in a failed startup). Without a descriptor
-// for the client's connection the listener ends and its socket stays, so that later clients get no answer (`AttachListener::dequeue`). So
-// both are counted before anything is sent. Other code may use some until the attach, so the check includes a reserve.
+// for the client's connection the listener ends and its socket stays, so later clients get no answer (`AttachListener::dequeue`). So jfluid
+// counts threads and descriptors before it sends anything. The check includes a reserve, since other code may use some before the attach.
 
 import { minOf } from '../base/arrays.ts'
 import { namesIn, textOf } from '../base/visible.ts'
@@ -14,9 +14,9 @@ export interface Room {
   readonly descriptors: number
 }
 
-/** For the attach listener, the agent's thread, one thread for a redefinition, and a reserve for the JVM. */
+/** Threads needed for the attach listener, the agent's thread, a redefinition, and a reserve for the JVM. */
 export const THREADS_NEEDED = 8
-/** For the attach listener's socket and connection, the agent's jar, its link, the buffer, and a reserve. */
+/** Descriptors needed for the attach listener's socket and connection, the agent's jar, its link, the buffer, and a reserve. */
 export const DESCRIPTORS_NEEDED = 24
 
 export function readRoom({ pid, uid }: Pick<TargetProcess, 'pid' | 'uid'>): Room {
@@ -60,12 +60,12 @@ function threadsOfSystem(): number {
   return minOf(known) - allThreads() // Infinity if no limit is known
 }
 
-/** Infinity if no limit is known */
+/** Returns the number of threads on the machine; 0 if unreadable. */
 function allThreads(): number {
   return Number(/\/(\d+)/.exec(textOf('/proc/loadavg') ?? '')?.[1] ?? 0)
 }
 
-/** Returns the room for threads in the fullest of the nested control groups of the process. */
+/** Returns the number of threads that the process's control groups still permit: the minimum over the nested groups. */
 function threadsOfGroups(pid: number): number {
   let least = Number.POSITIVE_INFINITY
   for (const group of controlGroups(textOf(`/proc/${pid}/cgroup`) ?? '', 'pids')) {

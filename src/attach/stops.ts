@@ -1,5 +1,5 @@
-// Times at which all threads of a JVM stop, apart from safepoints: garbage collections, from the JVM's own counters, and throttling. The
-// kernel throttles a control group that has used its processor quota (Documentation/scheduler/sched-bwc.rst).
+// Reads the total times of two kinds of pauses of a JVM: garbage collections, from the JVM's own counters, and throttling. The kernel
+// throttles a control group that has used its processor quota (Documentation/scheduler/sched-bwc.rst).
 
 import { textOf } from '../base/visible.ts'
 import { controlGroups } from './control-groups.ts'
@@ -7,7 +7,7 @@ import { collectionTime, findPerfData, loopsHaveNoSafepoints, MAX_BYTES } from '
 import { readRegular } from './regular-file.ts'
 import { readTargetProcess } from './target-process.ts'
 
-/** Totals that only grow: subtract two readings. Null if unavailable on this system. */
+/** Totals since the start; the difference of two readings is the time between them. A total is null if this system does not report it. */
 export interface StopTimes {
   /** Time in stop-the-world collections. Counted when a collection ends. */
   readonly collectionNs: number | null
@@ -37,7 +37,7 @@ export class StopCounters {
     }
   }
 
-  /** Also false if the JVM does not report its collector. */
+  /** Returns whether compiled counted loops lack safepoint polls; false if the JVM does not report its collector. */
   loopsHaveNoSafepoints(): boolean {
     return this.#read(loopsHaveNoSafepoints) ?? false
   }

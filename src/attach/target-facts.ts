@@ -16,7 +16,7 @@ import { actingAs, type User } from './target-user.ts'
 /** Maximum file size read. `release` files and argument files are far smaller. */
 const MAX_TEXT_BYTES = 1 << 20
 
-/** Collects the facts about `pid` without its help; `undefined` if there is no such process. */
+/** Collects the facts about `pid` without any action of that process; `undefined` if there is no such process. */
 export function readTargetFacts(pid: number): TargetFacts | undefined {
   const process = readTargetProcess(pid)
   if (process === undefined) return undefined
@@ -37,7 +37,7 @@ export function readTargetFacts(pid: number): TargetFacts | undefined {
 }
 
 /**
- * Returns a value of the `release` file of the runtime that libjvm.so is mapped from: <home>/lib/server/libjvm.so. Up to JDK 8 it is
+ * Returns a value from the file <home>/release, where <home>/lib/server/libjvm.so is the mapped library. Up to JDK 8 the library is
  * <home>/lib/amd64/server/libjvm.so, and <home> is the runtime's directory inside the JDK.
  */
 export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): string | undefined {
@@ -56,8 +56,8 @@ export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): 
 }
 
 /**
- * Opens a handle of the target's /tmp; the caller must close it. In another root directory no link is followed: an absolute link would lead
- * into our own root, and root would write there.
+ * Opens a handle of the target's /tmp; the caller must close it. In another root directory jfluid follows no link: an absolute link would
+ * lead into jfluid's own root directory, and jfluid would write there as root.
  *
  * @throws the system's errors
  */
@@ -73,7 +73,7 @@ export function isOurRoot(root: string): boolean {
   return theirs.dev === ours.dev && theirs.ino === ours.ino
 }
 
-/** Write permission is not checked: only the kernel, for the JVM itself, knows all its rights. */
+/** Does not check the write permission: only the kernel knows all rights of the JVM. */
 function stateOfTmp(process: TargetProcess): TmpState {
   let tmp: number
   try {
@@ -100,7 +100,7 @@ function stateOfTmp(process: TargetProcess): TmpState {
   }
 }
 
-/** Returns our path of the socket that the target's attach listener binds. */
+/** Returns the path of the target's attach socket, as jfluid sees it. */
 export function socketPath({ root, nsPid }: TargetProcess): string {
   return `${root}/tmp/.java_pid${nsPid}`
 }
@@ -117,7 +117,7 @@ export function hasOwnSocket(process: TargetProcess): boolean {
   return owner === process.euid || owner === 0
 }
 
-/** Returns the owner of a file at the socket's path, if it is neither of the target's user nor such a socket. */
+/** Returns the owner of the file at the socket's path; undefined if it is the target's user, or if the file is a socket of root. */
 export function foreignAtSocketPath(process: TargetProcess): number | undefined {
   const found = atSocketPath(process)
   if (found === undefined || found.uid === process.euid) return undefined
@@ -141,7 +141,7 @@ export function connectToListener(process: TargetProcess, user?: User): Socket {
 
 const socketName = ({ nsPid }: TargetProcess): string => `.java_pid${nsPid}`
 
-/** @param work  receives our path of the target's /tmp, valid until `work` returns */
+/** @param work  receives the path of the target's /tmp as jfluid sees it, valid until `work` returns */
 function inTmp<T>(process: TargetProcess, work: (tmp: string) => T): T {
   const tmp = openTmp(process)
   try {
@@ -161,8 +161,8 @@ export function removeSocket(process: TargetProcess): void {
 }
 
 /**
- * Returns why the target cannot create a socket in its /tmp, by owner and mode; undefined if they allow it. An ACL or a capability may
- * grant or deny access regardless, so this is used only after a failed attempt.
+ * Returns why the owner and mode of the target's /tmp forbid a new socket there; undefined if they permit it. An ACL or a capability may
+ * override owner and mode, so this function is called only after a failed attempt.
  */
 export function tmpClosedTo(process: TargetProcess): string | undefined {
   const { euid, egid } = process
@@ -187,7 +187,7 @@ export function optionsOf(process: TargetProcess): string[] {
   ]
 }
 
-/** Returns the words of a `java @file`, if the file still exists. */
+/** Returns the words of an argument file (`java @file`); empty if the file no longer exists. */
 function argumentFile(process: TargetProcess, name: string): string[] {
   try {
     const path = isAbsolute(name) ? name : `${fs.readlinkSync(`/proc/${process.pid}/cwd`)}/${name}`

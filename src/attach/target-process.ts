@@ -18,7 +18,7 @@ export interface ProcessStatus {
   name: string
   /** One letter: R running, S sleeping, D disk, T stopped, t traced, Z zombie, X dead; also F, a frozen JVM: see `isFrozen`. */
   state: string
-  /** Thread group id. Differs from the requested pid if that is a thread id. */
+  /** Thread group id. Differs from the requested pid if the requested pid is a thread id. */
   threadGroup: number
   /** Pid of the process in its innermost pid namespace. */
   nsPid: number
@@ -71,7 +71,7 @@ export function parseStatus(text: string): ProcessStatus | undefined {
  */
 export function parseStartTicks(stat: string): number | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const ticks = Number(fields[19]) // the first field here is number 3
+  const ticks = Number(fields[19]) // fields[0] is field 3
   return stat.includes(')') && Number.isInteger(ticks) ? ticks : undefined
 }
 
@@ -84,7 +84,7 @@ export function parseCpuMs(stat: string): number | undefined {
 
 /**
  * Returns whether a process has released its memory while it exits: field 23 of /proc/<pid>/stat, its virtual memory in bytes, is 0. The
- * kernel releases the memory before the descriptors. So this is true by the time that the process's sockets are closed.
+ * kernel releases the memory before the descriptors. So the result is true once the process's sockets are closed.
  */
 export function hasReleasedMemory(stat: string): boolean {
   return stat.includes(')') && stat.slice(stat.lastIndexOf(')') + 2).split(' ')[20] === '0'
@@ -94,7 +94,7 @@ export function hasReleasedMemory(stat: string): boolean {
 const PF_EXITING = 0x4
 const PF_KTHREAD = 0x200000
 
-/** Returns whether a process exits, slightly earlier than `hasReleasedMemory`. False for kernel threads, which have no memory either. */
+/** Returns whether a process is exiting; true slightly earlier than `hasReleasedMemory`. False for kernel threads, which have no memory. */
 export function isExiting(stat: string): boolean {
   const flags = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6])
   return (flags & PF_EXITING) !== 0 || ((flags & PF_KTHREAD) === 0 && hasReleasedMemory(stat))
@@ -142,8 +142,8 @@ export function findVmLibrary(maps: string): VmLibrary | undefined {
 const ATTACH_LIBRARIES = ['libinstrument', 'libzip', 'libnet', 'libnio']
 
 /**
- * Returns whether an attach would load libraries from another runtime than the JVM was started with. This is so if its files were deleted
- * or replaced (an upgrade), and the JVM has not yet loaded all of these libraries. The JVM may then end with `Unable to load zip library`.
+ * Returns whether an attach would load libraries of another runtime than the JVM's own. True if the runtime's files were deleted or
+ * replaced (an upgrade) before the JVM loaded all ATTACH_LIBRARIES. The JVM may then end with `Unable to load zip library`.
  */
 export function hasLostRuntime(maps: string): boolean {
   if (!/\/libjvm\.so \(deleted\)$/m.test(maps)) return false
@@ -182,7 +182,7 @@ export interface TargetProcess extends ProcessStatus {
    * same /tmp.
    */
   root: string
-  /** Whether the process is in another user namespace: jfluid's users have other ids there, or none. */
+  /** Whether the process is in another user namespace: the users of jfluid's namespace have other ids there, or no id. */
   ownUsers: boolean
 }
 
@@ -231,9 +231,9 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
 
 /**
  * Identifies the directory behind /tmp by the mounts at /tmp and / in /proc/<pid>/mountinfo. The result is the number of the file system
- * and the path in it. The mount's number does not work: each namespace has copies of a mount with different numbers. The mount point does
- * not work either: /tmp may be mounted on itself. `undefined` if the root is not a mount (a chroot): mountinfo then lists neither of the
- * two.
+ * and the path in it. The mount id is no identity: each namespace has copies of a mount with different ids. The mount point is no identity
+ * either: /tmp may be mounted on itself. Returns `undefined` if the root is not a mount (a chroot): mountinfo then lists neither / nor
+ * /tmp.
  */
 export function mountOfTmp(mountInfo: string): string | undefined {
   const mounts = [...mountInfo.matchAll(/^\d+ \d+ (\d+:\d+) (\S+) (\/|\/tmp) /gm)]
@@ -245,8 +245,8 @@ export function mountOfTmp(mountInfo: string): string | undefined {
 }
 
 /**
- * Returns whether the /tmp of a process certainly differs from ours. A container may show the host's processes with the same pids
- * (--pid=host), and a service may have a private /tmp. The mounts are readable even if the root directory may not be entered.
+ * Returns whether the /tmp of a process differs from jfluid's /tmp; false if unknown. A container with --pid=host sees the host's processes
+ * with the same pids, and a service may have a private /tmp. The mounts are readable even without permission to enter the root directory.
  */
 function hasOtherTmp(pid: number): boolean {
   const [its, ours] = [readProc(pid, 'mountinfo'), readProc(process.pid, 'mountinfo')]
@@ -281,7 +281,7 @@ export function stillRuns({ pid, startTicks }: Pick<TargetProcess, 'pid' | 'star
   return state !== 'Z' && state !== 'X' && !hasReleasedMemory(stat)
 }
 
-/** Maximum time until a process with closed sockets is seen to exit. On Linux it is normally visible at once. */
+/** Maximum time from the closing of a process's sockets until /proc shows that the process exits. On Linux this is normally immediate. */
 const EXIT_TIMEOUT_MS = 1_000
 const EXIT_POLL_INTERVAL_MS = 10
 

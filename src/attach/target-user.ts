@@ -1,6 +1,6 @@
 // Handles a JVM in another user namespace: uid 100000 here may be root in its container.
-// Our root user does not exist in that namespace. Such a JVM would refuse our connection (SO_PEERCRED), and a file system mounted there
-// rejects files of unknown users (EOVERFLOW). So for these steps jfluid, as root, switches to the JVM's user as the host kernel numbers it.
+// The host's root user does not exist in that namespace. The JVM would refuse a connection from root (SO_PEERCRED), and a file system
+// mounted there rejects files of unknown users (EOVERFLOW). So for these steps jfluid switches from root to the host's uid of the JVM.
 
 import type { TargetProcess } from './target-process.ts'
 

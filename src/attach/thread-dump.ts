@@ -7,9 +7,9 @@
 //   	- locked <0x…> (a java.lang.Object)
 //   	at java.lang.Thread.run(java.base@17.0.15/Thread.java:840)
 //
-// A carrier thread has a line `   Carrying virtual thread #22` instead of its state. From JDK 24 on it also has a second stack below a line
-// `   Mounted virtual thread #22`. The dump has no other virtual threads. A frame has no descriptor. A thread that is blocked in native
-// code, such as a socket read, has the state RUNNABLE.
+// A carrier thread has a line `   Carrying virtual thread #22` instead of its state. From JDK 24 on, its virtual thread's stack follows
+// below a line `   Mounted virtual thread #22`. The dump contains no unmounted virtual threads. Frames have no method descriptors. A thread
+// that is blocked in native code, such as a socket read, has the state RUNNABLE.
 
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
