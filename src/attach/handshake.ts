@@ -228,7 +228,7 @@ async function admit(
     const young = Date.now() - process.startedAt < MAX_STARTUP_MS
     // A killed JVM leaves its socket file. A later JVM with the same pid has no socket of its own yet.
     const short = attachProblem(facts, client)
-    if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // before any connection attempt, which would use a descriptor of the JVM
+    if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // before a connection, which takes a descriptor
     const left = young && facts.hasSocket && (await probe(process, deadline, signal)) === 'dead'
     const problem = attachProblem(left ? { ...facts, hasSocket: false } : facts, client)
     const starting =

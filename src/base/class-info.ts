@@ -1,4 +1,4 @@
-// What LoadedClasses reports about a class without its bytes: one row each.
+// Facts about a loaded class, without its bytes: one row of the agent's reply `LoadedClasses`.
 
 export const CLASS_JDK = 1 // the class is in the runtime image (jrt:), with any loader
 export const CLASS_HIDDEN = 2 // hidden class (lambda proxies …)
@@ -11,7 +11,7 @@ export interface ClassInfo {
   readonly id: number
   /** Internal name, `java/util/Map$Entry`. Hidden classes keep their `/0x…` suffix as `+0x…`. */
   readonly name: string
-  /** Number of its loader in this session; 0 is the bootstrap loader. */
+  /** Number of the class loader in this session; 0 is the bootstrap loader. */
   readonly loader: number
   /** Id of the superclass; 0 if it has none or if it is not known yet. */
   readonly superId: number

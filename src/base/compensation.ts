@@ -10,7 +10,7 @@ export interface Calibration {
   readonly outerTicks: number
 }
 
-/** Calibration with error bounds: how much most calibration runs were above the best run. */
+/** Calibration with error bounds: the amount by which most calibration runs exceeded the best run. */
 export interface MeasuredCalibration extends Calibration {
   readonly spread: Calibration
   /** Cost of one clock read; 0 if the probes read no clock. */
@@ -22,13 +22,13 @@ export interface MeasuredCalibration extends Calibration {
  *
  *     t_exact = t_meas - calls * t_I - callsOut * t_O        (JFluid report, section 5.3)
  *
- * The report gives this for one invocation; a node is the sum of `calls` invocations.
+ * The report gives this formula for one invocation; a node is the sum of `calls` invocations.
  *
  * @param measured  ticks between this node's time stamps, callees excluded
  * @param calls     invocations of this node; 0 if it was entered before the last reset
  * @param callsOut  direct calls from this node to instrumented methods, unfinished calls included
- * @returns ticks. Negative if the method is shorter than the calibration error. Views show that as "~0"; the data keep the sign so that
- * sums stay exact.
+ * @returns ticks. Negative if the method is shorter than the calibration error. Views show a negative time as "~0"; the data keep the sign
+ * so that sums stay exact.
  */
 export function exactTime(measured: number, calls: number, callsOut: number, c: Calibration): number {
   return measured - calls * c.innerTicks - callsOut * c.outerTicks
@@ -42,9 +42,9 @@ export function owedTicks(calls: number, callsOut: number, c: Calibration): numb
 }
 
 /**
- * Returns the cost of whole pairs of probes (t_I + t_O) inside one time span. Used where calls are part of their caller's time, as in a
- * wait, and for calls including their callees.
- * @param pairs  half a pair is a single probe: the probe in an exception handler, which has no call
+ * Returns the cost of whole pairs of probes (t_I + t_O) inside one time span. Used for time spans that include the time of callees, such as
+ * a wait or a root call.
+ * @param pairs  number of pairs. 0.5 is a single probe, such as the probe in an exception handler, which belongs to no call
  */
 export function pairTicks(pairs: number, c: Calibration): number {
   return pairs * (c.innerTicks + c.outerTicks)

@@ -45,7 +45,7 @@ export class NoDebugLog extends JfluidError {
   }
 }
 
-/** What another thread needs to write to the log. */
+/** Data that another thread needs to write to the log. */
 export interface DebugLogShare {
   readonly topics: readonly Topic[]
   readonly descriptor: number
@@ -130,7 +130,7 @@ export function joinDebugLog({ topics, descriptor, begunNs, state }: DebugLogSha
     try {
       writeFileSync(descriptor, line)
     } catch (error) {
-      // The session continues. `debugLogProblem` reports the reason at its end.
+      // The session continues after a failed write. `debugLogProblem` reports the reason at the end of the session.
       Atomics.compareExchange(state, ERROR, 0, (error as NodeJS.ErrnoException).errno ?? -1)
     }
   }

@@ -1,8 +1,8 @@
-// Debug output that JFLUID_DEBUG enables: one function per topic, undefined while the topic is off. So
+// Debug output that JFLUID_DEBUG enables: one function per topic, undefined while the topic is off. Example:
 //
 //     debug.wire?.(`sent ${bytes} bytes`)
 //
-// only reads one property when the topic is off, and formats no text. The functions write to the log in `debug-log.ts`.
+// If the topic is off, this line only reads one property and formats no text. The functions write to the log in `debug-log.ts`.
 
 /** Topics, with a description of their lines. */
 export const TOPICS = {
@@ -22,14 +22,14 @@ export const debug: { [topic in Topic]?: (text: string) => void } = {}
 
 const MAX_LISTED = 8
 
-/** Returns "a, b and 17 more", or "none". */
+/** Returns a list as text, such as "a, b and 17 more", or "none". */
 export function some<T>(items: readonly T[], show: (item: T) => string = String): string {
   if (items.length === 0) return 'none'
   const shown = items.slice(0, MAX_LISTED).map(show).join(', ')
   return items.length > MAX_LISTED ? `${shown} and ${items.length - MAX_LISTED} more` : shown
 }
 
-/** Returns "3.142 ms". */
+/** Returns a duration as text, such as "3.142 ms". */
 export function msText(ms: number): string {
   return `${ms.toFixed(3)} ms`
 }

@@ -1,7 +1,7 @@
 // Every error of jfluid has a message with the problem, a hint with the next step, and an exit status for scripts. Concrete errors are
 // declared beside the code that throws them; only `cli.ts` prints them and exits.
-// The statuses and their names are from sysexits.h, if one fits. A case without a fitting status uses a status that sysexits.h
-// defines for a case impossible here, or the next number above its range (decision 14). Ending by signal n gives 128 + n, as in shells.
+// The statuses and their names are from sysexits.h where one fits. Other errors use a status of sysexits.h whose original meaning cannot
+// occur in jfluid, or the next number above its range (decision 14). Ending by signal n gives 128 + n, as in shells.
 
 export const EX_USAGE = 64
 export const EX_DATAERR = 65
@@ -47,7 +47,7 @@ export abstract class JfluidError extends Error {
   }
 }
 
-/** The command line is wrong, or a file or variable that is read with it. */
+/** The command line is wrong, or a file or environment variable that the command reads before it starts. */
 export abstract class UsageError extends JfluidError {
   readonly exitCode = EX_USAGE
 }

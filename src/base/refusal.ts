@@ -6,17 +6,17 @@ const CLASS_REFUSED = 'its class was refused: '
 /** Start of a text from `Throwable.toString()`. */
 const THROWN = /^(?:[\w$]+\.)+[\w$]*(?:Error|Exception)\b/
 /**
- * The JVM reports that the new bytes have other members, supertypes or modifiers than the class. jfluid never changes these, so another
- * agent changed the class: either only when it was loaded, or only when it was redefined.
+ * The JVM reports that the new bytes have other members, supertypes or modifiers than the class. jfluid never changes these parts, so
+ * another agent changed the class: either only at its load, or only at its redefinition.
  */
 const OTHER_SHAPE = /^java\.lang\.UnsupportedOperationException: (?:class redefinition failed: )?/
 
-/** Returns whether every other attempt fails too, for any choice of methods. */
+/** Returns whether every further redefinition of the class fails too, for any choice of methods. */
 export function hasOtherShape(said: string): boolean {
   return OTHER_SHAPE.test(said)
 }
 
-/** Reasons for a class that does not exist, from the agent and the client. Such a class has no calls that could be missing. */
+/** Reasons for a class that does not exist, from the agent and the client. The profile lacks no calls of a class that does not exist. */
 export const CLASS_GONE = 'the class is no longer loaded'
 export const NEVER_DEFINED = 'its class was never defined'
 

@@ -1,13 +1,13 @@
 // Schemes that decide which part of a call subgraph is instrumented.
 
 /**
- * `a` instruments everything that is statically reachable, at once. `b` instruments what the methods called so far can reach (JFluid
- * report, section 6). `adaptive` instruments the roots, and below them the methods in which samples show time.
+ * `a` instruments all statically reachable methods at once. `b` instruments the methods that the methods called so far can reach (JFluid
+ * report, section 6). `adaptive` instruments the roots, and below the roots the methods in which samples show time.
  */
 export const SCHEMES = ['a', 'b', 'adaptive'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
-/** Values of the option. `auto` chooses b where b is harmless, and adaptive elsewhere. */
+/** Values of the option --scheme. `auto` chooses b if b affects few methods and classes of the program, and adaptive otherwise. */
 export const SCHEME_CHOICES = ['auto', ...SCHEMES] as const
 export type SchemeChoice = (typeof SCHEME_CHOICES)[number]
 

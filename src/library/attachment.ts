@@ -47,7 +47,7 @@ export interface HotMethodRow {
 }
 
 export interface AttachmentEvents {
-  /** A warning that affects how the numbers must be read. Each is emitted once. */
+  /** A warning that affects the meaning of the numbers. Each warning is emitted once. */
   warning: [text: string]
   /** The recording ended without `detach`, for example since the JVM ended. `detach` still returns the recorded data. */
   ended: [reason: string]
@@ -96,7 +96,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     void session.ended.then((reason) => this.#tell('ended', reason))
   }
 
-  /** Emits an event later. An exception in a listener is then an uncaught exception, and does not reach callers of other methods. */
+  /** Emits an event in a microtask. An exception in a listener is then uncaught, and does not reach the callers of other methods. */
   #tell(event: 'warning' | 'ended', text: string): void {
     queueMicrotask(() => this.emit(event, text))
   }

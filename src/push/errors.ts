@@ -32,7 +32,7 @@ export class BadLabel extends UsageError {
   }
 }
 
-/** A value from the environment for the store is invalid in an HTTP header. */
+/** An environment variable for the store has a value that is invalid in an HTTP header. */
 export class BadPushCredentials extends UsageError {
   static sample = () => new BadPushCredentials('JFLUID_PUSH_TOKEN')
   readonly hint =
@@ -86,7 +86,7 @@ export class PushUnavailable extends JfluidError {
   }
 }
 
-/** The store rejects this profile, or has no such address. */
+/** The store rejects this profile, or does not serve the path of the address. */
 export class PushRefused extends JfluidError {
   static sample = () => new PushRefused('http://pyroscope:4040', 'HTTP 422: exceeds the size limit')
   readonly exitCode = EX_UNAVAILABLE

@@ -16,7 +16,7 @@ const SERVICE = 'service_name'
 /** Characters that Pyroscope allows in a name (its labelset package); OTLP allows any. */
 const NAME = /^[\w./-]{1,200}$/
 const LABEL = /^[A-Za-z_]\w{0,99}$/
-/** `name{key=value,…}` has no quoting, and spaces at the ends of a value would be lost. */
+/** Valid values of a label. The syntax `name{key=value,…}` has no quoting, and spaces at the ends of a value would be lost. */
 const VALUE = /^(?! )[^,{}\x00-\x1f\x7f-\x9f]{0,500}(?<! )$/
 
 /** @throws BadLabel */

@@ -12,9 +12,9 @@
 //   location   3 lines (1 function, 2 line);  function   1 name, 2 system name;  stack   1 locations, leaf first
 //   attribute  1 key, 2 value (1 text, 3 whole number)
 //
-// Numbers are indices into the dictionary's lists; element 0 of each list means none. A profile has values of one kind, so there is one
-// profile for each kind, and all share their stacks. Every unit is counted, so the period is 1 in the same unit; Pyroscope names a profile
-// by its period. Values of zero or less are omitted.
+// Numbers are indices into the dictionary's lists; element 0 of each list means none. OTLP allows one kind of value per profile, so a
+// request has one profile for each kind, and these profiles share their stacks. jfluid counts every unit, so the period is 1 in the same
+// unit. Pyroscope names a profile by its period. Values of zero or less are omitted.
 
 import { createHash } from 'node:crypto'
 import { Numbers } from '../base/numbers.ts'
@@ -51,7 +51,7 @@ function* piecesOf(parts: readonly Part[]): Generator<Uint8Array> {
 /**
  * Encodes an ExportProfilesServiceRequest.
  *
- * @yields nothing, at intervals: a large tree takes long before the first byte
+ * @yields empty arrays at intervals, so that other tasks can run: a large tree takes long before the first byte
  */
 function* otlpMessage(profile: Profile, identity: Identity): Generator<Uint8Array, Part[]> {
   const strings = new Numbers([''])
@@ -93,8 +93,8 @@ function profileHead(
   digest: string,
 ): Fields {
   const type = new Fields().number(1, strings.of(value.type)).number(2, strings.of(value.unit))
-  // The id is the same for each push, so that a store can recognise a repeated profile. Profiles with --reproducible differ by contents
-  // only.
+  // The id is the same for each push, so that a store can recognise a repeated profile. With --reproducible, only the contents distinguish
+  // two profiles.
   const facts = [startedAt, target.pid, durationMs, target.mainClass, digest, value.type]
   const id = createHash('sha256').update(JSON.stringify(facts)).digest()
   return new Fields()
@@ -129,7 +129,7 @@ function stringFields(strings: Numbers<string>): Fields {
   return fields
 }
 
-/** Contexts with a nonzero cost: each has a stack, and a sample for each kind of its values. */
+/** Contexts with a nonzero cost. Each context has a stack, and one sample for each kind of value. */
 class Contexts {
   readonly values: readonly Value[]
   readonly locations: Locations

@@ -35,7 +35,7 @@ export interface Answer {
 }
 
 export interface Bounds {
-  /** Maximum time without progress, and until the connection is open. */
+  /** Maximum time without progress. Also the maximum time to open the connection. */
   readonly idleMs: number
   /** Maximum time for one attempt, redirects included. */
   readonly wholeMs: number
@@ -46,8 +46,8 @@ export const BOUNDS: Bounds = { idleMs: 10_000, wholeMs: 60_000 }
 /** Maximum number of bytes read of an answer. OTLP 1.11.0 allows 4 MiB. */
 const MAX_ANSWER_BYTES = 1 << 20
 /**
- * Number of characters shown from the beginning and the end of the store's message. If the message repeats all labels in its middle, the
- * reason comes last.
+ * Number of characters shown from the beginning and the end of the store's message. A message may repeat all labels in its middle and state
+ * the reason at its end.
  */
 const SAID_FIRST = 100
 const SAID_LAST = 200
@@ -75,7 +75,7 @@ export function post(
     const length = body.reduce((sum, piece) => sum + piece.length, 0)
     const outgoing = send(url, {
       method: 'POST',
-      agent: false, // its own connection, which ends with the answer
+      agent: false, // a separate connection, which ends with the answer
       headers: { 'user-agent': 'jfluid', accept: '*/*', ...headers, 'content-length': length },
     })
     debug.push?.(`POST to ${shown}: ${length} bytes in ${body.length} pieces`)
@@ -96,7 +96,7 @@ export function post(
       () => tooLong(bounds.wholeMs, 'the push was not completed'),
       Math.max(0, until - performance.now()),
     )
-    // A request's timeout begins when it is connected, so a connect whose packets are dropped needs its own timer.
+    // The timeout of a request begins only when it is connected. So the connect needs its own timer: its packets may be dropped.
     const connecting = setTimeout(() => tooLong(bounds.idleMs, 'no connection'), bounds.idleMs)
     const stopped = (): void => fail(new PushUnavailable(shown, 'the push was interrupted', false))
     outgoing.on('error', (error: NodeJS.ErrnoException) => fail(problemOf(error, url, shown)))
@@ -116,7 +116,7 @@ export function post(
   })
 }
 
-/** Sends at the pace of the socket. A closed socket accepts no more; its `error` event reports that. */
+/** Sends the body at the pace of the socket. Stops if the socket is closed: its `error` event reports the reason. */
 async function sendPieces(body: readonly Uint8Array[], out: ReturnType<typeof httpRequest>): Promise<void> {
   for (const piece of body) {
     for (let at = 0; at < piece.length; at += CHUNK_BYTES) {
@@ -159,7 +159,7 @@ function readAnswer(incoming: IncomingMessage, shown: string): Promise<Answer> {
   })
 }
 
-/** Parses seconds or a date (RFC 9110, 10.2.3). */
+/** Parses Retry-After: seconds or a date (RFC 9110, 10.2.3). */
 function retryAfter(text: string | undefined): number | null {
   if (text === undefined) return null
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()

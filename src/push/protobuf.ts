@@ -94,10 +94,10 @@ export function nested(field: number, parts: readonly Part[]): Part {
 }
 
 /**
- * Many fields, generated twice: first for their total length, then for the output.
+ * Returns a part with many fields. The fields are generated twice: first to add up their length, then for the output.
  *
- * @param seen  receives the fields of the first generation
- * @yields nothing, after each piece, so that other tasks can run
+ * @param seen  receives the fields when they are generated for the first time
+ * @yields an empty array after each piece, so that other tasks can run
  */
 export function* measured(
   make: () => Iterable<Uint8Array>,

@@ -23,7 +23,7 @@ export interface PushBounds extends Bounds {
 }
 
 const PUSH_BOUNDS: PushBounds = { ...BOUNDS, pauseMs: 1000 }
-/** Maximum delay before a retry. If the store requests more, there is no retry. */
+/** Maximum delay before a retry. If the store requests a longer delay, there is no retry. */
 const MAX_RETRY_DELAY_MS = 10_000
 const REDIRECTS = 3
 
@@ -54,7 +54,7 @@ export async function push(
   return identityText(identity)
 }
 
-/** Generates the body, and yields to other tasks, which may abort it: a million contexts take some seconds. */
+/** Generates the body. Lets other tasks run at intervals, which may abort the push: a million contexts take some seconds. */
 async function made(body: Iterable<Uint8Array>, shown: string, stop: AbortSignal): Promise<Uint8Array[]> {
   const pieces: Uint8Array[] = []
   let next = performance.now() + YIELD_INTERVAL_MS

@@ -45,7 +45,7 @@ function head(boundary: string, name: string, file: string, type: string): Buffe
   )
 }
 
-/** Returns the aggregation of a kind of value: live objects are averaged over time, other values are summed. The units are Pyroscope's. */
+/** Returns the aggregation of a kind of value: live objects are averaged over time, others are summed. Units are named as in Pyroscope. */
 function configOf({ type, unit }: Value) {
   const units = type.endsWith('_objects') ? 'objects' : unit === 'count' ? 'samples' : unit
   const aggregation = type.startsWith('inuse_') ? 'average' : 'sum'

@@ -1,5 +1,5 @@
-// Interprets the rejection of a store: its status, and known messages. A Pyroscope's message about a limit contains no remedy. The messages
-// are from version 2.2 (pkg/validation/validate.go, pkg/distributor/distributor.go, pkg/pprof/pprof.go).
+// Interprets a store's rejection by its HTTP status and by known messages of Pyroscope. A message about a limit contains no remedy, so
+// jfluid adds a hint. The messages are from version 2.2 (pkg/validation/validate.go, pkg/distributor/distributor.go, pkg/pprof/pprof.go).
 
 import { PushNotAllowed, type PushProblem, PushRefused, PushUnavailable } from './errors.ts'
 import { type Answer, saidIn } from './post.ts'
@@ -8,8 +8,8 @@ import type { Credentials, Protocol, Store } from './store.ts'
 
 /**
  * Statuses after which the same profile may be sent again. A 500, 502 or 504 may come from a proxy while the store behind it still accepts
- * the profile: Pyroscope would then count it twice. An OTLP profile has an id, and its specification requires a retry for these (OTLP
- * 1.11.0, "Retryable Response Codes").
+ * the profile: Pyroscope would then count the profile twice. An OTLP profile has an id, and OTLP requires a retry for 429, 502, 503 and 504
+ * (OTLP 1.11.0, "Retryable Response Codes").
  */
 const AGAIN: Readonly<Record<Protocol, readonly number[]>> = {
   pyroscope: [429, 503],
@@ -97,7 +97,8 @@ export function wordsOf(answer: Answer, secrets: readonly string[]): string {
 }
 
 /**
- * Returns the human-readable message: for errors in the formats of OTLP (google.rpc.Status, field 2) and Connect only their message field.
+ * Returns the human-readable message. For an error in the format of OTLP (google.rpc.Status, field 2) or Connect, this is the message
+ * field.
  */
 function messageOf({ body, type }: Answer): Uint8Array {
   if (type === 'text/html') return new Uint8Array(0)

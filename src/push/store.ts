@@ -2,7 +2,7 @@
 
 import { BadPushCredentials, BadPushUrl } from './errors.ts'
 
-/** Format and API of a store: pprof by Pyroscope's HTTP API, or OTLP. */
+/** Format and API of a store: pprof over Pyroscope's HTTP API, or OTLP. */
 export type Protocol = 'pyroscope' | 'otlp'
 
 export interface Store {
@@ -52,7 +52,7 @@ export interface Credentials {
   /** Headers of the request. */
   readonly headers: Readonly<Record<string, string>>
   readonly isTokenSet: boolean
-  /** Secrets that only the store may read; its answer may repeat them. */
+  /** Secrets that only the store may read. The store's answer may repeat a secret. */
   readonly secrets: readonly string[]
 }
 

@@ -10,7 +10,7 @@ export interface RemoteAddress {
   readonly port: number | null
   /** A process id or a main class, as the command line of the proxy accepts it. An empty string requests a list of the JVMs. */
   readonly target: string
-  /** The address without the target. Error messages name the machine like this. */
+  /** The address without the target, as shown in error messages. */
   readonly where: string
 }
 
@@ -34,7 +34,7 @@ export function remoteAddress(text: string): RemoteAddress | null {
   const [, by, user, bracketed, portText, target] = found
   const host = bracketed!.replace(/^\[(.*)\]$/, '$1')
   if (host === '') throw new BadAddress(text, 'it has no host')
-  // ssh would parse such a name as an option.
+  // ssh would parse a name that begins with '-' as an option.
   if (host.startsWith('-') || user?.startsWith('-') === true)
     throw new BadAddress(text, "a name begins with '-'")
   if (user?.includes(':') === true)

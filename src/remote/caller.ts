@@ -56,16 +56,16 @@ interface Asked {
   reject(error: unknown): void
 }
 
-/** Silence after which the connection counts as lost in the view: two pulses without an answer. */
+/** Time without received data after which the view shows the connection as lost: two pulses then have no answer. */
 const QUIET_TIMEOUT_MS = 2.5 * PULSE_INTERVAL_MS
-/** Delay before the first attempt to reconnect. It doubles with each failed attempt, up to the maximum. */
+/** Delay before the first attempt to reconnect. The delay doubles with each failed attempt, up to the maximum. */
 const MIN_RETRY_DELAY_MS = 200
 const MAX_RETRY_DELAY_MS = 3000
 /** Time after which the client stops reconnecting. The proxy has ended the session by that time, too. */
 const RECONNECT_TIMEOUT_MS = GRACE_DURATION_MS + 2 * SILENCE_TIMEOUT_MS
-/** Time limit for the first answer of a proxy, for a machine that accepts the connection but sends nothing. */
+/** Time limit for the first answer of a proxy. A machine may accept the connection but send nothing. */
 const HELLO_TIMEOUT_MS = 60_000
-/** The same limit where ssh may prompt for a password. ssh has a shorter limit for the prompt. */
+/** Time limit for the first answer if ssh may prompt for a password. ssh's own limit for the prompt is shorter. */
 const PASSWORD_HELLO_TIMEOUT_MS = 300_000
 /** Time limit for the last request of a session. Restoring the target's code normally takes less than a second. */
 const LEAVE_TIMEOUT_MS = 10_000
@@ -94,7 +94,7 @@ export class Caller {
 
   /**
    * Connects to the proxy.
-   * @param giveUpMs  time for which reconnection is tried
+   * @param giveUpMs  time in ms after which reconnecting stops
    * @throws CannotReach, WrongProxyKey, NotAProxy, OtherProxyVersion, ProxySays
    */
   static async connect(way: Way, version: string, giveUpMs = RECONNECT_TIMEOUT_MS): Promise<Caller> {

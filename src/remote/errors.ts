@@ -23,7 +23,7 @@ export class BadAddress extends UsageError {
   }
 }
 
-/** Most commands work only with JVMs of their own machine. */
+/** The JVM is on another machine, and the command or option works only with JVMs on this machine. */
 export class JvmElsewhere extends UsageError {
   static sample = () => new JvmElsewhere('ssh://shop-7/4711', 'doctor', 'ssh shop-7')
   readonly hint: string
@@ -47,7 +47,7 @@ export class NotFromAfar extends UsageError {
   }
 }
 
-/** No proxy answers, or the machine refuses access, before the first message. */
+/** The connection failed before the first message: no proxy answers, or the machine refuses access. */
 export class CannotReach extends JfluidError {
   static sample = () => new CannotReach('ssh shop-7', 'ssh ended with 127', 'Install jfluid there.')
   readonly exitCode = EX_NOHOST
@@ -99,7 +99,7 @@ export class OtherProxyVersion extends JfluidError {
   }
 }
 
-/** The session of a reconnecting client is over: the proxy has ended, or its waiting time has expired. */
+/** The session of a reconnecting client is over: the proxy has ended, or the client reconnected too late. */
 export class SessionGone extends JfluidError {
   static sample = () => new SessionGone()
   readonly exitCode = EX_IOERR

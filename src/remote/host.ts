@@ -80,7 +80,7 @@ export class Host {
     if (wrong !== null) {
       debug.remote?.(`a client is refused: ${wrong[1]}`)
       connection.end(encodeFrame(['refused', ...wrong]))
-      connection.resume() // discards further data, and lets the end of the connection be noticed
+      connection.resume() // discards further data, so that the end of the connection is detected
       return
     }
     connection.write(encodeFrame(['hello', PROTOCOL, version]))
@@ -134,7 +134,7 @@ export class Host {
     } catch (error) {
       this.options.onProblem?.(error)
     }
-    // If the client is still connected, it gets the answer first.
+    // A connected client must first receive its last answer. `onEmpty` is then called after the client disconnects.
     if (entry.desk.isAlone) this.#perhapsEmpty()
   }
 

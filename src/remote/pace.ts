@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Together with the headers of ssh or TLS, TCP and IP, and with retransmissions, this is about 1 MB/s. */
+/** Rate of the updates. With the headers of ssh or TLS, TCP and IP, and with retransmissions, the network carries about 1 MB/s. */
 const BYTES_PER_SECOND = 850_000
 /** Maximum saved budget: one picture's share at five pictures per second. */
 const MAX_SAVED_BYTES = BYTES_PER_SECOND / 5

@@ -24,9 +24,9 @@ export const MAX_REQUEST_BYTES = 1 << 20
 /** Maximum size of an answer. Profiles are sent in pieces. */
 export const MAX_ANSWER_BYTES = 64 << 20
 export const PIECE_BYTES = 64 << 10
-/** Number of the profile for which pieces are requested: the final profile. Intermediate profiles are numbered from 1. */
+/** Number of the final profile, used to request its pieces. Intermediate profiles are numbered from 1. */
 export const FINISHED = 0
-/** Number of the profile that was recorded before a change of the roots, if the change would discard it. */
+/** Number of the profile from before the last change of the roots. Exists only if the change would otherwise lose that profile. */
 export const BEFORE = -1
 /** Maximum number of unanswered requests. The client queues further requests. */
 export const MAX_OPEN_REQUESTS = 64

@@ -1,5 +1,5 @@
-// The proxy's end of an ssh connection. Each session runs in its own process, so it survives the connection. The next connection finds the
-// session by a socket in a directory that only this user can enter.
+// The proxy's end of an ssh connection. Each session runs in its own process, so the session survives the connection. The next connection
+// finds the session by a socket in a directory that only this user can enter.
 
 import { spawn } from 'node:child_process'
 import { lstatSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
@@ -126,7 +126,7 @@ export async function bridge(
   input.destroy()
 }
 
-/** Returns the directory of the debug log. A session process runs in another current directory. */
+/** Returns the absolute path of the debug log's directory: a session process has another current directory. */
 function debugDirectory(): string {
   return resolve(process.env.JFLUID_DEBUG_DIR || '.')
 }

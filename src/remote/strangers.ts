@@ -1,5 +1,5 @@
-// Connections that have not yet shown the key. Their number is limited, so that they cost little. Above the limit, the connection that is
-// least likely a client is closed. Connections that have shown the key do not count.
+// Limits the number of connections that have not yet shown the key. Above the limit, the connection that is least likely to come from a
+// client is closed. Connections that have shown the key do not count.
 
 /** An unauthenticated connection. */
 export interface Stranger {
@@ -13,7 +13,7 @@ export interface Stranger {
 
 /** Maximum number of simultaneous unauthenticated connections. */
 const MAX_STRANGERS = 256
-/** Time within which a client has sent its first data, even from far away. */
+/** Time within which a client sends its first data, even over a slow network. */
 const QUIET_DURATION_MS = 1000
 
 interface Known {
@@ -24,8 +24,8 @@ interface Known {
 
 export class Strangers {
   /**
-   * Unauthenticated connections keyed by remote address and port, the oldest first. The key is needed because each TLS connection has two
-   * objects.
+   * Unauthenticated connections keyed by remote address and port, the oldest first. The map is not keyed by object, since each TLS
+   * connection has two objects.
    */
   readonly #all = new Map<string, Known>()
   readonly #random: () => number

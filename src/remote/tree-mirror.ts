@@ -11,7 +11,7 @@ export const MAX_METHOD = 2 ** 28
 
 interface Summed {
   readonly total: string
-  /** Index of the column. */
+  /** Index of the column that is summed over a subtree. */
   readonly self: number
 }
 

@@ -60,7 +60,7 @@ export class TreeWriter {
   // Arrays indexed by slot. The slot of a parent is smaller than the slots of its children.
   #parent = new Int32Array(1024)
   #method = new Int32Array(1024)
-  /** The last update that contained the node. 0 once the node has been removed. */
+  /** Number of the last picture that contained the node. 0 once the node has been removed. */
   #seen = new Int32Array(1024)
   /** Number of the node at the other end. */
   #number = new Int32Array(1024)
@@ -84,7 +84,7 @@ export class TreeWriter {
 
   /**
    * Writes the differences to a tree.
-   * @param budget  number of bytes; ancestors of new nodes may exceed it
+   * @param budget  maximum number of bytes; the update may exceed it by the ancestors of new nodes
    */
   update(tree: Tree, budget: number): TreeUpdate {
     const { sent, summed } = columnsOf(tree)

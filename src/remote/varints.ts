@@ -3,7 +3,7 @@
 
 import { Malformed } from '../wire/unpack.ts'
 
-/** Enough for 54 bits: 2^53 needs 54. */
+/** Maximum length of a number. 8 bytes hold 56 bits, and 2^53 needs 54 bits. */
 const MAX_BYTES = 8
 const MAX_VALUE = Number.MAX_SAFE_INTEGER
 
@@ -67,7 +67,7 @@ export class VarintReader {
     return this.#at === this.bytes.length
   }
 
-  /** Number of unread bytes. No list has more elements. */
+  /** Number of unread bytes. An upper bound for the length of a list, since each element has at least one byte. */
   get left(): number {
     return this.bytes.length - this.#at
   }

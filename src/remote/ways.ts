@@ -22,8 +22,8 @@ const RETRY_DELAY_MS = 200
 /** Time limit for the rest of the error output after ssh has exited. */
 const LAST_OUTPUT_TIMEOUT_MS = 200
 /**
- * Makes ssh ignore Ctrl-C: it ends the recording, but the connection is still needed for the profile. ssh respects an ignored signal. ssh
- * keeps the terminal, so that it can prompt for a password.
+ * Makes ssh ignore Ctrl-C: Ctrl-C ends the recording, but the connection is still needed to fetch the profile. ssh does not handle a signal
+ * that its parent ignores. ssh keeps the terminal, so that it can prompt for a password.
  */
 const UNINTERRUPTED = 'trap "" INT QUIT; exec "$@"'
 const REMOTE_COMMAND = 'jfluid proxy --stdio'
@@ -68,7 +68,7 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
       })
       said.set(both, async () => {
         const status = await ended
-        // 0: the client has ended ssh.
+        // Status 0 means that the client has ended ssh.
         if (status === 0 || status === null) return null
         const last = text.trim().split('\n').slice(-3).join('; ')
         return new CannotReach(
