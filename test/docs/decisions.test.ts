@@ -1,4 +1,4 @@
-// docs/decisions: each file has its number, a status and what was decided; the index is generated from them.
+// docs/decisions: each file has a number, a status and a decision. The index is generated from these files.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

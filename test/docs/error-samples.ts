@@ -1,4 +1,4 @@
-// Every error class of the sources with its samples, and docs/errors.md. `npx vitest run --project unit test/docs -u` writes the page.
+// All error classes of the sources with their samples, and docs/errors.md. `npx vitest run --project unit test/docs -u` writes the page.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export interface ErrorClass {
   readonly name: string
   /** Path below src. */
   readonly path: string
-  /** Undefined for a class without `static sample`, or one that its module does not export. */
+  /** Undefined for a class without `static sample`, and for a class that its module does not export. */
   readonly samples: readonly JfluidError[] | undefined
 }
 
@@ -54,7 +54,7 @@ function samplesOf(type: unknown): readonly JfluidError[] | undefined {
   return all.every((it) => it instanceof JfluidError) ? all : undefined
 }
 
-/** Sections of the page, in order: a path belongs to the first section that has its beginning. */
+/** Sections of the page, in order. A path belongs to the first section that lists the beginning of the path. */
 const SECTIONS: readonly (readonly [title: string, ...paths: string[]])[] = [
   ['Containers and pods', 'commands/containers/'],
   ['Another machine', 'remote/', 'commands/proxy', 'commands/remote'],

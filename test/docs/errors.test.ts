@@ -1,4 +1,4 @@
-// Messages and hints of all error classes, by their samples; docs/errors.md lists them.
+// Messages and hints of all error classes, checked with the samples of each class. docs/errors.md lists them.
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ const classes = await errorClasses()
 const codes = [...readFileSync('docs/exit-codes.md', 'utf8').matchAll(/^\| (\d+) \|/gm)].map(([, it]) =>
   Number(it),
 )
-/** Four lines of a terminal of 80 columns. */
+/** Number of characters in four lines of a terminal with 80 columns. */
 const MAX_LENGTH = 320
 /** First words of hints: each hint is an imperative sentence. */
 const VERBS =

@@ -27,7 +27,7 @@ const INVARIANTS = new Set([
   'RegExp',
   'URL',
 ])
-/** Methods whose string arguments are compared or looked up, not printed. */
+/** Methods that compare or look up their string arguments and do not print them. */
 const COMPARING = new Set(
   'includes startsWith endsWith split indexOf lastIndexOf has get delete on once off emit match test localeCompare getInstance'.split(
     ' ',

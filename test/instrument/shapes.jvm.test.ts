@@ -1,6 +1,5 @@
-// Every shape of method that is hard to rewrite: accepted by HotSpot's verifier with probes, the same
-// result as before, and the events that really happen. `run> risk> risk< run< -> outer` reads: run was
-// entered, risk was entered and left, run was left, and gave "outer".
+// All forms of methods that are difficult to rewrite: with probes, HotSpot's verifier accepts them, their results are as before, and all
+// events are recorded. `run> risk> risk< run< -> outer` means: run was entered, risk was entered and left, run was left and returned "outer".
 //
 //   shape                                            test
 //   -----------------------------------------------  ------------------------------------------------------

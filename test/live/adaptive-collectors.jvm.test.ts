@@ -1,4 +1,4 @@
-// Scheme adaptive in JVMs whose compiled loops have no safepoints because of their collector: a warning is shown.
+// Scheme adaptive in JVMs with garbage collectors for which compiled loops contain no safepoints: a warning is shown.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// Scheme adaptive if all methods below the root are called too often: counted methods get their original code back, since idle probes
-// would slow them down for the rest of the session.
+// Scheme adaptive, with a program whose methods below the root are all called too often. The counted methods get their original code back,
+// since unused probes would slow them down for the rest of the session.
 
 import { expect, it } from 'vitest'
 import { TIMED } from '../../src/cct/picture.ts'

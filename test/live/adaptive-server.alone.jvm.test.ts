@@ -1,5 +1,5 @@
-// A server under load, whose requests compute and wait in all ways, compared with its own counts and measurements. Runs alone: on a busy
-// machine the sampling thread gets a processor late.
+// A server under load, whose requests compute and wait in several ways. The profile is compared with the server's own counts and
+// measurements. Runs alone: on a busy machine the sampling thread gets a processor late.
 
 import { expect, it } from 'vitest'
 import { TIMED } from '../../src/cct/picture.ts'
@@ -20,7 +20,7 @@ const MOST_OFF = 0.05
 const VIRTUAL_THREADS = 21
 const STATES = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs'] as const
 
-/** What the server has counted and measured since "zero". */
+/** Counts and measurements of the server since the command "zero". */
 interface Oracle {
   readonly calls: Readonly<Record<string, number>>
   /** Time in each state, in the order of STATES. */

@@ -1,4 +1,4 @@
-// Scheme adaptive with threads that call the root by reflection, die inside it, exceed the available slots, or are suspended with the
+// Scheme adaptive with threads that call the root by reflection, threads that die inside the root, more threads than slots, and a suspended
 // process.
 
 import { setTimeout as sleep } from 'node:timers/promises'

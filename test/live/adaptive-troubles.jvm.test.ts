@@ -1,4 +1,4 @@
-// Failures with scheme adaptive, each once: the effect on the program and the message to the user.
+// Each failure that can occur with scheme adaptive: the effect on the program, and the message to the user.
 
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'

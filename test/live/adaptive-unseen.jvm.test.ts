@@ -1,4 +1,4 @@
-// Scheme adaptive and a call without probes, because it began before its class was redefined: its row is marked.
+// Scheme adaptive: a call has no probes if it began before its class was redefined. Its row must be marked.
 
 import { describe, expect, it } from 'vitest'
 import type { Snapshot, Tree } from '../../src/cct/tree.ts'

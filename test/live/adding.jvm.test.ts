@@ -1,5 +1,5 @@
-// Excluded methods are added during a session with four threads inside the root: a JDK class, a JDK class called only by unread JDK code,
-// an application package, a class loaded later, and single methods.
+// During a session with four threads inside the root, excluded methods are added: a JDK class, a JDK class that only other JDK code calls,
+// an application package, a class that is loaded later, and single methods.
 
 import { beforeAll, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'

@@ -1,4 +1,4 @@
-// --all: several JVMs in one session, one of which may refuse the attach and one may end.
+// --all: several JVMs in one session. One JVM may refuse the attach, and one JVM may end.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

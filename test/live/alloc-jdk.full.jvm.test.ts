@@ -1,4 +1,4 @@
-// --mode alloc with the whole JDK, a minute on a busy machine: the bytes equal the JVM's counter per thread.
+// --mode alloc with the whole JDK: the recorded bytes equal the JVM's counter per thread. Takes a minute on a busy machine.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

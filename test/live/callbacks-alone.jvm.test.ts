@@ -1,5 +1,5 @@
-// One call into the JDK under each root: its callbacks are found because of that call alone. Each method counts its calls, so the program
-// itself gives the expected values.
+// Each root makes only one call into the JDK, so the callbacks can be found only because of this call. The program counts its callbacks
+// itself, which gives the expected values.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'

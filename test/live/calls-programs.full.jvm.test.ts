@@ -1,4 +1,4 @@
-// Every way to call a method, one program at a time, so that no program reveals methods of another.
+// All ways to call a method, in one program after the other, so that no program reveals methods of another program.
 
 import { describe, it } from 'vitest'
 import { forEachJdk } from '../support/jdks.ts'

@@ -1,4 +1,4 @@
-// Every way to call a method, in programs that count their own calls: all calls are found on their paths.
+// All ways to call a method, in programs that count their own calls. Each call must be recorded on its path.
 
 import { describe, it } from 'vitest'
 import { newestOrAll } from '../support/jdks.ts'

@@ -1,4 +1,4 @@
-// Programs that count their own calls, run under a recording.
+// Runs programs that count their own calls, under a recording.
 
 import { expect } from 'vitest'
 import { CALLS, CALLS_21, compileCalls, counted, recorded } from '../fixtures/calls.ts'

@@ -1,4 +1,4 @@
-// attach without --root on a terminal, left without a selection.
+// attach without --root on a terminal, if the user quits without a selection.
 
 import { beforeAll, expect, it } from 'vitest'
 import { compileShop } from '../fixtures/fixtures.ts'

@@ -1,4 +1,4 @@
-// Both schemes find the same calls on every path in a warm program.
+// After warm-up of the program, both schemes count the same calls on every path.
 
 import { expect, it } from 'vitest'
 import { CALLS, CALLS_21, compileCalls } from '../fixtures/calls.ts'

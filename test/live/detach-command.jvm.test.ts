@@ -1,4 +1,4 @@
-// jfluid detach ends a session that its client cannot end, and no other session.
+// jfluid detach ends a session if the session's client cannot end it, and does not affect other sessions.
 
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// jfluid doctor on JVMs that take longer to set up or need root.
+// jfluid doctor on JVMs that take longer to start, or that need root permissions.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// jfluid doctor on real JVMs: its output, its effects, and that its numbers equal those of an attach.
+// jfluid doctor on real JVMs: its output and its effects. Its numbers must equal the numbers of an attach.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

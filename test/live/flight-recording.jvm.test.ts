@@ -1,4 +1,4 @@
-// The parser of flight recordings, compared with the JDK's own on real files: same samples, threads and stacks.
+// jfluid's parser of flight recordings is compared with the JDK's parser on real files: same samples, threads and stacks.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// JDK classes whose stack map frames the JVM has dropped: before JDK 21 HotSpot keeps a StackMapTable only for classes that it verifies
-// or loads from its class data archive. Without the archive no class has one here.
+// JDK classes without stack map frames: before JDK 21 HotSpot keeps a StackMapTable only for classes that it verifies or loads from its
+// class data archive. In a JVM without the archive, no JDK class has a StackMapTable.
 
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

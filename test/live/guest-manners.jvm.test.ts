@@ -1,5 +1,5 @@
-// The agent must not affect the application: not by calls of methods of its threads, by lost interrupts, or by exceptions without free
-// memory.
+// The agent must not affect the application: it calls no overridable methods of threads, loses no interrupts, and throws no exceptions if
+// memory is full.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

@@ -1,4 +1,4 @@
-// The counts of handle-kinds.jvm.test.ts in many runs, since the methods that C1 has compiled at the attach differ in each run.
+// Repeats handle-kinds.jvm.test.ts in many runs, since C1 has compiled other methods at the attach in each run.
 
 import { describe, expect, it } from 'vitest'
 import { forEachJdk } from '../support/jdks.ts'

@@ -1,5 +1,5 @@
-// Method handle calls of every kind are counted exactly, for every compiler and time of compilation: the program is warm before the
-// attach, and its workers call continuously. handle-kinds.full.jvm.test.ts repeats this.
+// Method handle calls of all kinds are counted exactly, for each compiler and at any time of compilation: the program is warmed up before
+// the attach, and its workers call continuously. handle-kinds.full.jvm.test.ts repeats this test.
 
 import { expect, it } from 'vitest'
 import { forEachJdk, newest } from '../support/jdks.ts'

@@ -1,5 +1,5 @@
-// A class loader that is not parallel capable is locked by a thread: the JVM blocks when it links a class for jfluid. The agent does not
-// block with it (decision 74).
+// A thread locks a class loader that is not parallel capable, and the JVM blocks when it links a class of this loader for jfluid. The agent
+// must not block as well (decision 74).
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// An agent jar stays on the class path of a JVM forever, but the copy for a container is deleted at once. Code that reads the manifests
-// of all jars on the class path must still work.
+// The JVM keeps the path of the agent jar on its class path forever, but the copy of the jar for a container is deleted at once. Code that
+// reads the manifests of all jars on the class path must still work.
 
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

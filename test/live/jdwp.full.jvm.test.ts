@@ -1,4 +1,4 @@
-// Attach over the debugger port of a JVM without shared files: remains of failed clients and networks.
+// Attach over the debugger port of a JVM without shared files: no remains after failures of clients and networks.
 
 import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'

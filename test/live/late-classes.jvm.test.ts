@@ -1,5 +1,5 @@
-// A class whose definition takes long: between its load hook and its definition the JVM loads its superclass with a slow class loader.
-// The session may end meanwhile.
+// A class whose definition takes long: between its load hook and its definition the JVM loads its superclass with a slow class loader. The
+// session may end during this time.
 
 import { beforeAll, expect, it } from 'vitest'
 import type { JdwpTarget } from '../../src/jdwp-client/target.ts'

@@ -1,4 +1,4 @@
-// The package created by `npm pack` can be installed and profiles.
+// The package that `npm pack` creates can be installed, and the installed jfluid can profile.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'

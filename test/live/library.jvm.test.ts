@@ -1,4 +1,4 @@
-// import … from 'jfluid': the built package in a program.
+// Use of the built package as a library: import … from 'jfluid'.
 
 import { once } from 'node:events'
 import { join } from 'node:path'

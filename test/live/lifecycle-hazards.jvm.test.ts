@@ -1,4 +1,4 @@
-// Programs that once caused a thread to spin, starve or block forever.
+// Programs in which an earlier version of jfluid made a thread spin, starve or block forever.
 
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

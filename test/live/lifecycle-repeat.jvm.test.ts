@@ -1,5 +1,5 @@
-// Many sessions on one JVM with changing roots and schemes, and one class of 200 methods instrumented and restored often enough to show
-// any leak.
+// Many sessions in one JVM with changing roots and schemes, and one class of 200 methods that is instrumented and restored often enough to
+// show any leak.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// --mode alloc --liveness: live objects by context and class, in a program that reports which objects it references.
+// --mode alloc --liveness: live objects per context and class, in a program that prints which objects it references.
 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'

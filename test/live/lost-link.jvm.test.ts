@@ -1,4 +1,4 @@
-// A connection is lost while the JVM continues: the message states this, and not that the JVM has ended.
+// A connection is lost while the JVM continues. The message must report a lost connection, and not the end of the JVM.
 
 import type { Socket } from 'node:net'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// The main use from start to end: attach, a live tree, exact counts, detach with verification, and a killed client.
+// The most frequent use in one test: attach, live tree, exact counts, detach with verification, and a killed client.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

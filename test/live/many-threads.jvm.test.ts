@@ -1,4 +1,4 @@
-// More threads than a session can number.
+// A session with more threads than it has thread numbers.
 
 import { beforeAll, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

@@ -1,4 +1,4 @@
-// Each measure once, by `record` of one program.
+// Each measure is recorded once by `record`, all with the same program.
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'

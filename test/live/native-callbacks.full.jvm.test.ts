@@ -1,6 +1,6 @@
-// Native code of the application calls methods by name. Calls of its own class and of objects passed to it are counted, including private
-// methods, constructors and later classes. It also throws through instrumented frames. Methods found only by a class name are not
-// counted, and the profile states this.
+// Native code of the application calls methods by name. Calls of methods of its own class, and of objects passed to it, are counted,
+// including private methods, constructors and classes that are loaded later. The native code also throws through instrumented frames.
+// Methods that it finds only by a class name are not counted, and the profile reports this.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

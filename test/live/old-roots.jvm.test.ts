@@ -1,5 +1,5 @@
-// A thread that waits for the monitor of a root has called the code of an earlier session. When it acquires the monitor during a later
-// session, that code must not open a call.
+// A thread has called a root in the code of an earlier session, and is blocked at the root's monitor. If it gets the monitor during a later
+// session, the old code must not open a call.
 
 import { beforeAll, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

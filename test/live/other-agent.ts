@@ -1,4 +1,4 @@
-// The program of fixtures/other-agent, whose own agent changes what a method calls.
+// The program of fixtures/other-agent. Its own agent replaces the callee of one method.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

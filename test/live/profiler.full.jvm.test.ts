@@ -1,4 +1,4 @@
-// A user profiler (--profiler) that sleeps longer than its session.
+// A user profiler (--profiler) sleeps in a report until after the end of its session.
 
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

@@ -1,4 +1,4 @@
-// User profilers (--profiler): the example, and some that behave badly.
+// User profilers (--profiler): the example profiler, and profilers with errors.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

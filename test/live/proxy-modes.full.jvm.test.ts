@@ -1,4 +1,4 @@
-// In each mode, the live view of a remote JVM equals the final profile, although it is sent as differences.
+// For each mode, the live view of a remote JVM receives only differences, and must still equal the final profile.
 
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { MethodName, Tree } from '../../src/cct/tree.ts'

@@ -1,5 +1,5 @@
-// Obstacles to a redefinition: another agent that changes the same classes, or a full heap. The client's record of installed probes stays
-// correct.
+// Obstacles to a redefinition: another agent that changes the same classes, or a full heap. The client must still know exactly which probes
+// are installed.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Another agent adds members to a class at load but not at redefinition, so the JVM refuses every redefinition of that class.
+// Another agent adds members to a class at load but not at redefinition, so the JVM refuses every redefinition of this class.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// jfluid roots that ends early.
+// The command jfluid roots, ended before its duration is over.
 
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'

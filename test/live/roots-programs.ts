@@ -1,4 +1,4 @@
-// Programs for tests of roots, and sessions on them.
+// Programs and sessions for tests of roots.
 
 import { expect } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'

@@ -1,4 +1,4 @@
-// More roots: an uncalled root beside a called one, and callbacks through the JDK.
+// Further tests of roots: two roots, of which one is never called, and callbacks through the JDK.
 
 import { describe, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

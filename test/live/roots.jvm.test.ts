@@ -1,4 +1,4 @@
-// The forms of a root on the command line, and the methods that each form selects.
+// All forms of a root on the command line, and the methods that each form selects.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'

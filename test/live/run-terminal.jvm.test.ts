@@ -1,5 +1,5 @@
-// jfluid run on a real pseudo-terminal: the view owns the terminal, and program output goes to a file. Also views whose program has ended
-// or was killed.
+// jfluid run on a real pseudo-terminal: only the view writes to the terminal, and the program's output goes to a file. Also views of
+// programs that have ended or were killed.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The JVM calls a security manager of the application before it links a probe, and probes in the manager would recurse forever. jfluid
-// refuses such a JVM and reports the reason. JDK 24 has no security managers any more.
+// The JVM calls the application's security manager before it links a probe, so probes in the security manager would cause an endless
+// recursion. jfluid therefore refuses such a JVM and reports the reason. JDK 24 and later have no security managers.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

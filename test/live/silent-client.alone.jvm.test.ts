@@ -1,4 +1,5 @@
-// A target thread that waits for a killed client: the time until it stops waiting, also if the killed client gets no processor to exit.
+// A target thread that waits for a killed client. Measures the time until the thread stops waiting, also for a killed client that gets no
+// processor and therefore cannot exit.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'

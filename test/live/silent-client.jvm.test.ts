@@ -1,5 +1,5 @@
-// A target thread that waits for a client without heartbeat: the state of the client's reader thread determines the wait, and the session
-// continues. There is no client: the test signs the buffer with a process of its own.
+// A target thread that waits for a client without heartbeat. The state of the client's reader thread determines the duration of the wait,
+// and the session continues. No client is involved: the test registers a process of its own as the buffer's reader.
 
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

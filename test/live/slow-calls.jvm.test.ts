@@ -1,4 +1,4 @@
-// --slow on a program in which every hundredth call sleeps 300 ms in a branch of its own, and the distribution of all calls.
+// --slow with a program in which every hundredth call takes a separate branch and sleeps 300 ms, and the distribution of all calls.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'

@@ -1,4 +1,4 @@
-// A session is changed from the keyboard on a real pseudo-terminal: the screen, and the code in the target.
+// A session is changed with keys on a real pseudo-terminal. Checks the screen, and the code in the target.
 
 import { expect, it } from 'vitest'
 import { compileJava } from '../support/java-process.ts'

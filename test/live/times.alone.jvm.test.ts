@@ -1,4 +1,5 @@
-// The effect of probes and waits on measured times, compared with runs without jfluid. Runs alone: nothing else may use the processors.
+// The effect of probes and waits on measured times, compared with runs without jfluid. Runs alone, since no other program may use the
+// processors.
 
 import { describe, expect, it } from 'vitest'
 import { newestOrAll } from '../support/jdks.ts'

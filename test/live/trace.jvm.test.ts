@@ -1,4 +1,4 @@
-// Calls of a root kept event by event by `--trace`: the program reports the order of its calls.
+// Root calls whose events `--trace` keeps. The program prints the order of its calls for comparison.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Calls through classes excluded by --exclude or --include: all are counted, and none is invented.
+// Calls that pass through classes excluded by --exclude or --include: all of them are counted, and no additional calls.
 
 import { describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'

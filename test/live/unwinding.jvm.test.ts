@@ -1,4 +1,5 @@
-// Methods that end by an exception of any kind: the next call is at the right place in the tree, and an invisible exit is counted.
+// Methods that end by an exception of any kind: the next call must be at the correct place in the tree, and an exit that no probe has
+// recorded must be counted.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'

@@ -1,5 +1,5 @@
-// More virtual threads than processors, which change carriers continuously and call methods for the first time at the same moment: the
-// calls of each are in the chunks of all carriers.
+// More virtual threads than processors. They change carriers continuously and call methods for the first time at the same moment, so the
+// calls of each thread are in the chunks of all carriers.
 
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'

@@ -1,4 +1,4 @@
-// --wait-for by another user than the owner of the JVM. Needs root.
+// --wait-for by a user who does not own the JVM. Needs root.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// --wait-for attaches to a running JVM or to the next one that starts, and ends by timeout or signal.
+// --wait-for attaches to a running JVM, or waits for the next JVM that starts, and is ended by a timeout or a signal.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
