@@ -1,5 +1,6 @@
 // All forms of methods that are difficult to rewrite: with probes, HotSpot's verifier accepts them, their results are as before, and all
-// events are recorded. `run> risk> risk< run< -> outer` means: run was entered, risk was entered and left, run was left and returned "outer".
+// events are recorded. `run> risk> risk< run< -> outer` means: run was entered, risk was entered and left, run was left and returned
+// "outer".
 //
 //   shape                                            test
 //   -----------------------------------------------  ------------------------------------------------------
