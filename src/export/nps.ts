@@ -7,17 +7,17 @@
 //   i32      type, 1 for CPU
 //   i32 i32  length of the snapshot, compressed and uncompressed
 //   bytes    the snapshot, zlib
-//   i32      bytes of the settings
+//   i32      length of the settings
 //   bytes    the settings, a Java properties file
 //   string   comments
 //
 // The snapshot:
 //
-//   i32 version 1, i64 began at (ms since 1970), i64 taken at (ms since 1970), bool with thread CPU time: false
+//   i32 version 1, i64 start (ms since 1970), i64 end (ms since 1970), bool with thread CPU time: false
 //   i32 methods; for each, the strings class, method, descriptor. Method 0 stands for a thread.
 //   i32 threads; for each
 //     i32 number, string name, bool with thread CPU time: false
-//     i32 bytes of the tree, the tree, i32 bytes of a node: 18
+//     i32 length of the tree, the tree, i32 length of a node: 18
 //     i64 gross time, i64 gross CPU time, f64 f64 time in probes, i64 net time, i64 net CPU time (all in clock ticks or µs,
 //     for statistics), i64 i64 net time of the whole tree in µs, i64 calls, bool CPU time known: false
 //

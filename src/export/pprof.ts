@@ -38,7 +38,7 @@ export function unsignedPprof(profile: Profile): Iterable<Uint8Array> {
   return gzip(messages(profile, false, 0))
 }
 
-/** @param least  lower bound of a value; a smaller value is raised to it */
+/** Yields the encoded messages. @param least  minimum value; smaller values are replaced by the minimum */
 function* messages(
   profile: Profile,
   threads: boolean,

@@ -2,7 +2,7 @@
 // thread. A sample is a context; its weight is the context's self cost. Traced calls follow as "evented" profiles. Each call has one
 // profile for its own thread, and one for each submitted task. Times are whole nanoseconds since the start of the call, without the cost of
 // probes. The format cannot show which thread submitted a task.
-// As in collapsed stacks, contexts whose cost rounds to zero or below are dropped. The schema is
+// As in collapsed stacks, contexts with a cost that rounds to zero or below are dropped. The schema is
 // https://www.speedscope.app/file-format-schema.json.
 
 import { Numbers } from '../base/numbers.ts'

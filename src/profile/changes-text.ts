@@ -148,7 +148,7 @@ function heads({ sign }: Metric): string {
   return `${right(change.length < CHANGE_CELLS ? change : 'change', CHANGE_CELLS)}${right('before', 10)}${right('after', 10)}${right('%', 8)}`
 }
 
-/** Formats the columns common to methods and contexts. */
+/** Formats the number columns that the lines of methods and the lines of contexts have in common. */
 function costCells(metric: Metric, { before, after }: Pair, come: boolean, gone: boolean): string {
   const change = relativeChange(before, after)
   const share = come ? 'new' : gone ? 'gone' : Number.isFinite(change) ? shareText(change) : '-'

@@ -144,7 +144,7 @@ export function selfChange({ before, after }: MethodPair): number {
 
 /** A context with a changed self cost. */
 export interface ContextChange {
-  /** Node in the difference. */
+  /** Index of the node in the difference tree. */
   readonly node: number
   /** Self cost per root call. */
   readonly before: number

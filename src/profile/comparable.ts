@@ -9,7 +9,7 @@ import { gapsText } from './gaps.ts'
 import { column, type Profile, rootTotal } from './profile.ts'
 import { percent, plural } from './text.ts'
 
-/** Names the measure of a profile. */
+/** Returns the name of the quantity that a profile measures. */
 export function measureText(profile: Profile): string {
   return SECTIONS[profile.mode].measure(profile)
 }

@@ -84,7 +84,7 @@ export interface MethodCosts {
   readonly total: number
 }
 
-/** A method of at least one of the two profiles. */
+/** Costs of a method that occurs in at least one of the two profiles. */
 export interface MethodPair {
   /** Name without call site, and without numbers that differ between runs. */
   readonly name: MethodName
@@ -93,7 +93,7 @@ export interface MethodPair {
   readonly after: MethodCosts | undefined
 }
 
-/** Returns the methods of both profiles, keyed by `methodKey`, including rows of classes and of waiting. */
+/** Returns the methods of both profiles, keyed by `methodKey`, including class rows and wait rows. */
 export function methodPairs(before: Profile, after: Profile): Map<string, MethodPair> {
   const pairs = new Map<string, { name: MethodName; before?: MethodCosts; after?: MethodCosts }>()
   const add = (profile: Profile, side: 'before' | 'after'): void => {

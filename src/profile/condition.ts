@@ -47,9 +47,9 @@ export interface Verdict extends Pair {
   readonly change: number
   /** Error bound of the difference; 0 for counted values. */
   readonly errorBound: number
-  /** The condition would have failed, but the difference is within the error bound. */
+  /** True if the condition does not fail only because the difference is within the error bound. */
   readonly isWithinErrorBound: boolean
-  /** The limit is a percentage below the error bound, so noise alone can exceed it. */
+  /** True if the limit is a percentage below the error bound, so noise alone can exceed the limit. */
   readonly isBelowErrorBound: boolean
   readonly failed: boolean
 }
@@ -71,7 +71,7 @@ const UNITS: Readonly<Record<Unit, Readonly<Record<string, number>>>> = {
   count: { '': 1, k: 1e3, M: 1e6, G: 1e9 },
 }
 
-/** @throws BadCondition */
+/** Parses a condition. @throws BadCondition */
 export function parseCondition(text: string, metric: Metric): Condition {
   const tokens = tokensOf(text)
   const fail = (index: number, expected: string): never => {
@@ -218,7 +218,7 @@ function verdictOf(
   const slack = TINY * Math.max(1, Math.abs(limit.value))
   const isMore = operator === '>'
   const holds = isMore ? value > limit.value + slack : value < limit.value - slack
-  // A limit such as `> -5%` is exceeded even without a change. Its condition therefore fails even within the error bound.
+  // A limit such as `> -5%` is exceeded even without a change. The error bound is not applied to such a limit.
   const needsChange = limit.how === 'part' && (isMore ? limit.value >= 0 : limit.value <= 0)
   const isWithinErrorBound = holds && needsChange && Math.abs(after - before) <= errorBound
   const failed = holds && !isWithinErrorBound

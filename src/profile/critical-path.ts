@@ -16,7 +16,7 @@ import { type OrderedCalls, orderedCalls } from './ordered-calls.ts'
 export interface Step {
   /** Index of the track among the call's tracks. */
   readonly track: number
-  /** Time since the start of the call. */
+  /** Start of the step, as time since the start of the call. */
   readonly fromNs: number
   readonly toNs: number
   /** Queueing time before this step, from the submission of the task to its start; 0 if the step continues a track. */

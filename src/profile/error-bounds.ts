@@ -1,7 +1,7 @@
 // Error bounds of the times of methods and roots, so that a comparison of two profiles does not report noise as a change.
 //
-// Probe costs are subtracted from times, and are known only to a fraction of a ns. The cost of a probe pair has
-// two halves: the error of the inner half applies to the called method, and the error of the outer half to its caller.
+// Probe costs are subtracted from times, but the measured probe costs have an error of a fraction of a nanosecond. The cost of a probe pair
+// has two halves: the error of the inner half applies to the called method, and the error of the outer half to its caller.
 //
 // Counts have no error. The error of samples is statistical and depends on their number.
 
@@ -18,7 +18,7 @@ export interface ErrorBound {
 
 /** Error bounds of a whole recording. */
 export interface ErrorBounds {
-  /** Keyed by `methodKey`. */
+  /** Error bounds of methods, keyed by `methodKey`. */
   readonly methods: ReadonlyMap<string, ErrorBound>
   readonly roots: ErrorBound
 }

@@ -10,7 +10,7 @@
 //       24     n  bytes  body     MessagePack map
 //
 // The body is `Profile` with the same keys, except that
-//   methodNames   is an array of [class, method, descriptor, loader], id 1 first;
+//   methodNames   is an array of [class, method, descriptor, loader], starting with id 1;
 //   regions[].intervals   are arrays of [count, totalNs, maxNs];
 //   course        is {first, events, waitNs, pauses, pauseNs, rootCalls: {calls, p50, p95, max}}. All values except
 //     `first` are f64 arrays as `bin`, with one number per second; rootCalls is absent if root calls are not timed;
@@ -180,7 +180,7 @@ export async function writeProfile(profile: Profile, path: string): Promise<void
 /** Number of bytes per checksum update or write. */
 const AT_ONCE = 4 << 20
 
-/** Joins small pieces, and splits large ones. */
+/** Writes pieces to a file. Joins small pieces, to reduce the number of writes. */
 async function writePieces(handle: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
   let small: Uint8Array[] = []
   let bytes = 0

@@ -21,7 +21,7 @@ const NAMED = 10
 /**
  * @param merged  tree as in the file
  * @param tree    the same tree after reading
- * @returns one warning; none if all calls were timed
+ * @returns one warning about untimed calls; an empty list if all calls were timed
  * @throws Unsound
  */
 export function budgetWarnings(

@@ -1,4 +1,4 @@
-// Lists what threads waited for, and the waiting methods: rows of waiting of a tree, summed per object.
+// Lists the waits of a profile (kind of wait and awaited class), and the waiting methods. Costs are sums of the wait rows of a tree.
 
 import { COLLAPSED } from '../cct/nodes.ts'
 import { methodsOf } from '../cct/snapshot.ts'
@@ -7,7 +7,7 @@ import { column, nameOf } from './profile.ts'
 import { isWait } from './text.ts'
 
 export interface Waiter {
-  /** Method id. */
+  /** Id of the waiting method; in a `HotLock`, id of the wait. */
   readonly method: number
   readonly times: number
   readonly ns: number
@@ -18,7 +18,7 @@ export interface HotLock extends Waiter {
   readonly by: readonly Waiter[]
 }
 
-/** Returns the waits, longest first. @param only  restricts the result to one id of waiting */
+/** Returns the waits, longest first. @param only  restricts the result to one wait id */
 export function hotLocks(tree: Tree, names: (id: number) => MethodName, only?: number): HotLock[] {
   const { count, parent } = tree
   const method = methodsOf(tree)
@@ -53,7 +53,7 @@ function waitIds(names: (id: number) => MethodName): (id: number) => boolean {
   return (id) => (known[id] ??= id !== COLLAPSED && isWait(names(id)))
 }
 
-/** Returns a lookup of names in a finished profile. */
+/** Returns a function: the name of a method id in a finished profile. */
 export function namesOf(methodNames: readonly MethodName[]): (id: number) => MethodName {
   return (id) => nameOf(methodNames, id)
 }

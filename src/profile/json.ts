@@ -139,7 +139,7 @@ function writtenMetric(tree: Tree): Metric {
   return metric === METRICS.locks && tree.metrics[METRICS.exact.total] !== undefined ? METRICS.exact : metric
 }
 
-/** Returns methods with costs of `written`, sorted by the tree's own metric. */
+/** Returns the methods with their costs in the metric `written`, sorted by the tree's own metric. */
 function methodsInOrder(tree: Tree, written: Metric): HotMethod[] {
   const hot = hotMethods(tree)
   if (written === metricOf(tree)) return hot
@@ -153,7 +153,7 @@ function sumsOf(tree: Tree, self: string, total: string): HotMethod[] {
 
 const NOTHING = { self: 0, total: 0 }
 
-/** Sums the columns of waits per method; empty if waits are not recorded. */
+/** Returns a function: the sums of a method's wait columns; an empty object if waits are not recorded. */
 function waitsByMethod(tree: Tree): (method: number) => { readonly [column: string]: number } {
   if (!tellsWaits(tree)) return () => ({})
   const [blocked, waited] = [

@@ -13,12 +13,12 @@ export function jvmText(
   return `pid ${pid}, ${clean(mainClass)}, JDK ${clean(jdk)}: ${plural(calls, 'call')} in ${plural(threads, 'thread')}, ${span(durationMs)}${cut}`
 }
 
-/** Returns the total time of the threads of all JVMs. */
+/** Returns the sum over all JVMs of the recording's duration times the number of threads. */
 export function busyMsOf(jvms: readonly JvmFacts[]): number {
   return jvms.reduce((sum, { durationMs, threads }) => sum + durationMs * Math.max(1, threads), 0)
 }
 
-/** Returns the number of root calls: only roots are top nodes. */
+/** Returns the number of root calls: the calls of all top nodes. */
 export function topCalls(tree: Tree): number {
   return topSum(tree, 'calls')
 }

@@ -1,7 +1,7 @@
 // Converts an interval of a traced call to a tree with children in the order of their first calls, and with loops folded.
 //
-// Repeated calls of a method by one row become one row, `find ×12`, if only a few other rows are between the calls: the calls form a loop.
-// The row is at the position of its first call. Its children are the callees of all calls of the loop.
+// Repeated calls of a method by one row form a loop if only a few other rows are between the calls. A loop becomes one row, `find ×12`, at
+// the position of its first call. The children of this row are the callees of all calls of the loop.
 
 import { LEAVE, type TraceTrack } from '../cct/trace.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -66,7 +66,7 @@ class Rows {
   readonly #next: number[] = []
   readonly #previous: number[] = []
   readonly #last: number[] = []
-  /** Child entered last, per row. */
+  /** Most recently entered child of each row. */
   readonly #latest: number[] = []
   readonly #tops = { first: NONE, last: NONE, latest: NONE }
   /** Rows keyed by parent and method; null unless `loopRows` is Infinity. */
@@ -81,7 +81,7 @@ class Rows {
     const row = found === NONE ? this.#add(of, method, time) : found
     if (of === NONE) this.#tops.latest = row
     else this.#latest[of] = row
-    // A repeated call starts again with its first callees.
+    // In a repeated call, the search for the rows of callees begins at the first callee again.
     if (found !== NONE) this.#latest[row] = NONE
     return row
   }

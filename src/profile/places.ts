@@ -3,7 +3,7 @@
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { placeText } from './text.ts'
 
-/** Returns ":42", or ":42@17" if line 42 calls the method twice; "" if call sites are not recorded, or if the row has several. */
+/** Returns ":42", or ":42@17" if line 42 calls the method twice. Returns "" if the call site is not recorded, or not unique. */
 export function placeOf(tree: Tree, node: number, names: (id: number) => MethodName): string {
   const { method, methodOf, parent, size } = tree
   if (methodOf === undefined) return ''

@@ -33,8 +33,8 @@ export interface AllocationFacts {
   /** Sampling interval: one in `sampleEvery` allocations was recorded. Objects and bytes are the recorded numbers times `sampleEvery`. */
   readonly sampleEvery: number
   /**
-   * Bytes allocated by the threads inside roots as reported by the JVM, including uninstrumented code and after compiler optimizations;
-   * absent if the JVM does not report it for all threads.
+   * Bytes allocated by the threads inside roots, as reported by the JVM. This number includes uninstrumented code, but not allocations that
+   * the compiler has removed. Absent if the JVM does not report it for all threads.
    */
   readonly jvmBytes?: number
   /** With --liveness: number of garbage collections, and number of objects that were not tracked because the table was full. */
@@ -69,14 +69,14 @@ export interface Profile {
     readonly pid: number
     /** Version of the runtime, "17.0.15". */
     readonly jdk: string
-    /** "OpenJDK 64-Bit Server VM". */
+    /** Name of the JVM: "OpenJDK 64-Bit Server VM". */
     readonly vm: string
     /** Main class or jar. */
     readonly mainClass: string
   }
   /**
-   * For a profile of several JVMs: `threads` are these JVMs, and `target` has the process id of the first JVM and lists of the values that
-   * differ.
+   * Present in a profile of several JVMs: `threads` then has one entry per JVM. `target` contains the process id of the first JVM; its
+   * other texts list the different values of all JVMs.
    */
   readonly jvms?: readonly JvmFacts[]
   readonly mode: Mode
@@ -105,7 +105,7 @@ export interface Profile {
   readonly calibration: {
     readonly innerNs: number
     readonly outerNs: number
-    /** Upper bound of the excess of most calibration runs over these values; absent in profiles of versions that did not measure it. */
+    /** Most calibration runs exceed innerNs and outerNs by at most these values; absent in profiles of versions that did not measure it. */
     readonly innerSpreadNs?: number
     readonly outerSpreadNs?: number
     readonly clock: Clock
@@ -116,7 +116,7 @@ export interface Profile {
   readonly instrumentation: {
     readonly instrumentedMethods: number
     readonly calledMethods: number
-    /** Number of calls of RedefineClasses. Each stopped the target. */
+    /** Number of calls of RedefineClasses. Each call stopped the target. */
     readonly redefinitions: number
     readonly redefinedClasses: number
     readonly hotSwapMs: number
@@ -129,7 +129,7 @@ export interface Profile {
     readonly skipped: readonly SkippedMethod[]
     /** Number of classes or methods that were called before they were instrumented. */
     readonly gaps: number
-    /** Number of frames without a matching exit, closed at the exit of an outer frame or at a root. */
+    /** Number of frames without an exit event. Such a frame is closed at the exit of an outer frame or at a root. */
     readonly healed: number
     /** StackOverflowErrors per method; absent in profiles of versions that did not record them. */
     readonly overflows?: readonly Overflow[]

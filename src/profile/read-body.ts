@@ -58,7 +58,7 @@ export function readBody(content: unknown): Profile {
   return { ...read, warnings, ...(hasPlaces && { callSites: true }), methodNames }
 }
 
-/** Returns the reader of a profile. Its keys are in the order in which a profile is written, so reading and writing keeps the bytes. */
+/** Returns the reader of a profile. Its keys have the order of a written profile, so a file that is read and rewritten keeps its bytes. */
 function profileOf(mode: Mode, methods: number, tree: Read<Tree>) {
   // Files of earlier versions may contain `sampling` in modes that measure times, too.
   const sampling = METRICS[mode].isSampled ? { sampling: optional(readSampling) } : {}

@@ -80,7 +80,7 @@ async function endOfLinks(path: string): Promise<{ end: string; found: Stats | u
   for (let links = 0; links < MAX_LINKS; links++) {
     const found = await ifThere(fsp.lstat(end))
     if (found === undefined || !found.isSymbolicLink()) return { end, found }
-    const above = await fsp.realpath(dirname(end)) // relative links start here
+    const above = await fsp.realpath(dirname(end)) // a relative link is relative to this directory
     await refusePlanted(found, above)
     end = resolve(above, await fsp.readlink(join(above, basename(end))))
   }

@@ -80,7 +80,7 @@ export interface CallsApart {
 /**
  * Splits the root calls at a given second.
  * @param seconds  time since the start of the recording
- * @returns null without data: the values per second cover only the last hour, and old files have no averages
+ * @returns null if data are missing: the values per second cover only the last hour, and old files contain no averages
  */
 export function callsApart(all: RootCallTimes, course: CourseTimes, seconds: number): CallsApart | null {
   const { first, rootCalls } = course

@@ -48,7 +48,7 @@ export interface StackFacts {
   readonly missed: number
   /** Number of samples dropped because the buffer was full. */
   readonly dropped: number
-  /** Cost of the sampling. */
+  /** Time that sampling took in the target. */
   readonly costMs: number
   /** Maximum delay of the sampler thread's wakeup, or maximum duration of a sampling if longer; and when it occurred. */
   readonly longestStallMs: number

@@ -17,7 +17,7 @@ export interface SurvivorRow {
   /** Number of live objects; an estimate if only a fraction of the objects is tracked. */
   readonly liveObjects: number
   readonly liveBytes: number
-  /** Average number of garbage collections survived. */
+  /** Average number of garbage collections that the objects have survived. */
   readonly age: number
 }
 
@@ -52,7 +52,7 @@ const NUMBER_CELLS = 40
 
 export const survivorHeader = `${right('live B', 9)}  % live    objects${right('age', 9)}   class, below it the allocating method and its callers`
 
-/** Yields two lines per context, of at most `cells`: [numbers and class, allocating methods]. */
+/** Yields two lines per context, of at most `cells` each: numbers and class; allocating method and its callers. */
 export function* survivorLines(
   tree: Tree,
   nameOf: (method: number) => MethodName,

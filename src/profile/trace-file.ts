@@ -24,7 +24,7 @@ import {
   Unsound,
 } from './shape.ts'
 
-/** Removes traced calls that a reader would reject, and adds a warning. Returns the same profile if there are none. */
+/** Removes traced calls that a reader would reject, and adds a warning. Returns the same profile if no call is removed. */
 export function withSoundTrace(profile: Profile): Profile {
   const { trace, methodNames, warnings } = profile
   if (trace === undefined) return profile

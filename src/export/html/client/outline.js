@@ -107,7 +107,7 @@ export class Outline {
   /**
    * Opens rows with the largest values first.
    *
-   * @param {number} rows  stops when there are at least this many rows
+   * @param {number} rows  no further row is opened when there are at least this many rows
    * @param {number} least  minimum value of a row that is opened
    */
   openLargest(rows, least) {

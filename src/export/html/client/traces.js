@@ -9,7 +9,7 @@
  * @typedef {object} Trace
  * @property {number} method
  * @property {Int32Array} contexts  nodes of the traced method
- * @property {Int32Array} reached   per context: the ancestor in this row
+ * @property {Int32Array} reached   per context: the ancestor that this row represents
  * @property {{ [column: string]: number }} sums
  * @property {boolean} hasCallers
  */
