@@ -1,7 +1,7 @@
 // jfluid agent-path: prints the JVM option that loads a sleeping agent, for command lines and environments.
 //
-// The option stays where the user writes it. Later, a JVM does not start if the jar is missing or unreadable. So the command warns about
-// possible causes of a missing or unreadable jar.
+// The user may keep the option in a configuration for long. A JVM with the option does not start if the jar is missing or unreadable, so
+// the command warns about conditions that may make the jar missing or unreadable later.
 
 import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -103,7 +103,7 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
       stop: () => (stop ??= stopSignal()),
     })
   } finally {
-    stop?.dispose() // the screen has its own signal handlers, and checks for others
+    stop?.dispose() // the screen installs its own signal handlers, and checks whether other handlers exist
     progress.close()
   }
   if (source === null) return

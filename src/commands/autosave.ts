@@ -72,7 +72,7 @@ export class Autosave {
     }
   }
 
-  /** Reports the error once. A later save may succeed, if there is room again. */
+  /** Reports the error once. A later save may succeed, for example if the disk has free space again. */
   #complain({ message }: CannotWriteProfile): void {
     if (!this.#hasTold) this.tell(`autosave failed, and recording continues: ${message}`)
     this.#hasTold = true

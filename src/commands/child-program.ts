@@ -29,7 +29,7 @@ export class CannotWriteOutput extends JfluidError {
   }
 }
 
-/** The program ended, or started no JVM, before an agent connected. */
+/** The program ended before an agent connected, for example because it started no JVM. */
 export class NoJvmStarted extends JfluidError {
   static sample = () => new NoJvmStarted('./start.sh')
   readonly exitCode = EX_UNAVAILABLE
@@ -45,7 +45,7 @@ export interface RunFlags extends Flags<'run'> {
   readonly outputToStderr?: boolean
 }
 
-/** How to start a program so that it is recorded from its first moment. */
+/** Way to start a program so that it is recorded from its first moment. */
 export interface ProgramDoor {
   /** Options for the JVM of the program. */
   readonly options: readonly string[]
@@ -93,7 +93,7 @@ export function outputOf(file: string | null, { outputToStderr }: Pick<RunFlags,
  * Starts the program. `java` receives the options as arguments. Any other command receives them in JAVA_TOOL_OPTIONS, which every JVM
  * started below it reads. Only the first of these JVMs is profiled.
  *
- * @param output  a descriptor is closed by this function
+ * @param output  if it is a descriptor, this function closes it
  */
 export function start(command: readonly string[], options: readonly string[], output: Output): ChildProcess {
   const [program, ...args] = command

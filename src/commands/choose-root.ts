@@ -18,7 +18,7 @@ import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { onScreen } from './view.ts'
 
-/** Maximum number of methods at the end of the list that may never return. */
+/** Maximum number of methods that may never return. The list shows these methods at its end. */
 const MAX_STAYING_METHODS = 10
 
 export interface RootFound {
@@ -52,7 +52,12 @@ export async function findRoot(
   }
 }
 
-/** @returns how the user left, or the result of the search; the sampling continues */
+/**
+ * Searches for roots.
+ *
+ * @param goesOn  whether the sampling continues after the search
+ * @returns the result of the search, or the signal by which the user left
+ */
 async function searched(
   pid: number,
   sampler: SamplerName | undefined,

@@ -9,7 +9,7 @@ import type { SessionRequest } from '../session/session-options.ts'
  * Starts a session. If that would harm the program, asks on a terminal whether to start it anyway.
  *
  * @param before    clears the last line of the terminal before the question
- * @param orStacks  stacks are an acceptable replacement: the user is then not asked whether a busy JVM may discard its compiled code
+ * @param orStacks  whether thread dumps may replace calls: a busy JVM then throws BusyBeforeFlush without a question
  * @throws TooManyMethods, BusyBeforeFlush without a terminal, or if the user declines
  */
 export async function withConsent<T>(
@@ -29,7 +29,7 @@ export async function withConsent<T>(
   }
 }
 
-/** Grants only this consent. The user is still asked about other problems. */
+/** Returns the request with the user's consent to this problem. The user is still asked about other problems. */
 function consented(request: SessionRequest, problem: NeedsConsent): SessionRequest {
   if (problem instanceof BusyBeforeFlush) return { ...request, mayFlush: true }
   const { maxMethods: _, ...unlimited } = request

@@ -1,5 +1,5 @@
-// Where `record` puts a profile: into a file, a store, or both. The profile is always written to a file first. If the user named no file,
-// the file is removed after the store has received the profile.
+// Destination of the profile of `record`: a file, a store, or both. The profile is always written to a file first. If the user named no
+// file, this file is removed after the store has received the profile.
 
 import { rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewher
 import { pushTo, warnAboutStore } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
 
-/** The recorded data would be lost. */
+/** Neither --out nor --push is given, so the recorded data would be lost. */
 export class NowhereToPut extends UsageError {
   static sample = () => new NowhereToPut()
   readonly hint = 'Add --out <file>, or --push <url> for a profile server, or both.'

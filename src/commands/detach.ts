@@ -7,7 +7,7 @@ import { count } from '../profile/text.ts'
 import { type Dismissal, dismiss, NotGone } from '../session/doors/dismiss.ts'
 import { targetOf } from './target.ts'
 
-/** @throws NotGone after all output, if something of jfluid is still there */
+/** @throws NotGone after all output, if the target still contains something of jfluid */
 export async function detach(
   pidText: string | undefined,
   flags: Flags<'detach'>,

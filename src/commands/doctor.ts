@@ -90,7 +90,7 @@ async function doctorOverPort(
   return status
 }
 
-/** Lists the packages with the most classes of the program first. */
+/** Lists the packages of the program, sorted by their number of classes in descending order. */
 function classesText({ classes, loadedClasses }: DebuggedExamination): string {
   const all = counted(classes.map((it) => it.slice(0, Math.max(0, it.lastIndexOf('.')))))
   const named = all.slice(0, MAX_PACKAGES).map(([name, n]) => `${clean(name) || '(unnamed)'} ${count(n)}`)
@@ -156,7 +156,7 @@ function reachText(reach: RootReach): string {
   return `\n${lines.join('\n')}\n`
 }
 
-/** Lists the reasons with the most methods first, and the sum of the others. */
+/** Returns the reasons, sorted by their number of methods in descending order. The last entry sums up the reasons beyond MAX_REASONS. */
 function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[] {
   const all = counted(skipped.map((it) => it.reason)).map(([reason, methods]) => ({ reason, methods }))
   const rest = all.slice(MAX_REASONS)

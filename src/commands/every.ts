@@ -12,7 +12,7 @@ export class BadInterval extends UsageError {
   }
 }
 
-/** Samples by time are not supported here. They require a single local JVM and a command that samples the JVM from outside. */
+/** This command or target does not support samples by time, which require a single local JVM and a command that samples from outside. */
 export class TimedSamplesElsewhere extends UsageError {
   static sample = () => new TimedSamplesElsewhere()
   readonly hint =

@@ -22,7 +22,7 @@ const FIRST_PROGRESS_DELAY_MS = 1000
 /** Interval between two progress messages. */
 const PROGRESS_INTERVAL_MS = 200
 /**
- * Number of contexts from which on a progress message is printed at once. Some formats write nothing before they have read all contexts.
+ * Minimum number of contexts for an immediate progress message. Some formats write nothing before they have read all contexts.
  */
 const MANY_CONTEXTS = 100_000
 

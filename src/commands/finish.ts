@@ -11,7 +11,7 @@ import { filterText } from './outcome.ts'
 export interface Finished {
   readonly profile: Profile
   readonly report: DetachReport | null
-  /** Resolves when the recorder has been stopped. The recorder is always stopped. */
+  /** Resolves when the recorder has been stopped. After an error, the recorder is stopped before `finish` throws. */
   readonly closed: Promise<void>
 }
 
@@ -32,7 +32,7 @@ export async function finish(session: Session): Promise<Finished> {
   return { ...made, closed: session.close() }
 }
 
-/** Explains a profile without calls, and a root without a class or a method. */
+/** Returns warnings that explain why the profile has no calls, or why a root has no class or no method. */
 async function silence(session: Session, profile: Profile): Promise<string[]> {
   const armed = session.rootReport().filter((it) => it.armed)
   const absent = armed.filter((it) => it.problem === null).map((it) => it.text)

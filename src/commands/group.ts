@@ -53,8 +53,8 @@ export interface Member {
 /**
  * Returns the file of each JVM's own profile, keyed by process id. The files are beside the file of the merged profile.
  *
- * @param out  file of the merged profile; without it, nothing is kept
- * @throws CannotWriteProfile: before the recording
+ * @param out  file of the merged profile; if undefined, no own profiles are kept
+ * @throws CannotWriteProfile before the recording begins
  */
 export async function ownPlaces(
   out: string | undefined,
@@ -89,10 +89,10 @@ export class Group {
   /**
    * Attaches to all JVMs that accept an attach, and starts their counts at the same time.
    *
-   * @param stop  ends the attaching
-   * @param tell  receives messages about single JVMs, now and later
-   * @returns null if `stop` fired first: all JVMs have been left then
-   * @throws the error of the only JVM; NotAllRecorded if every JVM failed
+   * @param stop  cancels all attaches
+   * @param tell  receives messages about single JVMs, during the attach and the recording
+   * @returns null if `stop` fired first: jfluid has then detached from all JVMs
+   * @throws the JVM's error if there is only one JVM; NotAllRecorded if every JVM failed
    */
   static async start(
     jvms: readonly Jvm[],
@@ -203,7 +203,7 @@ export class Group {
    * Detaches from all JVMs, and writes the profile of each JVM that has a file.
    *
    * @returns the merged profile
-   * @throws the error of the only JVM
+   * @throws the error of the first JVM if no JVM has a profile
    */
   async finish(): Promise<Profile> {
     const refusals = this.problems.length

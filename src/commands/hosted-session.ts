@@ -27,14 +27,14 @@ import { targetFromAfar } from './target.ts'
 export interface Started {
   readonly pid: number
   readonly timesRegions: boolean
-  /** Matches of the patterns. */
+  /** Lines that describe the matches of the user's patterns. */
   readonly matches: readonly string[]
 }
 
 export interface Left {
   /** Text that describes how the session left the target. */
   readonly described: string
-  /** Length of the profile. */
+  /** Length of the encoded profile in bytes. */
   readonly bytes: number
 }
 
@@ -185,7 +185,7 @@ export class HostedSession implements Hosted {
   }
 
   async close(): Promise<void> {
-    // The client has received the error of a session that did not start.
+    // If the session did not start, the client has already received the error.
     const session = await this.#starting?.catch(() => null)
     try {
       if (session) await this.#finish(session)

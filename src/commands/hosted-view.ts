@@ -2,7 +2,7 @@
 //
 // A picture is an array:
 //
-//     generation   of the session: a new value means that everything below starts from scratch
+//     generation   of the session: a new value means that the following parts are sent in full
 //     status       as JSON, `LiveStatus`
 //     facts        as JSON, `PictureFacts`
 //     names        as JSON, `NameEntry` of methods that have not been sent before
@@ -44,10 +44,10 @@ export interface CourseTail {
   readonly others: Readonly<Record<string, readonly number[]>>
 }
 
-/** Methods excluded and added by hand. */
+/** Methods that the user excluded or added in the view. */
 export interface ByHandFacts {
   readonly rows: readonly ByHandRow[]
-  /** Ids of excluded methods among those sent so far. */
+  /** Ids of excluded methods among the ids sent so far. */
   readonly leftOut: readonly number[]
 }
 
@@ -58,7 +58,7 @@ export interface NameEntry {
   readonly methodOf?: number
 }
 
-/** Number of seconds that may still change. */
+/** Number of most recent seconds whose values may still change. */
 const OPEN_DURATION_SECONDS = 3
 /** Minimum interval between two requests for the durations of root calls. */
 const ROOT_CALLS_INTERVAL_MS = 1000
@@ -145,7 +145,7 @@ export class HostedView {
     return picture
   }
 
-  /** Sends threads in turn if there is no room for all. */
+  /** Sends threads in turn if the budget is too small for all threads. */
   #ofThreads(
     threads: readonly ThreadTree[],
     room: number,

@@ -14,7 +14,7 @@ import { nameNow } from './file-name.ts'
 /** Note in a snapshot: the snapshot does not contain the whole recording. */
 export const SAVED_WHILE_RECORDING = 'saved during the recording; later calls are not included'
 
-/** Common part of both kinds of session. */
+/** Members that the sessions of all kinds have in common. */
 interface Recording extends Saved {
   readonly pid: number
   readonly timesRegions?: boolean

@@ -16,8 +16,8 @@ export function closeLostTerminals(streams = STREAMS): void {
   for (const stream of streams) {
     if (!isLost(stream)) continue
     closeSync(stream)
-    // Reopens the descriptor at once: the terminal had the lowest free number. If a file of another thread got this number, Node.js would
-    // abort when that file is closed (uv__close in core.c). A small window between close and open remains.
+    // Opens /dev/null at once, which reuses the descriptor's number. If a file of another thread got this number, Node.js would abort when
+    // that file is closed (uv__close in core.c). A small window between close and open remains.
     if (NOTHING_DEVICE !== undefined) openSync(NOTHING, 'r+')
   }
 }

@@ -123,7 +123,7 @@ export class RootNeverCalled extends JfluidError {
   ]
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  /** @param gaps  number of first calls that continued without an answer: a call of a root may be among them */
+  /** @param gaps  number of first calls that the agent let continue without an answer: calls of roots may be among these calls */
   constructor(pid: number, roots: readonly string[], gaps = 0) {
     const names = roots.join(', ')
     super(
@@ -143,7 +143,7 @@ interface SampledFacts {
   readonly target: Pick<Profile['target'], 'jdk'>
 }
 
-/** The sampled JVM had no thread to show, or none inside the roots. */
+/** The sampled JVM had no thread to show, or no thread inside the roots. */
 export class NothingSampled extends JfluidError {
   static sample = () => [
     new NothingSampled(4711, {

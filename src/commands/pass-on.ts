@@ -74,8 +74,8 @@ export class PassOn {
 
   /**
    * Ctrl-C and Ctrl-\ also reach the program directly. A signal sent by `kill` does not. Node.js does not show the origin of a signal. So
-   * this method checks whether the JVM's dispatcher has run: then the JVM has received the signal already. Signals that arrive during the
-   * check are treated as the same signal.
+   * this method checks whether the JVM's dispatcher has run. If the dispatcher has run, the JVM has already received the signal. Signals
+   * that arrive during the check are treated as the same signal.
    */
   async #giveUnlessSeen(name: NodeJS.Signals): Promise<void> {
     const [before] = this.#seen
@@ -100,8 +100,7 @@ export class PassOn {
   }
 
   /**
-   * Forwards a signal. SIGQUIT makes a JVM print its threads. A shell above it, or a JVM that is not initialized, would be killed by
-   * SIGQUIT.
+   * Forwards a signal. SIGQUIT makes a JVM print its threads, but kills a shell that started the JVM, or a JVM that is not initialized.
    */
   #give(name: NodeJS.Signals): void {
     const pid = this.#child?.pid

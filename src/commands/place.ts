@@ -1,5 +1,5 @@
 // Output file of a recording. The file is checked before the target is touched. Autosaves protect the data during the recording. If the
-// file cannot be written in the end, another file is used. The recorded run may not be repeatable.
+// file cannot be written in the end, another file is used, since the recorded run may not be repeatable.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -18,7 +18,7 @@ export function ps(flags: { readonly json?: boolean }, out: (text: string) => vo
 const terminalWidth = (): number =>
   (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY
 
-/** @param columns  maximum width of a line: main classes are cut to it */
+/** @param columns  maximum width of a line: main classes are cut to fit */
 export function jvmTable(jvms: readonly Jvm[], columns = Number.POSITIVE_INFINITY): string {
   // Without containers, the table omits the column of containers.
   const isContained = jvms.some((j) => j.container !== undefined)

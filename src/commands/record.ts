@@ -1,4 +1,4 @@
-// jfluid record: attaches without a screen, records for a while, writes the profile.
+// jfluid record: attaches without a screen, records for a given time or until a signal, and writes the profile.
 
 import { debug } from '../base/debug.ts'
 import type { Flags } from '../options/table.ts'
@@ -17,7 +17,7 @@ import type { RecordingStream } from './stream/recording-stream.ts'
 import { wayIn } from './way-in.ts'
 import { wayOf } from './ways.ts'
 
-/** Why a recording ended, in its stream of JSON. */
+/** Reason for the end of a recording, in the JSON stream: the requested duration has elapsed. */
 const TIME_IS_OVER = 'the time is over'
 
 export async function record(pidText: string | undefined, flags: Flags<'record'>): Promise<void> {

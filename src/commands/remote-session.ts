@@ -27,7 +27,7 @@ export class RemoteSession implements Saved {
   readonly #caller: Caller
   readonly pid: number
   readonly timesRegions: boolean
-  /** Matches of the patterns. */
+  /** Lines that describe the matches of the user's patterns. */
   readonly matches: readonly string[]
   /** Reason why the proxy ended the session; null if it did not. After the end, only the profile is still transferred. */
   #proxyEnded: string | null = null
@@ -93,7 +93,7 @@ export class RemoteSession implements Saved {
     return this.#proxyEnded === null ? this.#caller.lostForMs : null
   }
 
-  /** Why reconnecting fails, if known. */
+  /** Reason why reconnecting fails; null if unknown. */
   get problem(): string | null {
     return this.#caller.problem
   }
@@ -118,7 +118,12 @@ export class RemoteSession implements Saved {
     return await this.#profile(number, bytes, 1)
   }
 
-  /** @returns message for the user; @throws ProxySays: nothing has changed then, or the root has, as with `changeRoot` */
+  /**
+   * Changes the recorded methods.
+   *
+   * @returns message for the user
+   * @throws ProxySays if the request failed. Then nothing has changed, or `changeRoot` has begun a new recording
+   */
   async steer(what: 'changeRoot' | Steered, text: string, place = ''): Promise<string> {
     return String(await this.#caller.ask('steer', { what, text, place }))
   }
@@ -126,8 +131,8 @@ export class RemoteSession implements Saved {
   /**
    * Records another root from zero.
    *
-   * @param place  planned location of the earlier profile, if it would be lost because the new root cannot be recorded
-   * @param keep   saves the earlier profile there, or elsewhere
+   * @param place  planned location of the earlier profile, which would be lost if the new root cannot be recorded
+   * @param keep   saves the earlier profile at `place`, or elsewhere
    * @returns message for the user
    */
   async changeRoot(text: string, place: string, keep: KeepProfile): Promise<string> {

@@ -1,5 +1,5 @@
-// The live view of a session in a proxy on another machine. Questions of the view are answered from the received data (sent by
-// `hosted-view.ts`). While there is no connection, the last data are shown.
+// The live view of a session in a proxy on another machine. The view shows the received data, which `hosted-view.ts` sends. While there is
+// no connection, the view shows the last received data.
 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,16 +21,16 @@ import { steeredText } from './steering.ts'
 
 /** Minimum interval between two pictures: five per second. */
 const PICTURE_INTERVAL_MS = 200
-/** Interval of the checks whether an awaited picture can still arrive. */
+/** Interval between two checks, during the wait for a picture, whether the picture is late or the connection is lost. */
 const CHECK_INTERVAL_MS = 100
 /** Delay after which the previous picture is drawn until the new picture arrives. */
 const LATE_TIMEOUT_MS = 500
 
 /** Limit for ids, since a received id is an index of a local table. The limit exceeds the number of methods and call sites of any tree. */
 const MAX_ID = 2 ** 24
-/** Limit for threads. A JVM has fewer. */
+/** Maximum number of threads that the client accepts. A JVM has fewer threads. */
 const MAX_THREADS = 2 ** 20
-/** Limit for seconds: 48 days. A recording is shorter. */
+/** Maximum number of seconds that the client accepts: 48 days. A recording is shorter. */
 const MAX_SECONDS = 2 ** 22
 
 const UNKNOWN: MethodName = { class: '', method: '(not received yet)', descriptor: '', loader: '' }
@@ -137,8 +137,8 @@ class RemoteView {
   }
 
   /**
-   * Requests one picture at a time, since each picture is a difference from the previous picture. A late picture is not awaited, since the
-   * view would be blocked.
+   * Requests one picture at a time, since each picture is a difference from the previous picture. If the picture is late, returns the
+   * previous picture, so that the view is not blocked.
    */
   async snapshot(perThread: boolean): Promise<Snapshot> {
     this.#perThread = perThread
@@ -324,7 +324,7 @@ function activityOf(text: string, where: RemoteSession): Activity {
 const CALL_COLUMNS = ['calls', 'mean', 'p50', 'p95', 'max'] as const
 const OTHER_COLUMNS = ['events', 'waitNs', 'pauses', 'pauseNs'] as const
 
-/** Keeps the seconds before `from`, and appends the received ones. */
+/** Keeps the seconds before `from`, and appends the received seconds. */
 function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }: CourseTail): CourseTimes {
   if (!(first >= 0 && from >= first && from - first <= MAX_SECONDS))
     throw new Malformed('a timeline without seconds')

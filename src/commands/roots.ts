@@ -14,7 +14,7 @@ import { EndedBySignal } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 
-/** Maximum number of methods in the text that may never return. */
+/** Maximum number of methods that may never return, in the printed text. */
 const MAX_STAYING_METHODS = 3
 
 export async function roots(

@@ -31,7 +31,7 @@ import { isSampledByJvm } from './whole-jvm-options.ts'
 /** Maximum time between the close of a JVM's link and the end of its process. */
 const EXIT_TIMEOUT_MS = 1000
 
-/** The JVM ended, or its agent left, while the session began. */
+/** The JVM ended, or its agent detached, while the session began. */
 export class EndedBeforeRecording extends JfluidError {
   static sample = () =>
     new EndedBeforeRecording('java', 1, { message: 'the connection to the JVM was lost: closed by the JVM' })

@@ -11,7 +11,7 @@ import { wholeJvmSampling } from './whole-jvm-options.ts'
 /** Returns the flags with stacks instead of calls; null if the flags need more than stacks can provide. */
 export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T | null {
   const { stacksWillDo } = EVENTS[flags.mode ?? 'exact']
-  // With several JVMs, all are recorded in the same way.
+  // With several JVMs, all JVMs are recorded in the same way, so none of them falls back to stacks.
   if (!stacksWillDo || 'all' in flags || flags.region !== undefined || flags.sampler !== undefined)
     return null
   // The JVM has been found by now, so the options of --wait-for are dropped.

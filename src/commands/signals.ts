@@ -20,8 +20,8 @@ export function signalStatus(signal: NodeJS.Signals): number {
 }
 
 /**
- * Call this when the work is done and the process is about to exit: a later signal then ends the process with the exit status of the work.
- * The effect is permanent. Call this function before the command removes its signal handlers.
+ * Makes later signals end the process with the exit status of the finished work. Call this function when the work is done, before the
+ * command removes its signal handlers. The effect is permanent.
  */
 export function keepStatus(): void {
   for (const name of ENDING) process.on(name, () => process.exit())
@@ -30,8 +30,8 @@ export function keepStatus(): void {
 }
 
 /**
- * Returns the signals for jfluid. Under `run`, SIGQUIT belongs to the JVM, which prints its threads. Call it before a screen adds its
- * handlers.
+ * Returns the signals that end jfluid. Under `run`, SIGQUIT is forwarded to the JVM, which prints its threads. Call this function before a
+ * screen adds its handlers.
  */
 export function endingSignals(): readonly NodeJS.Signals[] {
   const isQuitTaken = process.listenerCount('SIGQUIT') > 0

@@ -1,6 +1,6 @@
-// Content of the live view: a file, a local session, a session on another machine, a sampled JVM, or several JVMs. All except a file are
-// still recording. `record`, `attach` and `run` use this interface. Each command imports a source module only when needed. `attach`,
-// `run` and `open` share one screen (`view.ts`).
+// Content of the live view: a file, a local session, a session on another machine, a sampled JVM, or several JVMs. All sources except a
+// file are still recording. `record`, `attach` and `run` use this interface. Each command imports a source module only when needed.
+// `attach`, `run` and `open` share one screen (`view.ts`).
 
 import type { JfluidError } from '../base/errors.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -37,9 +37,9 @@ export interface RecordedSource extends Source {
   readonly stream?: RecordingStream | null
   /** Interval between two `status` calls. */
   readonly everyMs: number
-  /** Progress; null if nothing is new. */
+  /** Returns a line about the progress; null if nothing has changed. */
   status(): Promise<string | null>
-  /** Matches of the patterns. */
+  /** Returns lines that describe the matches of the user's patterns. */
   matches(): readonly string[]
   /** Reports messages during the recording. Call the result to stop. */
   tellMessages(tell: (line: string) => void): () => void

@@ -5,7 +5,7 @@ import { Session } from '../session/session.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 import { finish } from './finish.ts'
 
-/** Returns a session, or null if `stop` resolves first: a stopped target does not answer. */
+/** Returns a session, or null if `stop` resolves first: a target that is stopped (SIGSTOP) would never answer. */
 export async function startUnless(
   stop: Promise<string>,
   door: OpenDoor,

@@ -37,7 +37,7 @@ export class AmbiguousName extends UsageError {
   }
 }
 
-/** A client on another machine does not see a list of the JVMs here. */
+/** A client of the proxy named no JVM of this machine. The hint lists JVMs, since the client sees no list of the JVMs here. */
 export class NoJvmThere extends UsageError {
   static sample = () => new NoJvmThere('acme', [])
   readonly hint: string
@@ -98,7 +98,7 @@ function attachable(jvms: readonly Jvm[]): string {
 /**
  * Returns the process id of the JVM.
  *
- * @param text    a process id, a main class or a part of one, a container; undefined to ask for it
+ * @param text    a process id, a main class or a part of its name, or a container; undefined to ask the user
  * @param isHere  whether the user is at this terminal and can choose among several JVMs; false for a client of a proxy
  * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmInside, JvmElsewhere, and errors of `insideContainer`
  */
@@ -216,7 +216,7 @@ async function picked(isMeant: IsInside = () => true): Promise<number> {
   }
 }
 
-/** Loads the picker. If `CI` is set, Ink draws only its last picture. Some users set `CI` in their shells, but this is a terminal. */
+/** Loads the picker with `CI` set to false. With `CI` set, Ink draws only its last picture, and some users set `CI` in their shells. */
 async function loadPicker() {
   const { CI, CONTINUOUS_INTEGRATION } = process.env
   process.env.CI = process.env.CONTINUOUS_INTEGRATION = 'false'

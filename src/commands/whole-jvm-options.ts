@@ -29,7 +29,7 @@ export function isSampledByJvm({ mode, root, region, sampler, every }: SessionFl
 
 export interface JvmSamplingFlags {
   readonly sampling: AskedSampling
-  /** Only samples inside these roots are kept; empty: all samples. */
+  /** Only samples inside these roots are kept. If there are no roots, all samples are kept. */
   readonly roots: readonly RootPattern[]
   readonly debugInfo: boolean
 }

@@ -1,5 +1,5 @@
-// attach, record and run of --mode sample if the JVM samples its threads itself: the same screens, files and exit statuses, without an
-// agent.
+// attach, record and run with --mode sample, if the JVM samples its threads itself. No agent is used; screens, files and exit statuses are
+// the same as in other modes.
 
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -96,7 +96,7 @@ async function startWith(
         continue
       }
       child.kill('SIGTERM')
-      await exit // the JVM's recorder needs the repository until then
+      await exit // the JVM's recorder needs the repository until the JVM has ended
       throw error
     }
   }

@@ -65,9 +65,9 @@ const ENGINES: readonly string[] = ['docker', 'podman', 'nerdctl', 'crictl']
 const OTHERS_TIMEOUT_MS = 1_000
 
 /**
- * Finds the containers with that name or id. Several engines may have a container of the same name, and Kubernetes may have several. A
- * container found by the name of its control group is added to the result of the clients. It does not replace that result: any user can
- * create a control group with that name.
+ * Finds the containers with that name or id. Several engines may have a container of the same name, and Kubernetes may have several
+ * containers of the same name. A container found by the name of its control group is added to the result of the clients. It does not
+ * replace that result: any user can create a control group with that name.
  *
  * @param asked  clients to run
  * @throws NoContainerClient, ContainerUnknown, ContainerNotRunning, ContainerElsewhere, and errors of `Clients.ask`

@@ -13,7 +13,7 @@ const ASKED: ReadonlyMap<string, readonly string[] | undefined> = new Map([
 ])
 
 const PREFIX = new RegExp(`^(?:k8s|${[...ASKED.keys()].join('|')}):`)
-// A name that begins with - would be an option for the client.
+// The client would parse a name that begins with `-` as an option.
 const CONTAINER = /^([a-z]+):([a-z0-9][\w.-]*)$/i
 const POD = /^k8s:([a-z0-9][a-z0-9-]*)\/([a-z0-9][a-z0-9.-]*)(?:\/([a-z0-9][a-z0-9-]*))?$/
 
@@ -27,7 +27,7 @@ export interface ContainerName {
 export interface PodName {
   readonly namespace: string
   readonly pod: string
-  /** Name of the container; undefined for any container of the pod. */
+  /** Name of the container; undefined for all containers of the pod. */
   readonly container: string | undefined
 }
 

@@ -46,7 +46,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 }
 const NOTHING: Completion = { candidates: [], files: 'none' }
 
-/** @param words  words after "jfluid"; the last one is being typed, and may be empty */
+/** @param words  words after "jfluid"; the last word is being typed, and may be empty */
 export async function complete(
   program: Command,
   words: readonly string[],

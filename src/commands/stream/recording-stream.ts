@@ -12,13 +12,13 @@ import type { Session, SessionStatus } from '../../session/session.ts'
 import { LineWriter } from './line-writer.ts'
 
 export const STREAM_VERSION = 1
-/** Interval of the snapshots. Making them takes at most half of the time. */
+/** Interval of the snapshots. The creation of snapshots takes at most half of the time. */
 const SNAPSHOT_INTERVAL_MS = 1000
 /** Interval of the checks for other changes. */
 const CHECK_INTERVAL_MS = 250
 /** Maximum number of methods in a snapshot. */
 const MAX_METHODS = 20
-/** Maximum time that the end waits for a stalled reader. */
+/** Maximum wait for a stalled reader at the end of the recording. */
 const FLUSH_TIMEOUT_MS = 2000
 /** Maximum number of tree nodes per line. */
 const MAX_NODES_PER_LINE = 1000
