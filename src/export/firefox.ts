@@ -2,8 +2,8 @@
 // versions of the Firefox Profiler convert the file when they load it.
 // The stack table contains one row per node of the tree, with the parent as prefix, so trees may have any depth. A sample is a context; its
 // weight is the self cost: milliseconds (`tracing-ms`), bytes, or a count (`samples`). A tree has no timeline, so the samples are placed
-// one after another. If costs are times, a sample lasts for its self time. With `threads`, the file has one thread per thread of the profile;
-// otherwise, it has one thread with the merged tree.
+// one after another. If costs are times, a sample lasts for its self time. With `threads`, the file has one thread per thread of the
+// profile; otherwise, it has one thread with the merged tree.
 // Contexts with a cost of zero or below have no sample, since weights have no sign in this format.
 
 import { Numbers } from '../base/numbers.ts'

@@ -1,8 +1,8 @@
 // Writes traced calls in Chrome's trace event format, a JSON array "traceEvents", for https://ui.perfetto.dev, chrome://tracing and the
 // Firefox Profiler. The file contains traced calls only, since the format consists of events with times, and has no sums.
 // A thread is a row, named by an "M" event. A call of a method is a pair of "B" and "E". A submitted task is an arrow, from "s" at the
-// submission to "f" at the start of the task ("bp":"e" binds the arrow to the enclosing slice). Times are microseconds since the start of the
-// recording with three decimals, without the cost of probes. Each root call has its own clock. The second of two consecutive tasks of a
+// submission to "f" at the start of the task ("bp":"e" binds the arrow to the enclosing slice). Times are microseconds since the start of
+// the recording with three decimals, without the cost of probes. Each root call has its own clock. The second of two consecutive tasks of a
 // thread may therefore appear to begin some microseconds before the end of the first. It is then moved to the end of the first task.
 
 import { LEAVE, type TracedCall } from '../cct/trace.ts'

@@ -41,7 +41,7 @@ interface Picture {
 
 /** Exported for tests, which call `refresh` themselves. */
 export class LiveView extends Frame<Picture, LiveSource> {
-  /** Replaced after the roots have changed. */
+  /** Model of the view. It is replaced after the roots have changed. */
   model = this.#newModel()
   readonly #steer = this.source.steering && new SteerDialog(this.source.steering, this.tell)
   #generation = this.source.steering?.generation ?? 0
@@ -78,7 +78,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     super.draw()
   }
 
-  /** A snapshot for a paused view contains all threads, so that the user can choose one. */
+  /** Reads a snapshot. A snapshot for a paused view contains all threads, so that the user can choose a thread. */
   protected override async ask(stays: boolean): Promise<Picture> {
     const perThread = stays || this.#showsThreads
     const { calls, pages } = this.model

@@ -27,7 +27,7 @@ export class Flame {
   readonly #levels: Box[][] = []
   #isDone = false
 
-  /** @param zoom  the context of the first line, -1 for all roots */
+  /** @param zoom  context that fills the first line; -1 for all roots */
   constructor(
     readonly tree: Tree,
     readonly zoom: number,
@@ -90,7 +90,7 @@ export class Flame {
     return boxes
   }
 
-  /** Returns the boxes of the callees of a node. If the node's self cost is negative after compensation, they are scaled to its width. */
+  /** Returns the boxes of the callees of a node. If the node's self cost is negative, the boxes are scaled to the width of the node. */
   #children(node: number, at: number, wide: number): Box[] {
     const { size, count } = this.tree
     const end = node < 0 ? count : node + size[node]!

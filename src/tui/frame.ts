@@ -57,7 +57,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     )
   }
 
-  /** Reads a snapshot. @param stays  whether it remains visible (pause or end), and must include all data that the user can choose */
+  /** Reads a snapshot. @param stays  whether it is shown for long (pause or end), so it must include all data that the user can choose */
   protected abstract ask(stays: boolean): Promise<Picture>
   protected abstract take(picture: Picture): void
   protected abstract lines(scene: FrameScene): Line[]

@@ -8,7 +8,7 @@ export interface KeptFormat {
   readonly description: string
 }
 
-/** Format written by `s`. */
+/** Format of a file saved with the key `s`. */
 export const SNAPSHOT: KeptFormat = {
   name: 'jfluid',
   extension: '.jfluid',
@@ -16,7 +16,7 @@ export const SNAPSHOT: KeptFormat = {
 }
 
 export interface Keeper {
-  /** Formats offered by `e`. */
+  /** Formats offered for export by the key `e`. */
   readonly formats: readonly KeptFormat[]
   /** Returns an unused file name as a suggestion. */
   nameFor(format: KeptFormat): string

@@ -102,7 +102,7 @@ function events({ columns, status }: Scene): Run[] {
   ]
 }
 
-/** Returns the status of sampled stacks. Threads are never blocked on event buffers here, but sampling stops threads briefly. */
+/** Returns the status of sampled stacks. With these, threads never block on event buffers, but sampling stops threads briefly. */
 function stacks(
   { samples, longestStallMs, costPercent }: NonNullable<LiveStatus['stacks']>,
   columns: number,
@@ -238,7 +238,7 @@ function detailLine(scene: Scene): Line {
   return between([run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
 }
 
-/** Returns whether samples show calls of the selected row that its probes missed. */
+/** Returns whether samples show calls of the selected row's method that probes missed. */
 function isUnseen({ model: { tree, view } }: Scene): boolean {
   if (view.node >= 0) return unseenMark(tree, view.node) !== ''
   return view.hot !== undefined && unseenMethods(tree).has(view.hot.method)

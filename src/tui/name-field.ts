@@ -15,7 +15,7 @@ export class NameField {
 
   /**
    * @param methods  complete method names, such as `com.shop.Order.total`
-   * @param classes  class names, such as `com.shop.Order`; the user has yet to type a method
+   * @param classes  class names, such as `com.shop.Order`; the user must add a method name
    */
   constructor(methods: readonly string[], classes: readonly string[]) {
     this.#classes = new Set(classes)

@@ -25,7 +25,7 @@ export interface Sort {
 }
 
 export interface Row {
-  /** Index in the tree. */
+  /** Index of the node in the tree. */
   readonly node: number
   /** Index of the top node of the tree that contains the node. */
   readonly root: number

@@ -52,7 +52,7 @@ export interface Screen {
 
 type Environment = { readonly [name: string]: string | undefined }
 
-/** Alternative to the live view, for hints. */
+/** Text for hints: a command that works without the live view. */
 const INSTEAD = 'record without one: jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
 
 /** Error: the input or the output is not a terminal. */
@@ -161,7 +161,7 @@ const MOUSE_ON = '\x1b[?1000h\x1b[?1006h'
 const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l'
 /** Sequence that restores the default terminal state: no mouse, visible cursor, main screen, no attributes. */
 const RESTORE = `${MOUSE_OFF}\x1b[?1l\x1b>\x1b[?25h\x1b[?1049l\x1b[m`
-/** An Escape byte without further input for this time is the Escape key. */
+/** An Escape byte counts as the Escape key if no input follows within this time. */
 const ESCAPE_TIMEOUT_MS = 40
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 /** Longer than the time until SIGTSTP stops the process. If the process still runs at this timeout, it cannot be stopped. */

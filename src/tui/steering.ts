@@ -1,6 +1,6 @@
 // Interface through which the live view changes a running session: roots, exclusions, additions.
 
-/** Scope of an exclusion, starting from a row. */
+/** Scope of an exclusion: the method of a row, its class, or its package. */
 export type Extent = 'method' | 'class' | 'package'
 
 /** Exclusion or addition made by the user. */

@@ -40,7 +40,7 @@ export interface TracePlace {
   readonly node: number
 }
 
-/** Returns whether the user opened or closed the row with this key; undefined if neither. */
+/** Returns true if the user opened the row with this key, false if the user closed the row; undefined if neither. */
 export type OpenState = (key: string) => boolean | undefined
 
 /** Labels of states. `open`: the call or one of its tasks was unfinished at the end. `cut`: the event limit was reached. */

@@ -141,7 +141,7 @@ export class HeldCodes {
     }))
   }
 
-  /** Reads codes in groups of similar size. All codes of a group are read with the same length, less than twice the size of each. */
+  /** Reads codes in groups of similar size. All codes of a group are read with the same length, a power of two. */
   async #codes(heads: readonly Head[]): Promise<Uint8Array[]> {
     const codes: Uint8Array[] = []
     const bySize = new Map<number, number[]>()

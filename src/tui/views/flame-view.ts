@@ -197,7 +197,7 @@ export class FlameView extends View {
     return nodes.sort((a, b) => a - b)
   }
 
-  /** Zooms until the node has a box: no zoom, its caller, or the node itself. */
+  /** Changes the zoom so that the node has a box. Tries no zoom, then a zoom to the caller, then a zoom to the node. */
   #zoomOnto(node: number): void {
     const { tree } = this
     const { columns } = this.model

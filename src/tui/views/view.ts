@@ -9,7 +9,7 @@ import type { LiveModel } from '../model.ts'
 import type { Path, Sort, SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
 
-/** Notice for P in views without package rows. */
+/** Notice for the key P in views without package rows. */
 export const NOT_FOLDED = 'this view has no package rows; P works in the views t, m, c and f'
 
 export abstract class View {
@@ -18,11 +18,11 @@ export abstract class View {
   sort: Sort | undefined = undefined
   /** Whether the view supports hiding cheap rows. */
   readonly isFiltered: boolean = true
-  /** Notice for % if the view does not support hiding rows. */
+  /** Notice for the key % if the view does not support hiding rows. */
   readonly whyUnfiltered: string = 'this view has no row filter; % works in trees and in hot methods'
   /** Noun for searched rows, if they are not methods or packages. */
   readonly searched: string | undefined = undefined
-  /** Notice for P if the view has no package rows; else undefined. */
+  /** Notice for the key P if the view has no package rows; else undefined. */
   readonly whyUnfolded: string | undefined = undefined
 
   /** @param model  shared state of all views */
