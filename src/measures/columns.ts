@@ -35,7 +35,7 @@ export interface Metric {
   readonly isSampled: boolean
   /** True if a tree contains class nodes. A method's self cost is the sum of the class nodes below the method. */
   readonly hasClasses: boolean
-  /** True if a context's total is the sum of all self costs in its subtree. */
+  /** True if a context's total is the sum of the self costs in its subtree. False if class or wait rows have separate costs. */
   readonly sumsUp: boolean
   /** True if numbers depend on the calibration, and therefore have an error bound. */
   readonly hasErrorBound: boolean

@@ -109,7 +109,7 @@ function faultOfTrack(
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const time = times[i]!
-    // Not `time < before`, which is false for NaN.
+    // The negated condition also rejects NaN, unlike `time < before`.
     if (!(time >= before && time < Number.POSITIVE_INFINITY)) return 'the times of a traced call decrease'
     before = time
     if (event >= methods) return 'a traced call has a method without a name'

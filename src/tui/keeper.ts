@@ -23,7 +23,7 @@ export interface Keeper {
   /** Returns whether a file with this path exists. */
   exists(path: string): boolean
   /**
-   * Writes the profile recorded so far, completely or not at all. Recording continues.
+   * Writes the current profile to a file, atomically. The recording continues.
    *
    * @returns message for the user
    * @throws Error with a message for the user

@@ -14,7 +14,7 @@ export const allocation: Sink = {
 }
 
 /**
- * Converts a tree, in which an allocation is a call of a class with bytes as ticks, to a tree with the columns of allocations.
+ * Computes the columns of allocations. In the given tree, an allocation is a call of its class, and its bytes are ticks.
  * @param every  one in `every` allocations was recorded; objects and bytes are multiplied by `every`
  */
 function allocationTree({ count, method, parent, size, metrics }: CostTree, every: number): Tree {

@@ -58,7 +58,7 @@ export class FlameView extends View {
     return this.#shown.level(level)[index]
   }
 
-  /** Tree whose total costs define the box widths. */
+  /** Tree of the boxes. Its total costs determine the box widths. */
   protected get tree(): Tree {
     return this.model.tree
   }
