@@ -1,8 +1,8 @@
 // Writes collapsed stacks, one line per context: `com.Foo.a;com.Foo.b 1234`, for flame graph tools (flamegraph.pl, speedscope, inferno).
 // The number is the self cost, rounded: time in ns, or the measure of the mode.
 // Contexts with a self cost that rounds to zero or below are dropped: the format has no negative numbers, and a context without self cost
-// does not change a sum. Without the negative values, sums may be larger than in other formats. With `threads`, the first frame of a line is
-// the thread.
+// does not change a sum. Without the negative values, sums may be larger than in other formats. With `threads`, the first frame of a line
+// is the thread.
 
 import type { Tree } from '../cct/tree.ts'
 import type { ExportFormat } from './format.ts'
