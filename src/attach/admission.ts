@@ -205,7 +205,7 @@ export class RootHidden extends AttachError {
   }
 }
 
-/** The target is stopped by a signal, by a debugger, or because its container is paused. It cannot answer. */
+/** The target is stopped by a signal, by a debugger, or because its container is paused. A stopped target cannot answer. */
 export class TargetStopped extends AttachError {
   static sample = () => [new TargetStopped(4711, 'T'), new TargetStopped(4711, 'F')]
   readonly exitCode = EX_TEMPFAIL

@@ -118,7 +118,7 @@ function isStarting(pid: number): boolean {
   return isYoung && facts.perf?.complete === false
 }
 
-/** Returns the oldest of the JVMs by start time. Process ids wrap around, so they give no order. */
+/** Returns the JVM with the earliest start time. Process ids wrap around, so they do not show the order of starts. */
 function oldestOf(jvms: readonly Jvm[]): Jvm {
   const startOf = ({ pid }: Jvm) => readTargetFacts(pid)?.process.startTicks ?? Number.POSITIVE_INFINITY
   const starts = new Map(jvms.map((jvm) => [jvm, startOf(jvm)]))

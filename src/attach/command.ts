@@ -65,7 +65,7 @@ export class AttachProtocolError extends JfluidError {
 }
 
 export interface AttachReply {
-  /** 0: the operation ran. Otherwise JNI_ERR (-1), or 101 for an unknown protocol version. */
+  /** Code of the reply: 0 if the operation ran, otherwise JNI_ERR (-1), or 101 for an unknown protocol version. */
   code: number
   /** Text after the code, decoded as UTF-8. */
   text: string
@@ -75,7 +75,7 @@ export interface AttachReply {
 const COMMAND_TIMEOUT_MS = 10_000
 /** Maximum time between the removal of a JVM's attach socket and the end of the JVM. */
 const SHUTDOWN_TIMEOUT_MS = 10_000
-/** Interval between attempts to connect: the JVM's listen backlog has five places. */
+/** Interval between attempts to connect while the JVM's listen backlog (five connections) is full. */
 const CONNECT_RETRY_INTERVAL_MS = 10
 
 export interface CommandOptions {
@@ -85,7 +85,7 @@ export interface CommandOptions {
   signal?: AbortSignal
 }
 
-/** Encodes a request. Missing arguments are sent as empty strings: HotSpot waits for all three. */
+/** Encodes a request. Missing arguments are sent as empty strings: HotSpot waits for all three arguments. */
 export function encodeRequest(operation: string, args: readonly string[]): Buffer {
   if (args.length > MAX_ARGUMENTS) {
     throw new ArgumentRefused(operation, `${args.length} arguments, the protocol has ${MAX_ARGUMENTS}`)
@@ -265,7 +265,7 @@ export class AgentNotOnClassPath extends AgentLoadError {
   }
 }
 
-/** Code 102: agentmain threw. */
+/** Code 102: agentmain threw an exception. */
 export class AgentStartFailed extends AgentLoadError {
   static sample = () => new AgentStartFailed(4711)
   readonly exitCode = EX_SOFTWARE

@@ -75,7 +75,7 @@ export class CannotTrigger extends AttachError {
   }
 }
 
-/** Another user's socket exists at the path where the JVM would bind its own. */
+/** Another user's socket exists at the path where the JVM would bind its own socket. */
 export class ForeignSocket extends AttachError {
   static sample = () => new ForeignSocket(4711, '/tmp/.java_pid4711', 1001, 1000)
   readonly exitCode = EX_NOPERM
@@ -109,7 +109,7 @@ export interface AttachOptions {
   signal?: AbortSignal | undefined
 }
 
-/** A JVM with a working attach socket. `attachCommand` sends commands, one connection each. */
+/** A JVM with a working attach socket. `attachCommand` opens one connection for each command. */
 export interface AttachConnection {
   readonly pid: number
   readonly socketPath: string
@@ -121,7 +121,7 @@ export interface AttachConnection {
   readonly firstContactMs: number
 }
 
-/** Age up to which a process that is not attachable may be a JVM that is still starting. */
+/** Maximum age of a JVM that is still starting. A younger process may become attachable soon. */
 const MAX_STARTUP_MS = 10_000
 
 /**
@@ -208,7 +208,7 @@ export async function openAttachSocket(
   }
 }
 
-/** Waits while a JVM is starting. Returns its facts, or throws the reason why it cannot be attached to. */
+/** Waits while a JVM is starting. Returns facts about the JVM, or throws the reason why jfluid cannot attach to it. */
 async function admit(
   pid: number,
   client: Client,

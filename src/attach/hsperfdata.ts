@@ -228,7 +228,7 @@ function collectionNs(values: PerfData['values'], frequency: number | undefined)
 
 /**
  * Returns whether compiled counted loops lack safepoint polls. HotSpot adds the polls for low-pause collectors (`UseCountedLoopSafepoints`,
- * arguments.cpp). For serial, parallel and CMS it adds them only if that flag is set.
+ * arguments.cpp). For the serial, parallel and CMS collectors, HotSpot adds polls only if this flag is set.
  *
  * @throws BadPerfData
  */

@@ -1,5 +1,5 @@
-// Lists what a JVM has loaded and compiled, without an agent. Uses diagnostic commands of every HotSpot since 9, sent by the attach
-// operation `jcmd`. The results only help the user or improve a guess, so the timeouts are short.
+// Lists the loaded classes and the compiled methods of a JVM, without an agent. Uses diagnostic commands that every HotSpot since 9
+// supports, sent by the attach operation `jcmd`. The results only help the user or improve a guess, so the timeouts are short.
 
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
@@ -53,7 +53,7 @@ export async function compiledCount(connection: AttachConnection): Promise<numbe
 /** Line of CodeCache::print_codelist in codeCache.cpp for each live method: id, level, state, method, addresses. */
 const COMPILED = /^\s*\d+\s+\d+\s+-?\d+\s+(\S+\(\S*\)\S+)\s+\[/
 
-/** `<compile id> <level> <state> java.util.ArrayList.add(Ljava/lang/Object;)Z [0x…, 0x… - 0x…]` */
+/** Parses lines such as `<compile id> <level> <state> java.util.ArrayList.add(Ljava/lang/Object;)Z [0x…, 0x… - 0x…]`. */
 export function parseCodeList(text: string): ReadonlySet<string> {
   return new Set(text.split('\n').flatMap((line) => COMPILED.exec(line)?.[1] ?? []))
 }

@@ -149,13 +149,14 @@ export function heapMost(info: string): number | undefined {
 }
 
 /**
- * Returns the used bytes of all generations: ` tenured generation   total 16384K, used 904K`, `64M max, 3M used`. 0 if none are reported.
+ * Returns the used bytes of all generations, from lines such as ` tenured generation   total 16384K, used 904K` or `64M max, 3M used`.
+ * Returns 0 if no line reports used bytes.
  */
 export function heapUsed(info: string): number {
   let sum = 0
   const [heap = ''] = info.split(/^ *Metaspace/m)
   for (const line of heap.split('\n')) {
-    // The lines below a generation show its spaces as percentages. They do not match.
+    // The lines below a generation show the used part of its spaces in percent. These lines do not match the pattern.
     const [, a, b, c, d] = /\bused\s+(\d+)([BKMG])|(\d+)([BKMG]) used\b/.exec(line) ?? []
     const [value, unit] = a === undefined ? [c, d] : [a, b]
     if (value !== undefined && unit !== undefined) sum += bytesOf(value, unit)

@@ -1,4 +1,4 @@
-// Measures from outside how busy a process keeps the processors that it may use.
+// Measures the processor use of a process, and the processors that are idle and that the process may use. The process is not affected.
 
 import { availableParallelism } from 'node:os'
 import { performance } from 'node:perf_hooks'
@@ -30,7 +30,7 @@ export function usedText({ used, most, idle }: Processors): string {
   return `${used.toFixed(1)} of ${Number(most.toFixed(1))} processors${others}`
 }
 
-/** Returns how many more processors the process could have used. The part that jfluid used counts as free. */
+/** Returns the number of further processors that the process could have used. The processors that jfluid used count as free. */
 export function spareOf({ used, most, idle, ours }: Processors): number {
   return Math.min(most - used, idle + ours)
 }

@@ -1,11 +1,11 @@
 // Opens files that another user may have created: in a world-writable directory, or below the root directory of a target. The target's user
 // may change such files while root reads them.
-// A file is first checked through an O_PATH handle, which does not open it: opening a pipe may block, and opening a device may have side
-// effects. The file is then opened through that handle, so that no other file can replace it in between.
+// A file is first checked through an O_PATH handle, which does not open the file: opening a pipe may block, and opening a device may have
+// side effects. The file is then opened through this handle, so that no other file can replace the checked file before the open.
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
-/** A handle that gives only the file's type and location; it cannot be read from. */
+/** Open flag of a handle that shows only the file's type and location. The handle cannot be used to read the file. */
 export const O_PATH = 0o10000000
 
 export interface FileLimits {
@@ -59,7 +59,7 @@ export function openDirectory(path: string): number {
 }
 
 /**
- * Opens a directory in another root directory. Follows no link on the way: an absolute link would lead into our own root.
+ * Opens a directory in another root directory. Follows no symbolic link: an absolute link would lead into jfluid's own root directory.
  *
  * @param path  absolute path in that root
  * @throws the system's errors

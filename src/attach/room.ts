@@ -1,7 +1,7 @@
-// Counts the threads and descriptors that a process may still create. An attach needs both, and HotSpot handles their lack badly.
+// Counts the threads and descriptors that a process may still create. An attach needs both.
 // Without a thread for its attach listener HotSpot ends the process (`AttachListener::init`, as in a failed startup). Without a descriptor
 // for the client's connection the listener ends and its socket stays, so later clients get no answer (`AttachListener::dequeue`). So jfluid
-// counts threads and descriptors before it sends anything. The check includes a reserve, since other code may use some before the attach.
+// counts threads and descriptors before it sends anything. The check includes a reserve for the program's own new threads and files.
 
 import { minOf } from '../base/arrays.ts'
 import { namesIn, textOf } from '../base/visible.ts'
@@ -37,7 +37,7 @@ export function softLimit(limits: string, name: string): number {
   return value === undefined || value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value)
 }
 
-/** Returns the threads that a user may still create. RLIMIT_NPROC counts all threads of a user, and does not limit root. */
+/** Returns the number of threads that a user may still create. RLIMIT_NPROC counts all threads of a user, and does not limit root. */
 function threadsOfUser(uid: number, limit: number): number {
   if (uid === 0 || limit === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
   if (limit - allThreads() >= THREADS_NEEDED) return limit - allThreads()

@@ -73,7 +73,7 @@ export function isOurRoot(root: string): boolean {
   return theirs.dev === ours.dev && theirs.ino === ours.ino
 }
 
-/** Does not check the write permission: only the kernel knows all rights of the JVM. */
+/** Returns the state of the target's /tmp. Does not check the write permission: only the kernel knows all rights of the JVM. */
 function stateOfTmp(process: TargetProcess): TmpState {
   let tmp: number
   try {

@@ -138,7 +138,7 @@ export function findVmLibrary(maps: string): VmLibrary | undefined {
   return { kind: openj9 ? 'openj9' : 'hotspot', path: jvm }
 }
 
-/** Libraries of the runtime that an attach may make a JVM load. */
+/** Runtime libraries that a JVM may have to load because of an attach. */
 const ATTACH_LIBRARIES = ['libinstrument', 'libzip', 'libnet', 'libnio']
 
 /**
@@ -178,8 +178,8 @@ export interface TargetProcess extends ProcessStatus {
   /** Whether any Java agent has been loaded. `undefined`: unreadable, or the JVM is statically linked. */
   hasJavaAgent: boolean | undefined
   /**
-   * Prefix that maps the target's absolute paths to ours: `/proc/<pid>/root`, or the empty string if jfluid may not enter it but has the
-   * same /tmp.
+   * Prefix that turns an absolute path in the target into a path for jfluid. The prefix is `/proc/<pid>/root`, or the empty string if
+   * jfluid may not enter that directory but has the same /tmp.
    */
   root: string
   /** Whether the process is in another user namespace: the users of jfluid's namespace have other ids there, or no id. */

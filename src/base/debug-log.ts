@@ -97,7 +97,7 @@ export function topicsOf(text: string): Topic[] {
 /**
  * Opens the log that the environment requests, in JFLUID_DEBUG_DIR or else in the current folder. A second call does nothing.
  *
- * @returns its path; null if no log is requested or the log is already open
+ * @returns the path of the log; null if no log is requested or the log is already open
  * @throws UnknownDebugTopic, NoDebugLog
  */
 export function beginDebugLog(env: NodeJS.ProcessEnv): string | null {

@@ -8,7 +8,7 @@ const MAX_DURATION_MS = 576 * UNITS.h!
 /**
  * Parses a duration.
  *
- * @returns milliseconds, more than 0, at most 24 days; undefined if the text is not such a duration
+ * @returns milliseconds, more than 0 and at most 24 days; undefined if the text is not a duration in this range
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text)

@@ -1,6 +1,6 @@
 // Reasons why a class has no probes: converts the agent's report of a refused redefinition into words for a profile.
 
-/** Prefix of the reason of each method of a refused class. */
+/** Prefix of the reasons that the methods of a refused class have. */
 const CLASS_REFUSED = 'its class was refused: '
 
 /** Start of a text from `Throwable.toString()`. */
@@ -16,7 +16,7 @@ export function hasOtherShape(said: string): boolean {
   return OTHER_SHAPE.test(said)
 }
 
-/** Reasons for a class that does not exist, from the agent and the client. The profile lacks no calls of a class that does not exist. */
+/** Reasons for a class that does not exist, from the agent and the client. No calls are missing from the profile because of this class. */
 export const CLASS_GONE = 'the class is no longer loaded'
 export const NEVER_DEFINED = 'its class was never defined'
 
@@ -30,7 +30,7 @@ export function whyClassRefused(reason: string): string | undefined {
   return reason.startsWith(CLASS_REFUSED) ? reason.slice(CLASS_REFUSED.length) : undefined
 }
 
-/** Returns whether another agent must have changed the class. */
+/** Returns whether the reason shows that another agent has changed the class. */
 export function isOtherAgents(reason: string): boolean {
   return reason.includes('"attempted to ')
 }

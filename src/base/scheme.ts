@@ -1,8 +1,8 @@
 // Schemes that decide which part of a call subgraph is instrumented.
 
 /**
- * `a` instruments all statically reachable methods at once. `b` instruments the methods that the methods called so far can reach (JFluid
- * report, section 6). `adaptive` instruments the roots, and below the roots the methods in which samples show time.
+ * `a` instruments all statically reachable methods at once. `b` instruments the possible callees of a method when the method is first
+ * called (JFluid report, section 6). `adaptive` instruments the roots, and below the roots the methods in which samples show time.
  */
 export const SCHEMES = ['a', 'b', 'adaptive'] as const
 export type Scheme = (typeof SCHEMES)[number]

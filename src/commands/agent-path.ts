@@ -1,6 +1,6 @@
 // jfluid agent-path: prints the JVM option that loads a sleeping agent, for command lines and environments.
 //
-// The user may keep the option in a configuration for long. A JVM with the option does not start if the jar is missing or unreadable, so
+// The user may keep the option in a configuration. A JVM with the option does not start if the jar is missing or unreadable, so
 // the command warns about conditions that may make the jar missing or unreadable later.
 
 import { statSync } from 'node:fs'
@@ -98,8 +98,8 @@ const READ_BY_OTHERS = 0o4
 const ENTERED_BY_OTHERS = 0o1
 
 /**
- * @returns the file, or the nearest directory above it, that is not accessible to users other than its owner and group; null if there is
- * none
+ * Returns the path that denies access to users other than its owner and group: the file itself, or the nearest directory above the file.
+ * Returns null if all of these paths permit the access.
  */
 function closedToOthers(path: string): string | null {
   if ((statSync(path).mode & READ_BY_OTHERS) === 0) return path

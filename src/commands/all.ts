@@ -43,7 +43,7 @@ export class TooManyJvms extends UsageError {
 }
 
 /**
- * Checks the arguments. Call it before any JVM is examined.
+ * Checks the arguments. Call this function before any JVM is examined.
  *
  * @throws PidWithAll, OptionRefused, BadPattern
  */

@@ -27,7 +27,7 @@ function withoutSampler({ sampler: _, ...rest }: Flags<'attach'>): Flags<'attach
 }
 
 export async function attach(pidText: string | undefined, flags: Flags<'attach'>): Promise<void> {
-  /** Options for recording calls. They include a root once the user has chosen one. */
+  /** Options for recording calls. They include a root as soon as the user has chosen a root. */
   let asked = withoutSampler(flags)
   const calls = async (): Promise<Way> => {
     const isScreenThere = terminalProblem(process.stdin, process.stdout, process.env) === null

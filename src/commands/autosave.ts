@@ -1,5 +1,5 @@
-// Protects a recording against a crash of jfluid: while it records, saves the current profile repeatedly in a file beside the output file.
-// After a normal end, that file is removed.
+// Protects a recording against a crash of jfluid. During the recording, the current profile is repeatedly saved to a file beside the output
+// file. After a normal end, this file is removed.
 //
 // The target does not wait for a save: the recorder's worker continues to read events while it copies its trees, and the main thread writes
 // the file in pieces.
@@ -78,14 +78,14 @@ export class Autosave {
     this.#hasTold = true
   }
 
-  /** Starts no further save, and waits for the current one. */
+  /** Prevents further saves, and waits for the current save. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)
     await this.#saving
   }
 
-  /** Removes the saved file after the profile has been written. Call it after `stop`. */
+  /** Removes the saved file after the profile has been written. Call this method after `stop`. */
   async discard(): Promise<void> {
     if (this.#path !== undefined) await unlink(this.#path).catch(() => {})
     this.#path = undefined

@@ -77,7 +77,7 @@ export class Destination {
   ) {}
 
   /**
-   * Checks the options that need no target. Call it before the target is determined.
+   * Checks the options. The check needs no target, so it is called before the target is determined.
    *
    * @throws NowhereToPut, BadPushUrl, BadLabel, BadPushCredentials
    */
@@ -90,7 +90,7 @@ export class Destination {
    * Creates the destination.
    *
    * @param to    result of `check`
-   * @param tell  receives messages for the user, now and later
+   * @param tell  receives messages for the user, during this call and the recording
    * @throws CannotWriteProfile
    */
   static async of(

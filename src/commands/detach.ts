@@ -19,7 +19,7 @@ export async function detach(
   if (done.left.length > 0) throw new NotGone(pid, done.left)
 }
 
-/** Adds classes that have kept their probes to the list of remains. */
+/** Adds the classes that still have probes to the list of remains. */
 function withProbes(done: Dismissal): Dismissal {
   const kept = done.ended?.refusedClasses ?? 0
   return kept === 0

@@ -63,7 +63,7 @@ function idleFilters(session: Session): string[] {
     .map((it) => `no class matched ${filterText(it)}`)
 }
 
-/** Reports each message of the session once, for example that a root is not called. Call the result to stop. */
+/** Reports each message of the session once, for example that a root is not called. Returns a function that stops the reports. */
 export function tellMessages(session: Pick<Session, 'status'>, tell: (line: string) => void): () => void {
   const told = new Set<string>()
   let isAsking = false

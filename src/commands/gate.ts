@@ -1,5 +1,5 @@
-// jfluid gate: fails a build if a task executes more than its baseline did. The counts do not depend on the machine or its load, so the
-// tolerance may be small.
+// jfluid gate: fails a build if a call of the root costs more than in the baseline profile. The costs are counts of bytecodes or calls,
+// which do not depend on the machine or its load, so the tolerance may be small.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -69,7 +69,7 @@ export async function ownPlaces(
   return own
 }
 
-/** The merged profile "p.jfluid" yields "p.4711.jfluid" for one JVM. */
+/** Returns the file of one JVM: "p.4711.jfluid" if the file of the merged profile is "p.jfluid". */
 export function ownPath(out: string, pid: number): string {
   const ending = extname(out)
   return `${out.slice(0, out.length - ending.length)}.${pid}${ending}`
@@ -143,7 +143,7 @@ export class Group {
     return group
   }
 
-  /** Resets all counts. Otherwise members that were ready earlier would have counted longer. */
+  /** Resets all counts, so that the counts of all members cover the same time. */
   #begin(): void {
     for (const { jvm, session, place } of this.members) {
       session.reset()
@@ -152,7 +152,7 @@ export class Group {
     }
   }
 
-  /** Reports messages of the sessions, and sessions that end before the others. Call the result to stop. */
+  /** Reports messages of the sessions, and sessions that end early. Returns a function that stops the reports. */
   tellMessages(): () => void {
     let isOver = false
     const quiet = this.members.map(({ jvm, session }) => {
@@ -172,7 +172,7 @@ export class Group {
     return this.problems.map(({ jvm, error }) => told(jvm, error.message))
   }
 
-  /** Lines with the path of each JVM's profile. Call it after `finish`. */
+  /** Lines with the path of each JVM's profile. Complete after `finish`. */
   get keptLines(): string[] {
     return this.#kept.map(({ jvm, path }) => `${nameOf(jvm)} alone: profile in ${path}`)
   }

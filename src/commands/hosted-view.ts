@@ -30,7 +30,7 @@ export interface PictureFacts {
   /** Durations of root calls. Absent if unchanged since the previous picture; null if there are none. */
   readonly rootCalls?: RootCallTimes | null
   readonly course?: CourseTail
-  /** Manual changes. Absent if unchanged since the previous picture. */
+  /** Methods that the user excluded or added. Absent if unchanged since the previous picture. */
   readonly byHand?: ByHandFacts
   /** Number of contexts that are missing or outdated in the trees. */
   readonly pending: number
@@ -62,13 +62,13 @@ export interface NameEntry {
 const OPEN_DURATION_SECONDS = 3
 /** Minimum interval between two requests for the durations of root calls. */
 const ROOT_CALLS_INTERVAL_MS = 1000
-/** Minimum interval between two checks for excluded methods without user changes: newly loaded classes may contain more. */
+/** Minimum interval between two updates of the excluded methods, unless the user changes them: new classes may contain excluded methods. */
 const BY_HAND_INTERVAL_MS = 1000
 /** Share of the budget for the merged tree, if the client shows threads too. */
 const MERGED_SHARE = 0.5
 /** Minimum budget of a thread that is due, in bytes. */
 const MIN_THREAD_BUDGET = 256
-/** Maximum bytes that MessagePack needs for the head of a text, byte string or list; and for a number. */
+/** Maximum number of bytes that MessagePack needs for the head of a text, byte string or list. MAX_NUMBER_BYTES: for a number. */
 const MAX_HEAD_BYTES = 5
 const MAX_NUMBER_BYTES = 9
 

@@ -11,7 +11,7 @@ const NOTHING = '/dev/null'
 /** Device number of /dev/null. Undefined if the device does not exist, as in some chroot environments. */
 const NOTHING_DEVICE = statSync(NOTHING, { throwIfNoEntry: false })?.rdev
 
-/** Call this when nothing more is read or written. */
+/** Closes the terminals that have disappeared. Call this function when nothing more is read or written. */
 export function closeLostTerminals(streams = STREAMS): void {
   for (const stream of streams) {
     if (!isLost(stream)) continue

@@ -1,5 +1,5 @@
-// Errors that determine the exit status of a finished recording. The profile has been kept by then. An error here means that the result is
-// incomplete. Each cause has its own exit code.
+// Errors that determine the exit status of a finished recording. The profile is saved before such an error is thrown. An error means that
+// the result is incomplete. Each cause has its own exit code.
 
 import {
   EX_IOERR,
@@ -58,7 +58,7 @@ export class SessionCutShort extends JfluidError {
   }
 }
 
-/** Ended by SIGTERM, SIGHUP or SIGQUIT. Ctrl-C is the normal end of a recording, and no error. */
+/** The recording was ended by SIGTERM, SIGHUP or SIGQUIT. Ctrl-C is the normal end of a recording and causes no error. */
 export class EndedBySignal extends JfluidError {
   static sample = () => new EndedBySignal('SIGTERM', '/tmp/app.jfluid')
   readonly exitCode: number
@@ -193,7 +193,7 @@ export function filterText({ option, text }: FilterReport): string {
 /**
  * Returns the most important error of a finished recording, null if there is none.
  *
- * How the recording ended has priority over problems with the roots: a recording that ended early might have found its root later.
+ * An early end of the recording has priority over problems with the roots: the root might have been found later.
  *
  * @param signal  signal that ended the recording, null if no signal did
  */

@@ -12,15 +12,15 @@ const ENDING: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGTERM', 'SIGHU
 /** Name as truncated by /proc. This thread of HotSpot sleeps until the JVM receives a signal, and does nothing else. */
 const DISPATCHER = 'Signal Dispatch'
 const WATCH_INTERVAL_MS = 250
-/** Timeout for the JVM to handle a signal that it has received; and interval of the checks during this timeout. */
+/** Maximum time until a JVM handles a received signal. CHECK_INTERVAL_MS is the interval of the checks in this time. */
 const SIGNAL_SEEN_TIMEOUT_MS = 1000
 const CHECK_INTERVAL_MS = 20
-/** Number of checks without a dispatcher thread after which a started JVM is known to have none (-Xrs). */
+/** Number of failed searches for the dispatcher thread after which a started JVM is known to have no dispatcher (-Xrs). */
 const MAX_CHECKS = 8
 
 /**
- * Forwards each signal once to the program, until `dispose`. Create it before the program is started: a signal in between would end jfluid
- * and leave the program running.
+ * Forwards each signal once to the program, until `dispose`. Create this object before the program is started. Otherwise a signal right
+ * after the start would end jfluid and leave the program running.
  */
 export class PassOn {
   #child: ChildProcess | undefined
@@ -44,7 +44,7 @@ export class PassOn {
     })
   }
 
-  /** Sets the started program. Call it synchronously after the start; an earlier signal would be lost. */
+  /** Sets the started program. Call this method synchronously after the start: a signal before the call is not forwarded. */
   to(child: ChildProcess): void {
     this.#child = child
     this.#watch(child.pid)

@@ -32,7 +32,7 @@ export class ProfilePutElsewhere extends JfluidError {
   }
 }
 
-/** The profile could not be created or written. Only the last autosave exists. */
+/** The profile could not be created or written. Only the last autosave of the recording exists. */
 export class ProfileOnlyAutosaved extends JfluidError {
   static sample = () =>
     new ProfileOnlyAutosaved(new CannotWriteProfile('/srv/app.jfluid', 'ENOSPC'), '/srv/app.jfluid.autosave')
@@ -61,8 +61,8 @@ export class ProfilePlace {
   /**
    * Checks the file.
    *
-   * @param tell  receives messages about autosaves, now and later
-   * @throws CannotWriteProfile: before the recording
+   * @param tell  receives messages about autosaves, during this call and the recording
+   * @throws CannotWriteProfile before the recording begins
    */
   static async at(path: string, flags: PlaceFlags, tell: (line: string) => void): Promise<ProfilePlace> {
     let isSpecial: boolean
@@ -87,13 +87,13 @@ export class ProfilePlace {
     if (this.everyMs !== null) this.#autosave = new Autosave(session, this.path, this.everyMs, this.tell)
   }
 
-  /** Stops the autosaves. Call it before the recording ends. */
+  /** Stops the autosaves. Call this method before the recording ends. */
   async release(): Promise<void> {
     await this.#autosave?.stop()
   }
 
   /**
-   * Waits for the profile. Call it after `release`.
+   * Waits for the profile. Call this method after `release`.
    *
    * @throws ProfileOnlyAutosaved if the profile cannot be created, but an autosave exists
    */
@@ -112,7 +112,7 @@ export class ProfilePlace {
    * Writes the profile. If the requested file cannot be written, uses another directory. Then removes the autosave, unless the profile is
    * empty.
    *
-   * @param others  directories to try instead, in this order
+   * @param others  alternative directories, tried in this order
    * @throws ProfilePutElsewhere
    * @throws ProfileOnlyAutosaved, CannotWriteProfile if no file can be written
    */

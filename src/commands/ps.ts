@@ -1,4 +1,4 @@
-// jfluid ps: lists the JVMs of this machine, and whether each can be attached to.
+// jfluid ps: lists the JVMs of this machine, and shows for each JVM whether jfluid can attach to it.
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { maxOf } from '../base/arrays.ts'

@@ -29,7 +29,7 @@ export class RemoteSession implements Saved {
   readonly timesRegions: boolean
   /** Lines that describe the matches of the user's patterns. */
   readonly matches: readonly string[]
-  /** Reason why the proxy ended the session; null if it did not. After the end, only the profile is still transferred. */
+  /** Reason why the proxy ended the session; null if the session goes on. After the end, only the profile is transferred. */
   #proxyEnded: string | null = null
   #finishing: Promise<SourceResult> | undefined
   /** Actual locations of earlier profiles (before a change of roots), keyed by their planned location; null if the profile is lost. */
@@ -88,7 +88,7 @@ export class RemoteSession implements Saved {
     return new RemoteSession(caller, started)
   }
 
-  /** Time since the connection was lost; null while there is a connection. */
+  /** Time in ms since the connection was lost. Null while there is a connection, or after the proxy has ended the session. */
   get lostForMs(): number | null {
     return this.#proxyEnded === null ? this.#caller.lostForMs : null
   }
@@ -122,7 +122,7 @@ export class RemoteSession implements Saved {
    * Changes the recorded methods.
    *
    * @returns message for the user
-   * @throws ProxySays if the request failed. Then nothing has changed, or `changeRoot` has begun a new recording
+   * @throws ProxySays if the request failed. Then nothing has changed, or, with `changeRoot`, the old roots are recorded again from zero
    */
   async steer(what: 'changeRoot' | Steered, text: string, place = ''): Promise<string> {
     return String(await this.#caller.ask('steer', { what, text, place }))

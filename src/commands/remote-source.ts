@@ -51,7 +51,7 @@ export function remoteSource(session: RemoteSession, directory = '.'): LiveSourc
   }
 }
 
-/** Sends texts instead of ids, since ids may have changed when the request arrives. */
+/** The requests contain texts instead of ids, since ids may have changed when a request arrives. */
 function remoteSteering(session: RemoteSession, view: RemoteView, directory: string): Steering {
   return {
     get generation() {
@@ -110,7 +110,7 @@ class RemoteView {
     while (this.generation === generation) await this.snapshot(false)
   }
 
-  /** Fetches a picture after a steering request, so that the list of manual changes is up to date even if the view is frozen. */
+  /** Fetches a picture after a steering request, so that the list of the user's changes is current even if the view is frozen. */
   async after(steered: Promise<string>): Promise<string> {
     const told = await steered
     // A pending picture may be older than the change. The view that requested this picture receives its errors.

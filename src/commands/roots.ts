@@ -58,7 +58,7 @@ export function attachCommandOf(pid: number, root: string): string {
   return `jfluid attach ${pid} --root ${shellWord(root)}`
 }
 
-/** @param columns  width of the terminal: rows are cut to it, and prose is wrapped */
+/** @param columns  width of the terminal: rows are cut to this width, and prose is wrapped */
 export function text(
   { pid, target, sampling, durationMs, candidates, snapshot }: FoundRoots,
   top: number,

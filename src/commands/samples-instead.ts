@@ -1,4 +1,4 @@
-// Fallback if loading the agent would pause the requests of a busy JVM for seconds: thread dumps, which change nothing in the JVM.
+// Fallback to thread dumps, which change nothing in the JVM. Used if the agent's load would pause the requests of a busy JVM for seconds.
 
 import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
 import { JfluidError } from '../base/errors.ts'
@@ -33,7 +33,7 @@ export interface SampledInstead<T> {
   readonly why: string
 }
 
-/** @returns null for other problems, and if stacks are not sufficient */
+/** @returns null if the problem is no BusyBeforeFlush, or if stacks are not sufficient */
 export function whySampled<T extends SessionFlags & WaitFlags>(
   problem: unknown,
   flags: T,

@@ -11,7 +11,7 @@ import { countsText, type RecordedSource, type Way } from './source.ts'
 
 const STATUS_INTERVAL_MS = 500
 
-/** Starts the group. Call `checkAll` before. */
+/** Starts the group. The caller has called `checkAll` before. */
 export async function severalJvms(
   pattern: string,
   flags: SessionFlags & PlaceFlags & { readonly out?: string | undefined },

@@ -7,9 +7,9 @@ const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQU
 export interface StopSignal {
   /** Resolves when the user or the system asks jfluid to stop. */
   readonly fired: Promise<NodeJS.Signals>
-  /** The signal so far; null if there was none. */
+  /** The first received signal; null if no signal was received. */
   readonly signal: NodeJS.Signals | null
-  /** Replaces the action of the next signal, once; null restores the normal action. */
+  /** Replaces the action of the next signal only; null restores the normal action. */
   instead(handler: (() => void) | null): void
   dispose(): void
 }

@@ -41,7 +41,7 @@ export interface RecordedSource extends Source {
   status(): Promise<string | null>
   /** Returns lines that describe the matches of the user's patterns. */
   matches(): readonly string[]
-  /** Reports messages during the recording. Call the result to stop. */
+  /** Reports messages during the recording. Returns a function that stops the reports. */
   tellMessages(tell: (line: string) => void): () => void
   /** @param tell  receives the name of each phase */
   finish(tell: (line: string) => void): Promise<SourceResult>
@@ -68,7 +68,7 @@ export interface StartContext {
   /** Returns the messages given to `tell` since the last call. */
   untold(): readonly string[]
   /**
-   * Call this when the JVM is known, before anything in it is touched.
+   * Must be called when the JVM is known, before anything in the JVM is touched.
    *
    * @param number  for file names: the process id, or the port
    */

@@ -1,4 +1,4 @@
-// Changes of a session by keys of the live view: roots, excluded methods, and added methods.
+// Changes that a user makes to a session by keys of the live view: roots, excluded methods, and added methods.
 
 import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -77,7 +77,7 @@ function standsStillText(pauseMs: number | null): string {
 
 /** Returns the text that identifies a method, its class or its package in a request; null if the name is no method. */
 export function steeredText(name: MethodName, extent: Extent): string | null {
-  // Rows of waiting and of allocated classes are no methods.
+  // Rows for waiting time and rows for allocated classes are no methods.
   if (isWait(name) || isAllocation(name) || name.class === '' || name.class === '?') return null
   switch (extent) {
     case 'method': {

@@ -176,7 +176,7 @@ export function jvmsNamed(name: string, jvms: readonly Jvm[]): readonly Jvm[] {
 
 type IsMeant = (mainClass: string) => boolean
 
-/** Kinds of matches, best first. */
+/** Returns the matching rules for a name, the strictest rule first. */
 function ranked(name: string): readonly IsMeant[] {
   const lower = name.toLowerCase()
   return [

@@ -11,7 +11,7 @@ import { endingSignals, stopSignal } from './signals.ts'
 import type { RecordedSource } from './source.ts'
 
 interface Around {
-  /** Adds messages when the user has left, before the report. */
+  /** Called when the user has left the view, before the report is printed. May add messages. */
   readonly onLeft?: () => void
   /** Prints the final messages, depending on how the user left. */
   readonly told?: (how: Leave) => Promise<void>

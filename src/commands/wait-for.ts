@@ -46,7 +46,7 @@ const WAIT_INSIDE =
   'Give the main class of the JVM, which jfluid also finds in containers. For a running container, give container:name in place of a process id.'
 const TICK_INTERVAL_MS = 1000
 
-/** @throws BadPattern, WaitForWithPid: before any JVM is examined */
+/** @throws BadPattern, WaitForWithPid before any JVM is examined */
 export function checkWait(pidText: string | undefined, { waitFor }: WaitFlags): void {
   if (waitFor === undefined) return
   if (pidText !== undefined) throw new WaitForWithPid(pidText)

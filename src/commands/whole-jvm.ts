@@ -24,7 +24,7 @@ const RECORDER_HINT =
 const STATUS_INTERVAL_MS = 500
 /** Interval of the checks for the JVM of a program that has just been started. */
 const CHECK_INTERVAL_MS = 10
-/** Maximum time from the appearance of a JVM until it records, if it accepts the options. */
+/** Maximum time from the appearance of a JVM until it records, if its own options do not replace the options of jfluid. */
 const RECORDING_TIMEOUT_MS = 20_000
 
 type WholeJvmFlags = SessionFlags & WaitFlags

@@ -13,7 +13,7 @@ export interface Identity {
 export type Labels = ReadonlyMap<string, string>
 
 const SERVICE = 'service_name'
-/** Characters that Pyroscope allows in a name (its labelset package); OTLP allows any. */
+/** Characters that Pyroscope allows in a name (its labelset package). OTLP allows any character. */
 const NAME = /^[\w./-]{1,200}$/
 const LABEL = /^[A-Za-z_]\w{0,99}$/
 /** Valid values of a label. The syntax `name{key=value,…}` has no quoting, and spaces at the ends of a value would be lost. */
@@ -38,7 +38,7 @@ export function parseLabels(texts: readonly string[]): Labels {
   return labels
 }
 
-/** Returns the process and the measure as labels, unless the user overrides them. A label with an empty value is omitted. */
+/** Returns the service name and the labels. The user's labels override `pid` and `mode`. A label with an empty value is omitted. */
 export function identityOf({ target, mode }: Profile, labels: Labels): Identity {
   const all = new Map([['pid', `${target.pid}`], ['mode', mode], ...labels])
   return {
@@ -53,7 +53,7 @@ function serviceOf(mainClass: string): string {
   return name.replace(/[^\w./-]/g, '_').slice(0, 200) || 'jvm'
 }
 
-/** Returns `shop.Main{pid=4711,mode=exact}`, in Pyroscope's syntax. */
+/** Returns the identity as text in Pyroscope's syntax, such as `shop.Main{pid=4711,mode=exact}`. */
 export function identityText({ service, labels }: Identity): string {
   return `${service}{${[...labels].map(([key, value]) => `${key}=${value}`).join(',')}}`
 }

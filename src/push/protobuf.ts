@@ -1,7 +1,7 @@
 // The part of Protocol Buffers' wire format (protobuf.dev, "Encoding") that OTLP needs. A message is a sequence of fields, each a tag,
 // `number << 3 | type`, and a value. Types: 0 a varint, 1 eight bytes, 2 a length and bytes, 5 four bytes.
 // A nested message is preceded by its length. So a message consists of parts that know their length before their bytes exist, and that
-// generate the bytes on request. A tree of a million contexts is never in memory as a whole.
+// generate the bytes on request. The encoded bytes of a million contexts are never all in memory at once.
 
 import { addTo } from '../base/arrays.ts'
 import { GrowingBytes } from '../base/growing-bytes.ts'
@@ -11,7 +11,7 @@ const FIXED64 = 1
 const BYTES = 2
 const FIXED32 = 5
 
-/** Fields of a message, encoded on request. Each encoding has the same bytes. */
+/** Fields of a message, encoded on request. Repeated calls of `pieces` yield the same bytes. */
 export interface Part {
   /** Length in bytes. */
   readonly length: number

@@ -117,8 +117,8 @@ async function pushOnce(
 
 /**
  * Checks that the answer comes from a store. Many servers answer 200 to any request: a health check, a proxy's default page. Without this
- * check the profile would be lost. Pyroscope answers 200 without a body (`pkg/ingester/pyroscope/ingest_handler.go`), an OTLP receiver
- * answers with a message.
+ * check jfluid would report a lost profile as sent. Pyroscope answers 200 without a body (`pkg/ingester/pyroscope/ingest_handler.go`), an
+ * OTLP receiver answers with a message.
  *
  * @returns a further message of the store; null if none
  * @throws PushNotUnderstood, PushRefused

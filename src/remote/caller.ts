@@ -38,7 +38,7 @@ export interface Way {
   readonly mayAsk?: boolean
   /**
    * Opens a connection.
-   * @param isAgain  true for a reconnection, when no user may be present to enter a password
+   * @param isAgain  true for a reconnection: no password prompt is possible then, since the user may be absent
    * @throws CannotReach, WrongProxyKey
    */
   connect(isAgain: boolean): Promise<Duplex>
@@ -61,7 +61,7 @@ const QUIET_TIMEOUT_MS = 2.5 * PULSE_INTERVAL_MS
 /** Delay before the first attempt to reconnect. The delay doubles with each failed attempt, up to the maximum. */
 const MIN_RETRY_DELAY_MS = 200
 const MAX_RETRY_DELAY_MS = 3000
-/** Time after which the client stops reconnecting. The proxy has ended the session by that time, too. */
+/** Time after which the client stops reconnecting. By this time the proxy has ended the session. */
 const RECONNECT_TIMEOUT_MS = GRACE_DURATION_MS + 2 * SILENCE_TIMEOUT_MS
 /** Time limit for the first answer of a proxy. A machine may accept the connection but send nothing. */
 const HELLO_TIMEOUT_MS = 60_000

@@ -37,7 +37,7 @@ function socketDirectory(): string {
 }
 
 /**
- * Runs the process of one session. It ends when the session is over, or when no client has connected in time.
+ * Runs the process of one session. The process ends when the session is over, or if no client has connected in time.
  * @param stopped  resolves when the process is to end earlier
  */
 export async function serveSession(
@@ -68,7 +68,7 @@ function removeSocket(path: string): void {
   try {
     rmdirSync(dirname(path))
   } catch (error) {
-    // The directory still contains the sockets of other sessions, or another session has removed it.
+    // The directory still contains the sockets of other sessions, or another session has removed the directory.
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOTEMPTY' && code !== 'ENOENT') throw error
   }
@@ -82,12 +82,13 @@ async function listen(server: Server, session: string): Promise<string> {
   for (let tries = 0; ; tries++) {
     const path = join(socketDirectory(), session)
     const code = await new Promise<string | undefined>((resolve) => {
-      // This listener stays: the server also emits `error` when it cannot accept a connection, for example without free file descriptors.
+      // This listener stays registered: the server also emits `error` when it cannot accept a connection, for example without free file
+      // descriptors.
       server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
       server.listen(path, () => resolve(undefined))
     })
     if (code === undefined) return path
-    // The last of the other sessions may just have removed the directory.
+    // Another session has just removed the directory, since it was the last session at that moment.
     if (code !== 'ENOENT' || tries === MAX_TRIES) throw new ProxyCannotListen(path, code)
   }
 }

@@ -61,8 +61,8 @@ export class Strangers {
 
   /**
    * Chooses a connection from the address with the most connections, so that clients at other addresses are not affected. Prefers the
-   * oldest connection that has sent nothing for a while; otherwise chooses at random. Choosing simply the oldest would let a flood of
-   * connections always close a real client.
+   * oldest connection that has sent no data for QUIET_DURATION_MS; otherwise chooses at random. If the oldest connection were always
+   * chosen, a flood of connections would always close the connections of real clients.
    */
   #leastLikelyClient(): Known {
     const byAddress = new Map<string | undefined, Known[]>()

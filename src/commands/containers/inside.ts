@@ -21,7 +21,7 @@ export const anyOf =
     all.some((isInside) => isInside(pid))
 
 /**
- * Matches processes by their control groups; undefined if no process has that id in its control group.
+ * Returns a matcher for processes, by their control groups; undefined if no process has that id in its control group.
  *
  * @param name  an id, at least its first 12 digits, or a name if the control group contains names
  */
@@ -34,7 +34,7 @@ export function insideNamed(name: string): IsInside | undefined {
   return pids.some((pid) => isInside(Number(pid))) ? isInside : undefined
 }
 
-/** Matches processes of the container with this first process. */
+/** Returns a matcher for the processes of a container. @param first  first process of the container */
 export function insideOf(first: number): IsInside {
   const id = containerOf(first)?.id
   if (id !== undefined) return (pid) => containerOf(pid)?.id === id
