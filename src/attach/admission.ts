@@ -237,7 +237,7 @@ export function isStopped(state: string | undefined): state is StoppedState {
   return state !== undefined && Object.hasOwn(STOPS, state)
 }
 
-/** The JVM has no attach socket, and SIGQUIT, which requests one, would kill the process. */
+/** The JVM has no attach socket. SIGQUIT, the request for an attach socket, would kill the process. */
 export class SigquitNotCaught extends AttachError {
   static sample = () => new SigquitNotCaught(4711)
   readonly exitCode = EX_UNAVAILABLE

@@ -319,7 +319,7 @@ export function agentLoadProblem(
 
 /**
  * Matches the replies of a JVM in its first milliseconds, with any code: its module layer does not exist yet, or JVMTI's live phase has not
- * begun (`prims/jvmtiAgent.cpp`, from 21 on). The JVM has loaded no agent then.
+ * begun (`prims/jvmtiAgent.cpp`, from 21 on). A JVM with such a reply has loaded no agent.
  */
 const TOO_YOUNG = /^java\.lang\.NullPointerException|only permitted in the live phase/
 

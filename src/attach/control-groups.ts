@@ -56,7 +56,7 @@ export function controlGroups(cgroup: string, controller: string): string[] {
   const groups: string[] = []
   for (const [, controllers, path] of cgroup.matchAll(/^\d+:([^:\n]*):(\/.*)$/gm)) {
     if (controllers !== '' && !controllers!.split(',').includes(controller)) continue
-    if (path!.startsWith('/..')) continue // outside our own cgroup namespace
+    if (path!.startsWith('/..')) continue // outside jfluid's cgroup namespace
     const mounted = controllers === '' ? '/sys/fs/cgroup' : `/sys/fs/cgroup/${controller}`
     for (let at = path!; at !== '/'; at = dirname(at)) groups.push(`${mounted}${at}`)
     groups.push(mounted)

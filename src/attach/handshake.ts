@@ -7,7 +7,7 @@
 //     connect <-------------------------------  /tmp/.java_pid<n>
 //
 // If the socket exists already (after an earlier attach, or with -Xrs) and answers, no signal is sent. SIGQUIT may make an unprepared
-// HotSpot JVM print all threads or end, so `admission.ts` checks its facts first. Exactly one signal is sent: HotSpot counts signals, and a
+// HotSpot JVM print all threads or end, so `admission.ts` checks the JVM first. Exactly one signal is sent: HotSpot counts signals, and a
 // second signal that arrives when the listener is up would print the threads. See attachListener_posix.cpp and os.cpp.
 
 import * as fs from 'node:fs'

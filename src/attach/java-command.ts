@@ -1,7 +1,7 @@
 // Parses the command line of the `java` launcher: its options, the main class, and the arguments of the program.
 //
 // Used when hsperfdata lacks the main class, or the flag that must be known before a signal is sent (`-XX:+DisableAttachMechanism`).
-// Options may also come from environment variables and argument files. The caller reads their texts, and this module parses the texts.
+// Options may also come from environment variables and argument files. The caller reads these sources, and this module parses them.
 
 /** Launcher options that have their value in the next argument. */
 const TAKE_NEXT = new Set([

@@ -73,7 +73,7 @@ function userNames(): Map<number, string> {
 
 // A container is recognised by its control group's path: the container runtime puts an id or a name into the path.
 //
-//   0::/system.slice/docker-<64 hex>.scope                     Docker with systemd; version 1: one line per controller
+//   0::/system.slice/docker-<64 hex>.scope                     Docker with systemd; cgroup version 1 has one line per controller
 //   0::/docker/<64 hex>                                        Docker without systemd
 //   0::/machine.slice/libpod-<64 hex>.scope                    Podman; may contain a scope named container
 //   0::/kubepods.slice/…/cri-containerd-<64 hex>.scope         Kubernetes with containerd; crio- with CRI-O
@@ -81,7 +81,7 @@ function userNames(): Map<number, string> {
 //   0::/lxc.payload.<name>   0::/lxc/<name>                    LXC
 //   0::/machine.slice/machine-<name>.scope                     systemd-nspawn; the name has systemd's escapes
 //
-// Inside our own cgroup namespace the paths are relative, so jfluid cannot see the container that it runs in.
+// Inside jfluid's own cgroup namespace the paths are relative, so jfluid cannot see the container that it runs in.
 
 export interface ContainerOf {
   /** docker, podman, containerd, crio, kubernetes, lxc or nspawn; `container` for any other runtime. */

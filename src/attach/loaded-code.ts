@@ -27,7 +27,7 @@ async function answerOf(
 
 /**
  * Returns the methods that the JVM has compiled. They show which code runs, before jfluid changes anything. A method is compiled after
- * about 200 calls, unless it is inlined at all its call sites. So a listed method certainly runs, and an unlisted method may run too.
+ * about 200 calls, unless it is inlined at all its call sites. So every listed method has run; an unlisted method may have run too.
  *
  * @returns names as `package.Class.method(descriptor)`; empty if the JVM does not answer: scheme b then treats all methods as not compiled
  */

@@ -66,7 +66,7 @@ export function openTmp({ root }: Pick<TargetProcess, 'root'>): number {
   return isOurRoot(root) ? fs.openSync(path, O_PATH | fs.constants.O_DIRECTORY) : openDirectory(path)
 }
 
-/** Returns whether `root` is the same directory as our own root. Mounts below it may differ. */
+/** Returns whether `root` is the same directory as jfluid's own root. Mounts below the root may differ. */
 export function isOurRoot(root: string): boolean {
   if (root === '') return true
   const [theirs, ours] = [fs.statSync(`${root}/`), fs.statSync('/')]

@@ -1,4 +1,4 @@
-// Facts about a process from the files under /proc/<pid>. Only this file reads and parses them.
+// Facts about a process from the files under /proc/<pid>. Only this module reads and parses these files.
 // Parsing is separate from reading, so that it can be tested on text. Nothing here sends signals or writes. An unreadable fact (another
 // user's process) is `undefined`, never a guess. `admission.ts` decides whether these facts allow an attach; `hsperfdata.ts` reads the
 // JVM's own data.

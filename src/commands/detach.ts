@@ -1,4 +1,4 @@
-// jfluid detach: ends a session whose client hangs or is stopped, and removes files left by dead clients.
+// jfluid detach: ends a session if the client of the session hangs or is stopped, and removes the files of clients that have died.
 
 import type { Flags } from '../options/table.ts'
 import { remainsText } from '../profile/detach-facts.ts'

@@ -62,7 +62,7 @@ export async function exportCommand(file: string, flags: Flags<'export'>): Promi
 class Stopped extends Error {}
 
 /**
- * Exports to a file. After a signal, the previous file is kept, a message is printed, and the exit status is that of the signal.
+ * Exports to a file. After a signal, the previous file is kept, a message is printed, and the exit status is 128 + the signal's number.
  *
  * @param tell   receives the number of bytes written so far
  * @param quiet  called before a message is printed

@@ -68,7 +68,7 @@ export function tellMessages(session: Pick<Session, 'status'>, tell: (line: stri
   const told = new Set<string>()
   let isAsking = false
   const timer = setInterval(async () => {
-    // Only one request is pending at a time: the session may not answer for a minute.
+    // Only one request is pending at a time: an answer of the session may take a minute.
     if (isAsking) return
     isAsking = true
     const status = await session.status().catch(() => null)

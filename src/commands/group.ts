@@ -1,5 +1,5 @@
-// Sessions with several JVMs at once. A failure of one session does not end the others. The failure is reported and determines the exit
-// status.
+// Sessions with several JVMs at once. A failure of one session does not end the other sessions. The failure is reported and determines the
+// exit status.
 
 import { statSync } from 'node:fs'
 import { extname } from 'node:path'

@@ -42,7 +42,7 @@ export interface Left {
 const STEERED = ['leaveOut', 'add', 'costToTime', 'time', 'takeBack'] as const
 export type Steered = (typeof STEERED)[number]
 
-/** Maximum number of kept snapshots. At a time, one snapshot may be used by autosave and one by the view. */
+/** Maximum number of kept snapshots. An autosave and the view may each read a snapshot at the same time. */
 const MAX_SNAPSHOTS = 3
 
 export class HostedSession implements Hosted {

@@ -1,7 +1,7 @@
 // Encodes a profile in OTLP: opentelemetry-proto 1.11.0, profiles/v1development/profiles.proto and
 // collector/profiles/v1development/profiles_service.proto. The format is in development: other versions may be incompatible.
-// The encoding is protobuf, the default of Go's receivers and the Collector. The encoder is our own (protobuf.ts): pprof-format
-// supports only pprof's messages, and for one message a protobuf library would be jfluid's largest dependency.
+// The encoding is protobuf, the default of Go's receivers and the Collector. jfluid has its own encoder (protobuf.ts): pprof-format
+// supports only pprof's messages, and a protobuf library would be jfluid's largest dependency, used for only one message.
 //
 //   request    1 resource profiles, 2 dictionary
 //   resource profiles   1 resource (1 attributes), 2 scope profiles (1 scope (1 name), 2 profiles)

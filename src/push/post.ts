@@ -1,5 +1,5 @@
-// Sends one POST in bounded time and memory, for any behaviour of the server. Uses Node's own client: fetch has no timeout of its own, and
-// either follows redirects or hides their targets.
+// Sends one POST in bounded time and memory, for any behaviour of the server. Uses Node's HTTP client, since fetch has no timeout, and
+// either follows redirects or hides the targets of redirects.
 
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'

@@ -1,4 +1,4 @@
-// Errors of the communication between two machines. Both client and proxy use them.
+// Errors of the communication between two machines. Client and proxy use these errors.
 
 import {
   EX_IOERR,

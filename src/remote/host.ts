@@ -134,7 +134,7 @@ export class Host {
     } catch (error) {
       this.options.onProblem?.(error)
     }
-    // A connected client must first receive its last answer. `onEmpty` is then called after the client disconnects.
+    // A connected client must first receive its last answer. In this case `onEmpty` is called after the client has disconnected.
     if (entry.desk.isAlone) this.#perhapsEmpty()
   }
 

@@ -51,7 +51,7 @@ function isProgram(file: string): boolean {
 const WRITABLE_BY_ALL = 0o002
 
 /**
- * Checks the directory of the name, the file, and the target directory of a link. Returns the first of these paths that others can change.
+ * Checks the directory of the name, the file, and the directory of a link's target. Returns the first path that other users can change.
  * Does not check write permissions of directories further up.
  */
 function changeableByOthers(file: string): string | undefined {

@@ -164,7 +164,7 @@ function killGroup({ pid }: ChildProcess): void {
 /** Start of a line of klog, the log library of Kubernetes clients. Such lines are for developers. */
 const LOGGED = /^[IWEF]\d{4} \d\d:\d\d:/
 
-/** Returns a client's message on one line, without log lines unless there are only log lines. */
+/** Returns a client's message on one line. Log lines are omitted, except if the message has only log lines. */
 function sentence(text: string): string {
   const lines = text
     .trim()

@@ -61,7 +61,7 @@ interface Found {
 
 const ENGINES: readonly string[] = ['docker', 'podman', 'nerdctl', 'crictl']
 
-/** Timeout for the other clients after one client has found the container. They may report another container of the same name. */
+/** Timeout for the other clients after one client has found the container. Another client may report a container of the same name. */
 const OTHERS_TIMEOUT_MS = 1_000
 
 /**
@@ -114,7 +114,7 @@ class Asked {
 type Ask = (asked: Asked) => Promise<readonly Found[]>
 
 /**
- * Runs all clients concurrently, so a client that hangs does not delay the others.
+ * Runs all clients concurrently, so a client that hangs does not delay the other clients.
  *
  * @param names  names of the clients
  * @param seen   containers found without clients

@@ -16,7 +16,7 @@ const RETRY_DELAY_MS = 1
 const MAX_RETRY_DELAY_MS = 20
 
 export class LineWriter {
-  /** Resolves with an error code; EPIPE if the reader has closed the pipe. Nothing more is written then. */
+  /** Resolves with an error code: EPIPE if the reader has closed the pipe. The writer discards further lines after this. */
   readonly gone: Promise<string>
   readonly #descriptor: number
   /** Whether this object has opened the descriptor. */
@@ -26,7 +26,7 @@ export class LineWriter {
   #isBusy = false
   #isWriting = false
   #againMs = RETRY_DELAY_MS
-  /** Whether the reader has closed the pipe, or `close` was called. Nothing more is written then. */
+  /** Whether the reader has closed the pipe, or `close` was called. Further lines are then discarded. */
   #isGone = false
   #goneWith: (code: string) => void = () => {}
   #onIdle: () => void = () => {}

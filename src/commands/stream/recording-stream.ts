@@ -1,4 +1,4 @@
-// jfluid record --stream: sends the recorded data to other programs while it records. Writes one JSON object per line to stdout.
+// jfluid record --stream: sends the recorded data to other programs during the recording. Writes one JSON object per line to stdout.
 // docs/exports.md documents the keys. New versions only add keys.
 
 import { metricOf } from '../../cct/metric.ts'
@@ -149,7 +149,7 @@ export class RecordingStream {
     const next = (restMs: number): void => {
       this.#timers[at] = setTimeout(async () => {
         const begun = performance.now()
-        // A request to a session that is ending may fail. The end is reported elsewhere.
+        // A request to a session that is ending may fail. Another part of jfluid reports the end.
         const turn = this.#looking.then(what).catch(() => {})
         this.#looking = turn
         await turn
@@ -177,7 +177,7 @@ export class RecordingStream {
     this.#say('warning', { atMs, text })
   }
 
-  /** Skips the snapshot if the reader is behind. The next snapshot covers the whole time since the last one. */
+  /** Skips the snapshot if the reader is behind. The next snapshot covers the whole time since the last written snapshot. */
   async #snapshot(): Promise<void> {
     if (this.#isOver || this.#out.isBusy) return
     const status = await this.#session.status()
