@@ -26,15 +26,6 @@ export class NoFormat extends UsageError {
   }
 }
 
-/** The format cannot represent the profile. */
-export class DoesNotFit extends UsageError {
-  static sample = () => new DoesNotFit('nps', 'more than 65535 methods')
-  readonly hint = 'Use another format: json, csv and pprof can hold each tree and cost.'
-  constructor(format: string, what: string) {
-    super(`format ${format} cannot hold ${what}`)
-  }
-}
-
 /** A binary format would be written to a terminal. */
 export class BinaryOnTerminal extends UsageError {
   static sample = () => new BinaryOnTerminal('pprof', '.pb.gz')

@@ -15,7 +15,6 @@ import { firefox } from './firefox.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
 import { html } from './html/profile-page.ts'
 import { markdown } from './markdown.ts'
-import { nps } from './nps.ts'
 import { pprof } from './pprof.ts'
 import { speedscope } from './speedscope.ts'
 import { traceEvents } from './trace-events.ts'
@@ -38,7 +37,6 @@ export const formats: readonly ExportFormat[] = [
   speedscope,
   pprof,
   callgrind,
-  nps,
   firefox,
   markdown,
   html,

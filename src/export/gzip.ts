@@ -26,7 +26,7 @@ export function* gzip(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
 }
 
 /** Joins pieces into chunks for compression; no chunk is empty. */
-export function* chunks(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+function* chunks(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   let held: Uint8Array[] = []
   let bytes = 0
   for (const piece of pieces) {

@@ -6,7 +6,6 @@ export const FORMAT_NAMES = [
   'speedscope',
   'pprof',
   'callgrind',
-  'nps',
   'firefox',
   'markdown',
   'html',

@@ -58,6 +58,14 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
       'Leave the option out. --sampler jfr always uses the flight recorder; jfluid roots uses thread dumps by default.',
   },
   {
+    option: '--format',
+    value: 'nps',
+    commands: ['export'],
+    why: 'the format of VisualVM has no bytecodes, bytes or call sites, and at most 65,535 methods',
+    instead:
+      'Use --format html, a page with tree, flame graph and hot methods; or speedscope, pprof or callgrind for another viewer.',
+  },
+  {
     option: '--push-name',
     commands: ['record', 'push'],
     why: 'the name of a service is now a label of the profile',
