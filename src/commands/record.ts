@@ -4,7 +4,6 @@ import { debug } from '../base/debug.ts'
 import type { Flags } from '../options/table.ts'
 import { roundSpan } from '../profile/text.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
-import type { Session } from '../session/session.ts'
 import { createProgress, type Progress } from '../tui/progress.ts'
 import { withConsent } from './consent.ts'
 import { Destination, keptIn } from './destination.ts'
@@ -13,12 +12,8 @@ import { type SampledInstead, samplesInstead, whySampled } from './samples-inste
 import { sessionSource } from './session-source.ts'
 import { keepStatus, type StopSignal, signalStatus, stopSignal } from './signals.ts'
 import type { RecordedSource, Way } from './source.ts'
-import type { RecordingStream } from './stream/recording-stream.ts'
 import { wayIn } from './way-in.ts'
 import { wayOf } from './ways.ts'
-
-/** Reason for the end of a recording, in the JSON stream: the requested duration has elapsed. */
-const TIME_IS_OVER = 'the time is over'
 
 export async function record(pidText: string | undefined, flags: Flags<'record'>): Promise<void> {
   const way = await wayOf('record', pidText, flags, () => callsOf(pidText, flags))
@@ -50,7 +45,7 @@ async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstea
     if (source !== null && to !== undefined)
       await recordStarted(source, flags.duration, to, listen(), progress)
   } catch (problem) {
-    instead = flags.stream ? null : whySampled(problem, flags)
+    instead = whySampled(problem, flags)
     if (instead === null) throw problem
   } finally {
     await source?.leave?.()
@@ -68,7 +63,7 @@ async function recordStarted(
   stop: StopSignal,
   progress: Progress,
 ): Promise<void> {
-  const { saved, stream, called } = source
+  const { saved, called } = source
   const { place } = to
   if (saved !== undefined) place.guard(saved)
   if (source.phase !== undefined) progress.phase(source.phase)
@@ -82,16 +77,15 @@ async function recordStarted(
     progress.update(`${seconds}/${Math.round(durationMs / 1000)} s  ${status}`)
   }, source.everyMs)
   const finished = `finished after ${roundSpan(durationMs)}`
-  const timer = new Promise<string>((resolve) => {
-    setTimeout(resolve, durationMs, TIME_IS_OVER).unref()
+  const timer = new Promise<null>((resolve) => {
+    setTimeout(resolve, durationMs, null).unref()
   })
   const stopped = stop.fired.then((name) => `received ${name}`)
-  const why = await Promise.race([timer, stopped, source.ended, ...(stream ? [stream.gone] : [])])
+  const why = await Promise.race([timer, stopped, source.ended])
   const { signal } = stop // a later signal does not change the reason
   clearInterval(ticker)
   quiet()
-  progress.phase(why === TIME_IS_OVER ? finished : `ending: ${why}`)
-  await stream?.stop()
+  progress.phase(why === null ? finished : `ending: ${why}`)
   await place.release()
   const finishing = source.finish((text) => progress.phase(text))
   const { profile, described, parts = [] } = await place.orAutosaved(finishing)
@@ -99,7 +93,6 @@ async function recordStarted(
   for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
   const put = await to.put(profile, (text) => progress.phase(text), stop, called)
   debug.end?.('the profile has been put')
-  if (put.path !== null || put.store !== null) await stream?.ended(profile, why, put.path)
   if (put.problem !== null) throw put.problem
   for (const line of [...parts, ...put.lines]) progress.note(line)
   const problem = await source.outcome(signal, keptIn(put))
@@ -123,22 +116,11 @@ async function callsOf(pidText: string | undefined, flags: Flags<'record'>): Pro
         return await startUnless(stop.fired, door, request, onPhase)
       },
       () => progress.close(),
-      !flags.stream && samplesInstead(flags) !== null,
+      samplesInstead(flags) !== null,
     )
-    if (session !== null) {
-      const stream = flags.stream ? await beginStream(session) : null
-      return { ...sessionSource(session), stream }
-    }
+    if (session !== null) return sessionSource(session)
     progress.done(`interrupted before the recording began; the agent has detached from JVM ${way.name}`)
     process.exitCode = signalStatus(await stop.fired)
     return null
   }
-}
-
-/** Starts the stream. A reader that closes the pipe ends the recording, and not the process: the profile is kept. */
-async function beginStream(session: Session): Promise<RecordingStream> {
-  const { RecordingStream } = await import('./stream/recording-stream.ts')
-  process.stdout.removeAllListeners('error')
-  process.stdout.on('error', () => {}) // the stream's own writes report the error
-  return new RecordingStream(session)
 }

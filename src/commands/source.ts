@@ -11,7 +11,6 @@ import type { Screen } from '../tui/screen.ts'
 import type { Saved } from './autosave.ts'
 import type { Kept } from './outcome.ts'
 import type { StopSignal } from './signals.ts'
-import type { RecordingStream } from './stream/recording-stream.ts'
 
 export interface Source {
   /** Loads the view before the screen is opened. */
@@ -34,7 +33,6 @@ export interface RecordedSource extends Source {
   readonly called: 'profile' | 'profile of all'
   /** Name of the phase after the start, if it is printed. */
   readonly phase?: string
-  readonly stream?: RecordingStream | null
   /** Interval between two `status` calls. */
   readonly everyMs: number
   /** Returns a line about the progress; null if nothing has changed. */

@@ -18,7 +18,7 @@ import { isSampledByJvm } from './whole-jvm-options.ts'
 export async function wayOf(
   command: 'attach' | 'record',
   pidText: string | undefined,
-  flags: Flags<'attach'> & Partial<Pick<Flags<'record'>, 'push' | 'stream'>>,
+  flags: Flags<'attach'> & Partial<Pick<Flags<'record'>, 'push'>>,
   calls: () => Promise<Way>,
 ): Promise<Way> {
   checkAll(command, pidText, flags)

@@ -66,6 +66,13 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
       'Use --format html, a page with tree, flame graph and hot methods; or speedscope, pprof or callgrind for another viewer.',
   },
   {
+    option: '--stream',
+    commands: ['record'],
+    why: 'other programs follow a recording with the library, or read its profile',
+    instead:
+      'Use the library (examples/04-library) in a Node.js program; elsewhere read shorter recordings with jfluid report --json.',
+  },
+  {
     option: '--push-name',
     commands: ['record', 'push'],
     why: 'the name of a service is now a label of the profile',

@@ -88,22 +88,6 @@ export const WHERE_TO = inGroup('Output', [
     },
   }),
   option({
-    name: '--stream',
-    help: 'also print events to the standard output while recording: one JSON object per line',
-    commands: ['record'],
-    needs: {
-      oneOf: ['root', 'region'],
-      says: '--stream needs a root, whose calls it prints',
-      hint: 'Name a root (--root) or a region (--region), or leave --stream out.',
-    },
-    notSampled: {
-      says: '--stream cannot be combined with sampling by time, which records no calls',
-      hint: 'Leave one of the two out.',
-    },
-    notWithAll: 'a stream has the calls of one JVM',
-    isOfThisMachine: true,
-  }),
-  option({
     name: '--format <name>',
     help: FORMAT_NAMES.join(', '),
     commands: ['export'],

@@ -268,19 +268,6 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
   }
 }
 
-/** Yields one JSON object per node of the merged tree, in preorder. Each object contains the node's depth instead of children. */
-export function* flatNodes(profile: Profile): Generator<string> {
-  const { count, parent } = profile.merged
-  const textOf = nodeTexts(profile.merged, nodeHeads(profile))
-  const depths = new Int32Array(count)
-  for (let i = 0; i < count; i++) {
-    const above = parent[i]!
-    if (above >= 0) depths[i] = depths[above]! + 1
-    const text = textOf(i)
-    if (text !== null) yield `${text},"depth":${depths[i]!}}`
-  }
-}
-
 /**
  * Yields the elements of a list of nodes, each node on its own line.
  * @param keep  selects the nodes to show; a node that is not shown hides its subtree

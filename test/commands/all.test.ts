@@ -15,7 +15,6 @@ it.each([
   [undefined, { waitFor: 'x' }, 'cannot be combined with --wait-for: '],
   [undefined, { region: ['A.b'] }, 'cannot be combined with --region: '],
   [undefined, { sampler: 'jfr' }, 'cannot be combined with --sampler: '],
-  [undefined, { stream: true }, 'cannot be combined with --stream: '],
   [undefined, { push: 'http://a' }, 'cannot be combined with --push: '],
   [undefined, { reproducible: true }, 'cannot be combined with --reproducible: '],
   [undefined, { callSites: true }, 'cannot be combined with --call-sites: '],

@@ -124,7 +124,6 @@ describe('jfluid.config.json', () => {
     ['--scheme', { scheme: 'adaptive' }, ['--mode', 'count']],
     ['--call-sites', { 'call-sites': true }, ['--scheme', 'adaptive']],
     ['--follow-threads', { 'follow-threads': true }, ['--time', 'A.b']],
-    ['--stream', { stream: true }, ['--mode', 'sample']],
     ['--region', { region: 'A.b:1-2' }, []],
     ['--all', { all: 'no.such.Main' }, ['--trace', '3']],
     ['--all', { all: 'no.such.Main' }, ['--jdwp', '5005']],

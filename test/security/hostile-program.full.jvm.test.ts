@@ -138,11 +138,9 @@ forEachJdk((jdk) => {
       return stdout
     }
     const root = ['--root', 'fix.Host.step', '--root', 'fix.*.run']
-    const client = startJfluid(
-      ...['record', pid, ...root, '--trace', '3', '--duration', '2s', '--stream', '--out', file],
-    )
+    const client = startJfluid(...['record', pid, ...root, '--trace', '3', '--duration', '2s', '--out', file])
     expect((await client.exit).code, client.stderr()).toBe(0)
-    looked('record --stream', client.stdout(), client.stderr())
+    looked('record', client.stdout(), client.stderr())
     const { methods, threads } = await readProfileJson(file)
     // The profile contains the class, the method and the thread under their own names.
     expect(methods.map((it) => it.class)).toContain(`fix.${CLASS}`)
