@@ -1,6 +1,7 @@
 // Allocations in a tree (--mode alloc): a node below a method stands for a class that the method allocates. The target reports an
 // allocation as a call, so builders need no special case. measures/allocation/sink.ts turns the calls into objects.
 
+import { PRIMITIVES } from '../base/primitives.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { COLLAPSED } from './nodes.ts'
 import type { MethodName, Snapshot, ThreadTree, Tree } from './tree.ts'
@@ -21,10 +22,6 @@ export function isAllocation({ method, descriptor }: MethodName): boolean {
 export function allocationName(told: string): MethodName {
   const [name = '?', loader = '?'] = told.split('\n')
   return { class: sourceArray(name), method: ALLOCATION, descriptor: '', loader }
-}
-
-const PRIMITIVES: Readonly<Record<string, string>> = {
-  ...{ Z: 'boolean', C: 'char', F: 'float', D: 'double', B: 'byte', S: 'short', I: 'int', J: 'long' },
 }
 
 /** Converts to source notation: "[[I" becomes "int[][]". */

@@ -461,11 +461,6 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     return this.nodes.rank(method)
   }
 
-  /** Numbers of the threads with a tree of their own. */
-  platformThreads(): number[] {
-    return this.places.platformThreads()
-  }
-
   /**
    * Calls `charge` for each open frame at the end of a stack, with the time that the frame would get if its thread had an event now. All
    * sums are whole ticks, and therefore exact.

@@ -50,11 +50,6 @@ export class Places {
     this.#virtual[number] = 1
   }
 
-  /** Returns the numbers of the threads with a tree of their own. */
-  platformThreads(): number[] {
-    return this.threads.filter((number) => this.tops[number] !== this.virtualTop)
-  }
-
   /** Visits the threads inside a root with running clocks: their nodes, and the time up to which these have been charged. */
   forEachOpen(visit: (node: number, last: number) => void): void {
     for (const number of this.threads) {

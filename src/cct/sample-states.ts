@@ -4,7 +4,6 @@ import type { FrameName } from '../base/frame-name.ts'
 
 /** In the order of the tree columns `cpuNs`, … */
 export const STATES = ['cpu', 'lock', 'io', 'sleep', 'wait'] as const
-export type SampleState = (typeof STATES)[number]
 export const CPU = 0
 export const LOCK = 1
 export const IO = 2

@@ -24,7 +24,6 @@ export const LSTORE = 55
 export const DSTORE = 57
 export const ASTORE = 58
 export const ISTORE_0 = 59
-export const ASTORE_0 = 75
 export const ASTORE_3 = 78
 export const IASTORE = 79
 export const SASTORE = 86

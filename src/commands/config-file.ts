@@ -26,7 +26,7 @@ import {
   byNeeds,
   type Given,
   isGiven,
-  withAll,
+  notWithAllOf,
   withRegion,
   withSamples,
 } from '../options/refusals.ts'
@@ -140,7 +140,7 @@ const SAYS_WHICH: readonly string[] = ['all', 'waitFor']
 
 function refusalOf(row: Row, given: Given): Refusal | null {
   if (given.all !== undefined) {
-    const refusal = withAll(row, given)
+    const refusal = notWithAllOf(row)
     if (refusal !== null) return refusal
   }
   const rule =

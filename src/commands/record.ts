@@ -76,7 +76,6 @@ async function recordStarted(
     const seconds = Math.round((performance.now() - begun) / 1000)
     progress.update(`${seconds}/${Math.round(durationMs / 1000)} s  ${status}`)
   }, source.everyMs)
-  const finished = `finished after ${roundSpan(durationMs)}`
   const timer = new Promise<null>((resolve) => {
     setTimeout(resolve, durationMs, null).unref()
   })
@@ -85,7 +84,7 @@ async function recordStarted(
   const { signal } = stop // a later signal does not change the reason
   clearInterval(ticker)
   quiet()
-  progress.phase(why === null ? finished : `ending: ${why}`)
+  progress.phase(why === null ? `finished after ${roundSpan(durationMs)}` : `ending: ${why}`)
   await place.release()
   const finishing = source.finish((text) => progress.phase(text))
   const { profile, described, parts = [] } = await place.orAutosaved(finishing)

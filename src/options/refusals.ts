@@ -107,11 +107,8 @@ function asksForAdaptive(given: Given): boolean {
 
 /** Returns the first option that needs every call below a root, as typed; null if there is none. */
 export function allCallsNeeded(given: Given): string | null {
-  const [first] = OPTIONS.flatMap((it) => neededOf(it, given) ?? [])
-  return first ?? null
+  return OPTIONS.flatMap((it) => neededOf(it, given) ?? [])[0] ?? null
 }
-
-export const withAll: Rule = (row) => notWithAllOf(row)
 
 /** Checks a session option given together with --region. */
 export const withRegion: Rule = (row, given) => {
@@ -207,5 +204,5 @@ export function checkSampledByJvm(flags: SessionFlags): void {
 
 /** Checks the options given with --all. @throws OptionRefused */
 export function checkTogether(command: 'attach' | 'record', flags: Given): void {
-  refuse(optionsOf(command), flags, byNeeds, withAll)
+  refuse(optionsOf(command), flags, byNeeds, notWithAllOf)
 }

@@ -1,6 +1,7 @@
 // Formats numbers and names for a monospaced terminal. Pure functions. The width of all text is computed here, and `clean` removes
 // everything that could move the cursor.
 
+import { PRIMITIVES } from '../base/primitives.ts'
 import { thousands } from '../base/thousands.ts'
 import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -39,11 +40,20 @@ const TIME_UNITS = [
 export function timeCell(ns: number): string {
   if (!Number.isFinite(ns)) return '-   '
   if (ns < 0.5) return ns === 0 ? '0   ' : '~0   '
+  const [text, unit] = scaledTime(ns, 999_999.5)
+  return `${text} ${unit.padEnd(2)}`
+}
+
+/**
+ * Returns a time in the best unit, with four significant digits, and the unit.
+ *
+ * @param most  values from here on are in scientific notation
+ */
+export function scaledTime(ns: number, most: number): readonly [text: string, unit: string] {
   const [size, unit] = TIME_UNITS.find(([each]) => ns >= 0.99995 * each) ?? [1, 'ns']
   const value = ns / size
   const digits = size === 1 || value >= 999.95 ? 0 : value >= 99.995 ? 1 : value >= 9.9995 ? 2 : 3
-  const text = value >= 999_999.5 ? value.toExponential(1).replace('e+', 'e') : value.toFixed(digits)
-  return `${text} ${unit.padEnd(2)}`
+  return [value >= most ? value.toExponential(1).replace('e+', 'e') : value.toFixed(digits), unit]
 }
 
 /** Formats a time like `timeCell`, but without padding. */
@@ -306,18 +316,6 @@ export function signature(name: MethodName): string {
   const [result] = typesOf(parts[2]!)
   const returns = result === undefined || result === 'void' ? '' : ` : ${result}`
   return `${call}(${parameters.join(', ')})${returns}`
-}
-
-const PRIMITIVES: { readonly [code: string]: string } = {
-  B: 'byte',
-  C: 'char',
-  D: 'double',
-  F: 'float',
-  I: 'int',
-  J: 'long',
-  S: 'short',
-  V: 'void',
-  Z: 'boolean',
 }
 
 /** Returns simple names of the types in a descriptor (JVMS 4.3.2). */

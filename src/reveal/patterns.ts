@@ -5,6 +5,7 @@
 // packages from nested classes. A name may omit its left part:
 // `Foo.process` is any `Foo`. The best kind of match applies (RootRank), and the report shows the number of matches.
 
+import { PRIMITIVES } from '../base/primitives.ts'
 import { BadPattern } from './errors.ts'
 
 /** How well a class name fits a root's class. Matches of a higher rank exclude matches of a lower rank. */
@@ -161,17 +162,6 @@ export function readableParameters(descriptor: string): string[] {
     found.push(name + '[]'.repeat(type.length - element.length))
   }
   return found
-}
-
-const PRIMITIVES: Readonly<Record<string, string>> = {
-  B: 'byte',
-  C: 'char',
-  D: 'double',
-  F: 'float',
-  I: 'int',
-  J: 'long',
-  S: 'short',
-  Z: 'boolean',
 }
 
 function fitsType(written: string, actual: string): boolean {

@@ -21,7 +21,7 @@ import type { RootReport } from '../reveal/roots.ts'
 import type { AgentFacts, DetachReport } from '../wire/messages.ts'
 import { CannotTime, type Controller } from './adaptive/controller.ts'
 import { beginAnew, CannotChangeRoots, checkRoots, type KeepProfile, OldRootsAgain } from './changed-roots.ts'
-import { type ByHandEntry, CannotAdd, CannotLeaveOut } from './code/by-hand.ts'
+import { type ByHandEntry, CannotChange } from './code/by-hand.ts'
 import { instrumentationOf } from './code/instrumentation.ts'
 import type { RegionProblem } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
@@ -177,10 +177,10 @@ export class Session {
    * methods. From then on, the time of a removed method counts for its caller. The rows keep their earlier values.
    *
    * @param text  a method as for --root, or classes as for --exclude
-   * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut  before any change
+   * @throws BadPattern, NothingToLeaveOut, CannotChange  before any change
    */
   async exclude(text: string): Promise<ByHandEntry> {
-    this.#mayChange(CannotLeaveOut)
+    this.#mayChange('exclude')
     const { engine, span } = this.recording
     const snapshot = await this.snapshot(false)
     const { calls } = snapshot
@@ -193,10 +193,10 @@ export class Session {
    * the session, as if they had never been excluded.
    *
    * @param text  as for `exclude`
-   * @throws BadPattern, NothingToAdd, CannotAdd  before any change
+   * @throws BadPattern, NothingToAdd, CannotChange  before any change
    */
   async add(text: string): Promise<ByHandEntry> {
-    this.#mayChange(CannotAdd)
+    this.#mayChange('add')
     const { engine, span } = this.recording
     return await engine.byHand.add(text, span.durationMs)
   }
@@ -208,7 +208,7 @@ export class Session {
    * @throws NotByHand
    */
   async takeBack(text: string): Promise<number> {
-    this.#mayChange(CannotLeaveOut)
+    this.#mayChange('exclude')
     const { engine, span } = this.recording
     return await engine.byHand.takeBack(text, span.durationMs)
   }
@@ -247,15 +247,16 @@ export class Session {
     return controller
   }
 
-  #mayChange(Problem: typeof CannotLeaveOut | typeof CannotAdd): void {
-    if (this.timesRegions) throw new Problem('this session times regions, and has no roots')
+  #mayChange(what: ByHandEntry['what']): void {
+    if (this.timesRegions) throw new CannotChange(what, 'this session times regions, and has no roots')
     if (this.scheme === 'adaptive')
-      throw new Problem(
+      throw new CannotChange(
+        what,
         'scheme adaptive chooses what it times',
         '--time <method> adds to that from the start; --scheme b records all calls.',
       )
-    if (this.#isChanging) throw new Problem('the roots are being changed')
-    if (this.recording.end.isStopping || this.recording.end.isOver) throw new Problem('the session has ended')
+    if (this.#isChanging) throw new CannotChange(what, 'the roots are being changed')
+    if (this.recording.end.isStopping || this.recording.end.isOver) throw new CannotChange(what)
   }
 
   /** Methods excluded and added during the session, newest last. */

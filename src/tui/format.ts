@@ -1,7 +1,7 @@
 // Formats numbers and names for the live view: the functions of profile/text.ts, and functions
 // that only a screen of cells needs.
 
-import { cellsOf, width } from '../profile/text.ts'
+import { cellsOf, scaledTime, width } from '../profile/text.ts'
 
 export * from '../profile/text.ts'
 
@@ -31,14 +31,6 @@ const glyphs = (which: 0 | 1): Glyphs =>
 export const UNICODE = glyphs(0)
 export const ASCII = glyphs(1)
 
-/** Time units: number of nanoseconds, and symbol. Largest first. */
-const TIME_UNITS = [
-  [1e9, 's'],
-  [1e6, 'ms'],
-  [1e3, 'µs'],
-  [1, 'ns'],
-] as const
-
 /**
  * Formats a time with four significant digits and the best unit: "64ns", "29.02µs", "107.3ms", "1.968s ". At most
  * nine cells. The unit takes the last two cells, so that the digits of right-aligned times line up.
@@ -48,10 +40,7 @@ const TIME_UNITS = [
 export function time(ns: number, unicode = true): string {
   if (!Number.isFinite(ns)) return '-  '
   if (ns < 0.5) return ns === 0 ? '0  ' : '~0  '
-  const [size, unit] = TIME_UNITS.find(([each]) => ns >= 0.99995 * each) ?? [1, 'ns']
-  const value = ns / size
-  const digits = size === 1 || value >= 999.95 ? 0 : value >= 99.995 ? 1 : value >= 9.9995 ? 2 : 3
-  const text = value >= 1e7 ? value.toExponential(1).replace('e+', 'e') : value.toFixed(digits)
+  const [text, unit] = scaledTime(ns, 1e7)
   return text + (unicode ? unit : unit.replace('µ', 'u')).padEnd(2)
 }
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { TreeTooLarge } from '../../src/cct/nodes.ts'
-import { snapshotOf } from '../../src/cct/snapshot.ts'
+import { snapshotOf, VIRTUAL } from '../../src/cct/snapshot.ts'
 import { SINKS } from '../../src/measures/sinks.ts'
 import { enter, exit } from '../events/sinks.ts'
-import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
+import { built, cctOf, FREE, idOf, play, show, threadsOf, treeOf } from './notation.ts'
 
 describe('building a calling context tree', () => {
   it("an entry stops the caller's self time, and the exit resumes the caller's self time", () => {
@@ -196,7 +196,7 @@ describe('threads of the tree builder', () => {
   it('each thread has its own tree', () => {
     const builder = built('@1 main> 0 @2 main> 5 a> 6 @1 a> 10 @2 a< 16 main< 17 @1 a< 40 main< 50')
     assert.equal(show(treeOf(builder)), 'main 2x 22ns ( a 2x 40ns )')
-    assert.deepEqual(builder.platformThreads(), [1, 2])
+    assert.deepEqual(threadsOf(builder), [1, 2])
   })
 
   it('virtual threads share one tree and keep their own positions', () => {
@@ -204,14 +204,14 @@ describe('threads of the tree builder', () => {
       '@1 main> 0 @7.0 main> 0 a> 5 @8.0 main> 10 @7.1 a< 15 main< 20 @8.1 main< 30 @1 main< 1',
     )
     assert.equal(show(treeOf(builder)), 'main 3x 31ns ( a 1x 10ns )')
-    assert.deepEqual(builder.platformThreads(), [1])
+    assert.deepEqual(threadsOf(builder), [1, VIRTUAL])
   })
 
   it('a thread can be declared virtual before its first event', () => {
     const builder = new CctBuilder()
     builder.markVirtual(70)
     play(builder, '@70 main> 0 main< 5 @3 main> 0 main< 1')
-    assert.deepEqual(builder.platformThreads(), [3])
+    assert.deepEqual(threadsOf(builder), [VIRTUAL, 3])
     assert.equal(builder.contexts, 2)
   })
 })

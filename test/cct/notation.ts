@@ -69,6 +69,11 @@ export function treeOf(builder: CctBuilder, calibration = FREE, nowTicks?: numbe
     .merged
 }
 
+/** Returns the numbers of the threads with a tree of their own; VIRTUAL for the tree of all virtual threads. */
+export function threadsOf(builder: CctBuilder): number[] {
+  return snapshotOf(builder, { calibration: FREE, nsPerTick: 1 }).threads.map(({ number }) => number)
+}
+
 export function cctOf(text: string, calibration = FREE): Tree {
   return treeOf(built(text), calibration)
 }

@@ -138,7 +138,7 @@ const LONG = `
   }`
 
 /** Other formats need a trace, or have a line of 512 frames for each level: more than a gigabyte. */
-const FORMATS = ['json', 'html', 'pprof', 'nps', 'callgrind', 'firefox', 'markdown']
+const FORMATS = ['json', 'html', 'pprof', 'callgrind', 'firefox', 'markdown']
 
 /** Number of nested calls of `method`. */
 function depthOf(nodes: readonly JsonNode[], method: string): { depth: number; calls: Set<number> } {

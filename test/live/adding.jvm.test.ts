@@ -7,7 +7,7 @@ import type { SessionFlags } from '../../src/options/table.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { BadPattern } from '../../src/reveal/errors.ts'
 import { parseRoot } from '../../src/reveal/patterns.ts'
-import { CannotAdd, NotByHand, NothingToAdd } from '../../src/session/code/by-hand.ts'
+import { CannotChange, NotByHand, NothingToAdd } from '../../src/session/code/by-hand.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, type JavaProcess } from '../support/java-process.ts'
@@ -323,7 +323,7 @@ forNewestJdk((jdk) => {
   it('JDK methods cannot be added in modes that instrument their callers', async () => {
     for (const flags of [{ callSites: true }, { mode: 'locks' }, { mode: 'alloc' }] as const) {
       const session = await startSession(steered, { scheme: 'b', flags })
-      await expect(session.add('java.util.ArrayDeque')).rejects.toThrow(CannotAdd)
+      await expect(session.add('java.util.ArrayDeque')).rejects.toThrow(CannotChange)
       expect((await session.add('fix.lib.Helper')).what).toBe('add')
       await end(session)
     }

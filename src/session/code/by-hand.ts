@@ -64,25 +64,14 @@ export class NothingToAdd extends JfluidError {
   }
 }
 
-export class CannotAdd extends JfluidError {
-  static sample = () => new CannotAdd('the session has ended')
+export class CannotChange extends JfluidError {
+  static sample = () => [new CannotChange('add'), new CannotChange('exclude')]
   readonly exitCode = EX_UNAVAILABLE
-  constructor(
-    reason: string,
-    readonly hint = 'Start a new session with other filters, or with --jdk.',
-  ) {
-    super(`cannot add methods in this session: ${reason}`)
-  }
-}
-
-export class CannotLeaveOut extends JfluidError {
-  static sample = () => new CannotLeaveOut('the session has ended')
-  readonly exitCode = EX_UNAVAILABLE
-  constructor(
-    reason: string,
-    readonly hint = 'Start a new session with --exclude.',
-  ) {
-    super(`cannot exclude methods in this session: ${reason}`)
+  readonly hint: string
+  constructor(what: ByHandEntry['what'], reason = 'the session has ended', hint?: string) {
+    super(`cannot ${what} methods in this session: ${reason}`)
+    this.hint =
+      hint ?? `Start a new session with ${what === 'add' ? 'other filters, or --jdk' : '--exclude'}.`
   }
 }
 
@@ -148,7 +137,7 @@ export class ByHand {
    * @param snapshot  the recorded data of all threads
    * @param methodOf  returns the method of a node's id in the snapshot
    * @param nowMs     time since recording began
-   * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut
+   * @throws BadPattern, NothingToLeaveOut, CannotChange
    */
   async exclude(
     text: string,
@@ -158,7 +147,7 @@ export class ByHand {
   ): Promise<ByHandEntry> {
     const { options, workshop } = this.hands
     const { fixedBecause } = eventsOf(options)
-    if (fixedBecause !== undefined) throw new CannotLeaveOut(fixedBecause)
+    if (fixedBecause !== undefined) throw new CannotChange('exclude', fixedBecause)
     const { installation } = this.hands
     const { revealer, turns } = workshop
     const chosen = await this.#chosen('exclude', text)
@@ -178,7 +167,7 @@ export class ByHand {
       const all = methods.size + below.size
       this.changes.push({ what: 'exclude', text: chosen.text, atMs: nowMs, methods: all })
     })
-    if (added === undefined) throw new CannotLeaveOut('the session has ended')
+    if (added === undefined) throw new CannotChange('exclude')
     return added
   }
 
@@ -186,12 +175,12 @@ export class ByHand {
    * Gives probes to reachable methods that filters or the user have excluded.
    * @param text   as for `exclude`
    * @param nowMs  time since recording began
-   * @throws BadPattern, NothingToAdd, CannotAdd
+   * @throws BadPattern, NothingToAdd, CannotChange
    */
   async add(text: string, nowMs: number): Promise<ByHandEntry> {
     const { installation, options, workshop } = this.hands
     const { fixedBecause } = eventsOf(options)
-    if (fixedBecause !== undefined) throw new CannotAdd(fixedBecause)
+    if (fixedBecause !== undefined) throw new CannotChange('add', fixedBecause)
     const { revealer, turns } = workshop
     const chosen = await this.#chosen('include', text)
     let added: Entry | undefined
@@ -207,7 +196,7 @@ export class ByHand {
       this.entries = [...this.#without(chosen.text), added]
       this.changes.push({ what: 'add', text: chosen.text, atMs: nowMs, methods: methods.size })
     })
-    if (added === undefined) throw new CannotAdd('the session has ended')
+    if (added === undefined) throw new CannotChange('add')
     return added
   }
 
@@ -237,17 +226,17 @@ export class ByHand {
     return await revealer.classes.hasUsable(chosen, leftOut, this.#filter)
   }
 
-  /** @throws CannotAdd if the session cannot include JDK classes now */
+  /** @throws CannotChange if the session cannot include JDK classes now */
   #mustBearJdk(): void {
     const { options } = this.hands
     const why = options.callSites === true ? 'call sites are' : (eventsOf(options).byCallers ?? null)
-    if (why !== null) throw new CannotAdd(`${why} recorded in methods of the JDK only with --jdk`)
+    if (why !== null) throw new CannotChange('add', `${why} recorded in methods of the JDK only with --jdk`)
   }
 
   /**
    * Removes an entry.
    * @returns the number of methods that got or lost probes by this
-   * @throws NotByHand, CannotLeaveOut
+   * @throws NotByHand, CannotChange
    */
   async takeBack(text: string, nowMs: number): Promise<number> {
     const { turns } = this.hands.workshop
@@ -262,7 +251,7 @@ export class ByHand {
       const what = taken.what === 'exclude' ? 'include' : 'exclude'
       this.changes.push({ what, text: taken.text, atMs: nowMs, methods: count })
     })
-    if (count === undefined) throw new CannotLeaveOut('the session has ended')
+    if (count === undefined) throw new CannotChange('exclude')
     return count
   }
 

@@ -147,7 +147,6 @@ class RecordingThread {
     regions: () => this.#regions?.states() ?? [],
     trace: (options) => this.#trace(options),
     stats: () => this.#stats(),
-    threads: () => this.#builder.platformThreads(),
     called: (methods) => methods.filter((it) => this.#wasCalled(it)),
     endRows: (endTicks, fromTicks) => this.#endRows(endTicks, fromTicks),
     bareCalls: (fromTicks) => this.#after?.calls.latest(fromTicks) ?? NO_CALLS,

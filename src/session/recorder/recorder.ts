@@ -43,7 +43,7 @@ export interface AskedSnapshot extends Omit<SnapshotOptions, 'sink'> {
 }
 
 export interface RecorderSnapshotOptions extends AskedSnapshot {
-  /** Threads keyed by jfluid thread number. The map may grow later: `unknownThreads` compares with it. */
+  /** Threads keyed by jfluid thread number. The map may grow later. */
   readonly threads: ReadonlyMap<number, RecordedThread>
   /** Requested data about slow calls. Default: none. */
   readonly slow?: SlowWant
@@ -132,7 +132,6 @@ export interface RecorderRequests {
   regions(): RegionState[]
   trace(options: TraceOptions): Trace<number> | undefined
   stats(): RecorderStats
-  threads(): number[]
   called(methods: readonly number[]): number[]
   endRows(endTicks: number, fromTicks: number): LatestCalls
   bareCalls(fromTicks: number): LatestCalls
@@ -377,15 +376,6 @@ export class Recorder {
   /** Returns the ids in `methods` that were ever called, also before a `reset`. */
   called(methods: readonly number[]): Promise<number[]> {
     return this.#ask('called', methods)
-  }
-
-  /**
-   * Returns the numbers of platform threads in the data that the map of the latest `snapshot` does not contain. Virtual threads share one
-   * tree and need no names.
-   */
-  async unknownThreads(): Promise<number[]> {
-    const seen = await this.#ask('threads')
-    return seen.filter((number) => !this.#threads.has(number))
   }
 
   /** Excludes a stop-the-world pause from the time of every active thread. May be called after later events have been read. */
