@@ -1,7 +1,7 @@
 // Builds calling context trees from events (JFluid report, section 5.3). An entry stops the caller's clock and starts the callee's; an exit
 // does the opposite.
 //
-// This class is the interface to all other parts. Entries and exits of the current thread are in `present-thread.ts`, the growing trees in
+// This class is the interface to all other parts. Entries and exits of the current thread are in `thread-stack.ts`, the growing trees in
 // `nodes.ts`, the current node of each thread in `places.ts`, the removal of pauses from measured time in `pauses.ts`, work passed between
 // threads in `tokens.ts`. These files measure and count. The correction for probe costs is in `base/compensation.ts`; `snapshot.ts` makes a
 // readable tree.
@@ -27,14 +27,14 @@ import type { Course } from './course.ts'
 import { COLLAPSED, HANDED_OVER, NODE, Nodes } from './nodes.ts'
 import type { TakenOut } from './pauses.ts'
 import { UNTOLD } from './places.ts'
-import { PresentThread } from './present-thread.ts'
 import { RootCalls } from './root-calls.ts'
 import type { SlowBounds, SlowThreshold } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
+import { ThreadStack } from './thread-stack.ts'
 import { Tokens } from './tokens.ts'
 import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
 
-// Local constants for speed, as in present-thread.ts.
+// Local constants for speed, as in thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, RECENT, CALLS, TICKS } = NODE
 
 /** Number of sampled contexts that triggers a purge of contexts with few samples: 64 MiB with the table. */
@@ -65,7 +65,7 @@ export interface BuilderOptions {
   readonly mostSampled?: number
 }
 
-export class CctBuilder extends PresentThread implements Required<EventSink>, TreeSink {
+export class CctBuilder extends ThreadStack implements Required<EventSink>, TreeSink {
   readonly #tokens: Tokens
   readonly #classNames = new ClassNames()
   /** Ticks that threads were stalled by jfluid. Excluded from every node. */

@@ -2,7 +2,7 @@
 
 import { HANDED_OVER, handedOverFrom, NODE } from './nodes.ts'
 
-// Local constants for speed, as in present-thread.ts.
+// Local constants for speed, as in thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 export interface CollapsedSamples {

@@ -4,7 +4,7 @@
 
 import { ALIVE_NODES, COLLAPSED, HANDED_OVER, handedOverFrom, NODE } from './nodes.ts'
 
-// Local constants for speed, as in present-thread.ts.
+// Local constants for speed, as in thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 /** Buckets of cost: 16 per power of two. */

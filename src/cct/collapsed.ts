@@ -7,7 +7,7 @@ import { type Collapse, collapse } from './collapse.ts'
 import { ALIVE_NODES, COLLAPSED, NODE, type Nodes } from './nodes.ts'
 import type { CollapsedMethods } from './tree.ts'
 
-// Local constants for speed, as in present-thread.ts.
+// Local constants for speed, as in thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 /** Approximate share of the maximum number of nodes that remains after a collapse. */

@@ -26,7 +26,7 @@ export const NODE = {
   ...{ CALLS: 2, TICKS: 3 },
 } as const
 
-// V8 loads object members and exported constants at each use. Each module therefore has its own constants, see present-thread.ts.
+// V8 loads object members and exported constants at each use. Each module therefore has its own constants, see thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, RECENT, SUCCESSOR, CALLS, TICKS } = NODE
 
 /** Method field of the top shared by virtual threads. No thread has this number. */

@@ -8,7 +8,7 @@ import { NODE, type Nodes } from './nodes.ts'
 import type { RootCalls } from './root-calls.ts'
 import type { WarmUp } from './warm-up.ts'
 
-// Local constants for speed, as in present-thread.ts.
+// Local constants for speed, as in thread-stack.ts.
 const { FLOATS, TICKS } = NODE
 
 const GAPS = 65_536

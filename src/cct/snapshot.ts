@@ -45,7 +45,7 @@ export interface NumberedSnapshot {
   readonly healed: number
 }
 
-// Local constants for speed, as in present-thread.ts.
+// Local constants for speed, as in thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 const TIMES: Sink = { metric: METRICS.exact, columns: (tree) => tree }

@@ -2,7 +2,7 @@
 
 import { handedOverFrom, NODE, type Nodes } from './nodes.ts'
 
-// Local constants for speed, as in present-thread.ts.
+// Local constants for speed, as in thread-stack.ts.
 const { INTS, METHOD, PARENT } = NODE
 
 /**

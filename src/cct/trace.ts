@@ -73,7 +73,7 @@ export interface TraceOptions {
   readonly firstMethod?: number
 }
 
-/** Minimum time between two events that may contain a redefinition. Same value as in present-thread.ts. */
+/** Minimum time between two events that may contain a redefinition. Same value as in thread-stack.ts. */
 const GAP_TICKS = 50_000
 /** Bit mask: number of events between two calls of `alive`. */
 const ALIVE_EVENTS = 8191

@@ -3,7 +3,7 @@
 import type { Collapse } from './collapse.ts'
 import { ALIVE_NODES, NODE, type Nodes } from './nodes.ts'
 
-// Local constants for speed, as in present-thread.ts.
+// Local constants for speed, as in thread-stack.ts.
 const { FLOATS, CALLS, TICKS } = NODE
 
 /** Calls, ticks and `probeHalves` of each node at the end of warm-up. */

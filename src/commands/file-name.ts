@@ -1,13 +1,8 @@
 // Default names of files.
 
-/** Returns a file name that contains the process id and the current time. */
+/** Returns a file name that contains the process id and the current local time: jfluid-4711-20261123-042310.jfluid. */
 export function nameNow(pid: number, extension: string): string {
-  return `jfluid-${pid}-${clockTime(new Date())}${extension}`
-}
-
-/** Returns the local time, such as "20261123-042310". */
-function clockTime(time: Date): string {
-  const two = (number: number): string => `${number}`.padStart(2, '0')
-  const day = `${time.getFullYear()}${two(time.getMonth() + 1)}${two(time.getDate())}`
-  return `${day}-${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`
+  const now = new Date()
+  const local = new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString() // 2026-11-23T04:23:10.123Z
+  return `jfluid-${pid}-${local.replace(/[-:]|\..*/g, '').replace('T', '-')}${extension}`
 }

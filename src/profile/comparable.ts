@@ -4,10 +4,10 @@ import { append } from '../base/arrays.ts'
 import { tellsWaits } from '../cct/waits.ts'
 import { METRICS } from '../measures/columns.ts'
 import { SECTIONS } from '../measures/sections.ts'
-import { tellsUntimed } from './former-budget.ts'
 import { gapsText } from './gaps.ts'
 import { column, type Profile, rootTotal } from './profile.ts'
 import { percent, plural } from './text.ts'
+import { tellsUntimed } from './untimed-calls.ts'
 
 /** Returns the name of the quantity that a profile measures. */
 export function measureText(profile: Profile): string {

@@ -7,7 +7,6 @@ import { METRICS } from '../measures/columns.ts'
 import { SECTIONS } from '../measures/sections.ts'
 import { PERCENTILES } from '../regions/times.ts'
 import { readDetach } from './detach-facts.ts'
-import { BUDGET_COLUMNS, budgetWarnings } from './former-budget.ts'
 import {
   CLOCKS,
   MODES,
@@ -43,6 +42,7 @@ import { readSlow } from './slow-calls.ts'
 import { readStacks } from './stack-facts.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
 import { readTrace } from './trace-file.ts'
+import { BUDGET_COLUMNS, budgetWarnings } from './untimed-calls.ts'
 
 /** Reads a profile from the decoded body. @throws Unsound */
 export function readBody(content: unknown): Profile {

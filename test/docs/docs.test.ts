@@ -354,7 +354,7 @@ describe('limits in docs/target.md', () => {
       `Each wait of a thread has a timeout of ${client('ANSWER_TIMEOUT_NANOS') / 1e3} s`,
     )
     expect(target).toContain(`checks the client's process ${client('CHECK_CLIENT_AFTER_NANOS')} ms after`)
-    const silent = java('agent/jfluid/agent/Reader.java', 'SILENT_CLIENT_TIMEOUT_SECONDS')
+    const silent = java('agent/jfluid/agent/ClientProcess.java', 'SILENT_CLIENT_TIMEOUT_SECONDS')
     expect(target).toContain(`sends no message for ${silent} s, ends the session`)
   })
 

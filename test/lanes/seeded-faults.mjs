@@ -21,7 +21,7 @@ export const SEEDED_FAULTS = [
   },
   {
     name: 'an exit that is missing leaves the caller below its callee',
-    file: 'src/cct/present-thread.ts',
+    file: 'src/cct/thread-stack.ts',
     find: '        this.node = ints[node * INTS + PARENT]\n        return\n',
     put: '        this.node = node\n        return\n',
     by: /^test\/cct\/builder\.test\.ts > frames whose exit event was lost/,

@@ -22,16 +22,16 @@ import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import type { Arming } from './arming.ts'
 import { batchOf, mib } from './batch.ts'
-import { ownerBy, type Seen, seenMethods, shareOf, whileCold } from './choose.ts'
 import {
   type Costs,
   type Counted,
   callsForOneTimed,
-  costIdle,
+  idleProbesOverBudget,
+  overBudget,
   samplesNeeded,
-  tooDense,
-  worthTiming,
-} from './decide.ts'
+  timedWithinBudget,
+} from './budget.ts'
+import { ownerBy, type Seen, seenMethods, shareOf, whileCold } from './choose.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 import { batchPauseMs, COLD_DURATION_MS, tookTooLong } from './pause.ts'
 
@@ -352,7 +352,7 @@ export class Controller {
     if (now.rootCalls - before.rootCalls < MIN_CALLS && !isOver) return
     const isCounted = now.rootCalls - before.rootCalls >= MIN_CALLS
     const counted = this.#countedBetween(before, now)
-    const timed = isCounted ? worthTiming(counted, this.#costs(before, now)) : []
+    const timed = isCounted ? timedWithinBudget(counted, this.#costs(before, now)) : []
     const off = [...this.#batch.keys()].filter((id) => !timed.includes(id))
     if (this.#stopped) return
     await arming.switchTo([
@@ -383,7 +383,7 @@ export class Controller {
   /** Restores the original code of switched-off methods if they are called so often that their idle probes slow them down. */
   async #giveBack(off: readonly Counted[], costs: Costs): Promise<void> {
     const { arming, door, revealer, warnings } = this.engine
-    if (arming === null || this.#stopped || !costIdle(off, costs)) return
+    if (arming === null || this.#stopped || !idleProbesOverBudget(off, costs)) return
     const keep = (why: string): void => {
       warnings.add(
         `methods that are called too often to be timed keep inactive probes, which slow them down: ${why}`,
@@ -422,7 +422,7 @@ export class Controller {
     if (before === null || now.rootNs <= before.rootNs) return
     const called = this.#countedBetween(before, now).filter(({ id }) => timed.includes(id))
     const costs = this.#costs(before, now)
-    const dense = tooDense(called, costs)
+    const dense = overBudget(called, costs)
     this.#tooDear = dense.length === 0 ? 0 : this.#tooDear + 1
     if (this.#tooDear < CHECKS_ABOVE_BUDGET || this.#stopped) return
     this.#tooDear = 0

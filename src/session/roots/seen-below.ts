@@ -5,8 +5,8 @@ import { inPreorder } from '../../cct/lay-out.ts'
 import { SAMPLED, TIMED } from '../../cct/picture.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
+import { samplesNeeded } from '../adaptive/budget.ts'
 import { ownerBy, type Seen, seenMethods } from '../adaptive/choose.ts'
-import { samplesNeeded } from '../adaptive/decide.ts'
 import { isRoot } from '../sampling/sampled-tree.ts'
 
 /** Minimum number of observed begins of the root: all samples of one call are a single observation. */

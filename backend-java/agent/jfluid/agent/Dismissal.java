@@ -27,24 +27,24 @@ final class Dismissal {
     /**
      * Called on the session's thread.
      *
-     * @param reader the client's reader; null before the buffer exists
+     * @param client the client; null before the buffer exists
      * @param heard whether the client has just sent a message
      * @return whether the session may be ended: its client has been silent for a second since the request
      */
-    boolean isDue(Reader reader, boolean heard) {
+    boolean isDue(ClientProcess client, boolean heard) {
         if (force) {
             return true;
         }
         long now = System.nanoTime();
-        int beat = reader == null ? 0 : reader.beat();
+        int beat = client == null ? 0 : client.beat();
         if (!begun) {
             begun = true;
             since = now;
             this.beat = beat;
             return false;
         }
-        if (heard || beat != this.beat || reader != null && reader.wantsProcessor()) {
-            living = reader == null ? -1 : reader.process();
+        if (heard || beat != this.beat || client != null && client.wantsProcessor()) {
+            living = client == null ? -1 : client.process();
             isRefuted = true;
             return false;
         }

@@ -67,7 +67,7 @@ final class Recording extends Topic {
                 if (ring == null) {
                     throw new IOException("there is no buffer to record into");
                 }
-                ring.reader().meet();
+                ring.client().meet();
                 JFluid1Session.enable();
                 enabled = true;
                 return null;
@@ -115,10 +115,10 @@ final class Recording extends Topic {
         return ring != null;
     }
 
-    /** Returns the client's reader; null before the buffer exists. */
-    Reader reader() {
+    /** Returns the client; null before the buffer exists. */
+    ClientProcess client() {
         Ring it = ring;
-        return it == null ? null : it.reader();
+        return it == null ? null : it.client();
     }
 
     /** Returns whether "enable" was executed, so that threads may wait for the client. */
@@ -134,7 +134,7 @@ final class Recording extends Topic {
     /** Checks the client if a waiting application thread has requested it. */
     void hear() {
         if (ring != null && JFluid1Client.isCheckRequested() && JFluid1Session.isEnabled()) {
-            ring.reader().listen();
+            ring.client().checkAlive();
         }
     }
 

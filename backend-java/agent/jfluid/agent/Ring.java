@@ -38,7 +38,7 @@ final class Ring {
     private final MappedByteBuffer mapping;
     /** Size of native memory, bytes. */
     private final long ownBytes;
-    private final Reader reader;
+    private final ClientProcess client;
     /** Sends the buffer to a client on another machine; otherwise null. */
     private Feeder feeder;
     /** The session's table of threads. */
@@ -48,18 +48,18 @@ final class Ring {
         this.mapping = mapping;
         address = JFluid1Memory.address(mapping);
         ownBytes = 0;
-        reader = new Reader(address, false);
+        client = new ClientProcess(address, false);
     }
 
     private Ring(long address, long bytes) {
         mapping = null;
         this.address = address;
         ownBytes = bytes;
-        reader = new Reader(address, true);
+        client = new ClientProcess(address, true);
     }
 
-    Reader reader() {
-        return reader;
+    ClientProcess client() {
+        return client;
     }
 
     static Ring map(Path path, long bytes) throws IOException {

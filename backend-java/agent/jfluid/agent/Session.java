@@ -26,7 +26,7 @@ final class Session extends GuestThread {
     private static final long CLIENT_CHECK_INTERVAL_MILLIS = 500;
     /** Timeout for a silent client, counted in checks, so that time in which the machine sleeps or the JVM is stopped does not count. */
     private static final int MAX_SILENT_CHECKS =
-            (int) (Reader.SILENT_CLIENT_TIMEOUT_SECONDS * 1000 / CLIENT_CHECK_INTERVAL_MILLIS);
+            (int) (ClientProcess.SILENT_CLIENT_TIMEOUT_SECONDS * 1000 / CLIENT_CHECK_INTERVAL_MILLIS);
     /** Timeout between messages of a client after its "restore", while it inspects the JVM. */
     private static final long AFTER_RESTORE_TIMEOUT_NANOS = 10_000_000_000L;
     /**
@@ -137,7 +137,7 @@ final class Session extends GuestThread {
         if (it == null) {
             return false;
         }
-        boolean isDue = it.isDue(recording.reader(), heard);
+        boolean isDue = it.isDue(recording.client(), heard);
         if (it.isRefuted()) {
             dismissal = null; // reset before the answer: the other client may send a new request after the answer
             it.tell();
@@ -196,13 +196,13 @@ final class Session extends GuestThread {
                 }
                 if (!leaving.isDetached() && isDismissed(heard)) {
                     if (recording.hasBuffer()) {
-                        recording.reader().tellDismissed();
+                        recording.client().tellDismissed();
                     }
                     sendQuietly(new Object[] {0, "ended", "it was ended by jfluid detach"});
                     break;
                 }
                 if (recording.isEnabled() && !leaving.hasBegun() && dismissal == null) {
-                    lookAtClient(heard);
+                    checkClient(heard);
                 }
                 if (!leaving.hasBegun() && recording.isUnheard()) {
                     if (!recording.isEnabled()) {
@@ -215,7 +215,7 @@ final class Session extends GuestThread {
                     break;
                 }
                 if (recording.isEnabled() && !leaving.hasBegun() && !JFluid1Session.isEnabled()) {
-                    sendQuietly(new Object[] {0, "ended", recording.reader().whyEnded()});
+                    sendQuietly(new Object[] {0, "ended", recording.client().whyEnded()});
                     break;
                 }
             }
@@ -258,7 +258,7 @@ final class Session extends GuestThread {
      *
      * @param heard whether the client has just sent a message
      */
-    private void lookAtClient(boolean heard) {
+    private void checkClient(boolean heard) {
         if (heard) {
             silentLooks = 0;
         }
@@ -267,10 +267,10 @@ final class Session extends GuestThread {
             return;
         }
         lookedAt = now;
-        Reader reader = recording.reader();
-        if (reader.beats()) {
+        ClientProcess client = recording.client();
+        if (client.beats()) {
             silentLooks = 0;
-        } else if (reader.isStopped()) {
+        } else if (client.isStopped()) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_STOPPED);
         } else if (++silentLooks > MAX_SILENT_CHECKS) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);

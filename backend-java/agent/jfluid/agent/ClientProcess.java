@@ -7,12 +7,12 @@ import java.nio.charset.StandardCharsets;
 import jdk.internal.misc.Unsafe;
 
 /**
- * The client's reader thread as seen by the target: its heartbeat, and its state in /proc when the heartbeat stops. A runnable thread without a
+ * The client's thread as seen by the target: its heartbeat, and its state in /proc when the heartbeat stops. A runnable thread without a
  * processor does not count as hanging.
  *
  * <p>For a client in an invisible process namespace waits are never extended: the start time of its thread does not match.
  */
-final class Reader {
+final class ClientProcess {
     /** Time by which waits for a runnable client are extended. A further extension is requested before it ends. */
     private static final long EXTENSION_NANOS = 250_000_000L;
     /** Numbers of fields in /proc/<pid>/task/<tid>/stat, from 1. */
@@ -48,7 +48,7 @@ final class Reader {
      * @param ring     address of the ring
      * @param mirrored whether the client is on another machine and its heartbeats arrive over a network
      */
-    Reader(long ring, boolean mirrored) {
+    ClientProcess(long ring, boolean mirrored) {
         this.mirrored = mirrored;
         this.ring = ring;
     }
@@ -62,7 +62,7 @@ final class Reader {
      * Checks the client on request of a waiting thread, see {@link JFluid1Client#extendWaits}. Ends the session if the client has died or has been
      * stopped for the timeout, also if the waiting thread has had few checks on a busy machine.
      */
-    void listen() {
+    void checkAlive() {
         long now = System.nanoTime();
         long beat = header(JFluid1Layout.RING_HEARTBEAT) & 0xFFFFFFFFL;
         if (beat != silentBeat) {

@@ -31,7 +31,7 @@ const UNTOLD = NO_SITE
  */
 const GAP_TICKS = 50_000
 
-export abstract class PresentThread {
+export abstract class ThreadStack {
   /** Number of frames closed by the exit of an outer frame or by a root's entry, plus exits without a frame. */
   healed = 0
   /** Number of call site words processed in the loop over calls. */
@@ -126,7 +126,7 @@ export abstract class PresentThread {
         if (ints[node * INTS + METHOD] !== method) {
           this.node = node
           this.last = last
-          this.#heal(method, ticks)
+          this.#healLostExits(method, ticks)
           node = this.node
           last = this.last
           continue
@@ -193,7 +193,7 @@ export abstract class PresentThread {
         if (here <= 0 || methods[here] !== method) {
           this.node = node
           this.last = last
-          this.#heal(method, ticks)
+          this.#healLostExits(method, ticks)
           node = this.node
           last = this.last
           continue
@@ -332,7 +332,7 @@ export abstract class PresentThread {
    * Handles an exit that does not match the innermost frame. If an outer frame matches, the exits of the inner frames were lost, and these
    * frames are closed. Otherwise the entry was lost, and the exit is ignored.
    */
-  #heal(method: number, ticks: number): void {
+  #healLostExits(method: number, ticks: number): void {
     const { ints } = this.nodes
     const top = this.places.tops[this.current]
     let above = 0

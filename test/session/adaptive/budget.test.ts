@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import {
   type Counted,
   callsForOneTimed,
-  costIdle,
+  idleProbesOverBudget,
+  overBudget,
   samplesNeeded,
-  tooDense,
-  worthTiming,
-} from '../../../src/session/adaptive/decide.ts'
+  timedWithinBudget,
+} from '../../../src/session/adaptive/budget.ts'
 import {
   batchPauseMs,
   classesWithin,
@@ -28,32 +28,32 @@ const counted = (id: number, callsPerSecond: number, share: number): Counted => 
 describe('counted methods that become timed', () => {
   it('methods of at least 2 µs per call become timed', () => {
     // 0.1 of half a second, in 10,000 calls: 5 µs each; in 50,000: 1 µs.
-    expect(worthTiming([counted(1, 10_000, 0.1), counted(2, 50_000, 0.1)], COSTS)).toEqual([1])
+    expect(timedWithinBudget([counted(1, 10_000, 0.1), counted(2, 50_000, 0.1)], COSTS)).toEqual([1])
   })
 
   it('the most informative methods become timed until their cost is half of the budget', () => {
     // Half of 5 % of half a second is 12.5 ms: 250,000 calls.
     const dense = [counted(1, 140_000, 0.9), counted(2, 100_000, 0.9), counted(3, 120_000, 0.9)]
-    expect(worthTiming(dense, COSTS)).toEqual([2, 3])
+    expect(timedWithinBudget(dense, COSTS)).toEqual([2, 3])
   })
 
   it('methods without calls in the last interval become timed, because their probes cost little', () => {
-    expect(worthTiming([counted(1, 50_000, 0.1), counted(2, 0, 0.02)], COSTS)).toEqual([2])
+    expect(timedWithinBudget([counted(1, 50_000, 0.1), counted(2, 0, 0.02)], COSTS)).toEqual([2])
   })
 
   it('methods without sampled share never become timed', () => {
-    expect(worthTiming([counted(1, 0, 0), counted(2, 100, 0)], COSTS)).toEqual([])
+    expect(timedWithinBudget([counted(1, 0, 0), counted(2, 100, 0)], COSTS)).toEqual([])
   })
 })
 
 describe('timed methods that are switched off', () => {
   it('no method is switched off while the total cost is within the limit', () => {
-    expect(tooDense([counted(1, 400_000, 0.5)], COSTS)).toEqual([])
+    expect(overBudget([counted(1, 400_000, 0.5)], COSTS)).toEqual([])
   })
 
   it('the most frequently called methods are switched off until the rest costs half of the budget', () => {
     const timed = [counted(1, 100_000, 0.5), counted(2, 350_000, 0.5), counted(3, 50_000, 0.5)]
-    expect(tooDense(timed, COSTS)).toEqual([2])
+    expect(overBudget(timed, COSTS)).toEqual([2])
   })
 })
 
@@ -65,7 +65,7 @@ describe('limits by --max-overhead', () => {
     [0.02, [2]],
     [0.1, [2, 3, 1]],
   ])('with --max-overhead %d, methods become timed until they cost half of this limit', (budget, ids) => {
-    expect(worthTiming(dense, { ...COSTS, budget })).toEqual(ids)
+    expect(timedWithinBudget(dense, { ...COSTS, budget })).toEqual(ids)
   })
 
   it.each([
@@ -75,7 +75,7 @@ describe('limits by --max-overhead', () => {
     'with --max-overhead %d, the most frequently called methods are switched off at 85 % of this limit',
     (budget, ids) => {
       const timed = dense.map(({ id, callsPerSecond }) => counted(id, 1.01 * callsPerSecond, 0.9))
-      expect(tooDense(timed, { ...COSTS, budget })).toEqual(ids)
+      expect(overBudget(timed, { ...COSTS, budget })).toEqual(ids)
     },
   )
 })
@@ -166,8 +166,8 @@ it('method selection needs 200 samples, and fewer samples after 8 and after 12 s
 describe('the cost of idle probes', () => {
   it('the cost of idle probes is too high if their call rate costs more than half of the budget', () => {
     // Half of 5 % of half a second is 12.5 ms: 2.1 million calls of 6 ns.
-    expect(costIdle([counted(1, 1.5e6, 0.5), counted(2, 0.5e6, 0.1)], COSTS)).toBe(false)
-    expect(costIdle([counted(1, 1.5e6, 0.5), counted(2, 0.75e6, 0.1)], COSTS)).toBe(true)
-    expect(costIdle([], COSTS)).toBe(false)
+    expect(idleProbesOverBudget([counted(1, 1.5e6, 0.5), counted(2, 0.5e6, 0.1)], COSTS)).toBe(false)
+    expect(idleProbesOverBudget([counted(1, 1.5e6, 0.5), counted(2, 0.75e6, 0.1)], COSTS)).toBe(true)
+    expect(idleProbesOverBudget([], COSTS)).toBe(false)
   })
 })

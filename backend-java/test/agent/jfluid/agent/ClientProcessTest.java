@@ -10,7 +10,7 @@ import java.util.concurrent.CountDownLatch;
 import jdk.internal.misc.Unsafe;
 
 /** State of the client's thread in /proc. Here it is a thread of this JVM with a name that is hard to parse. */
-final class ReaderTest {
+final class ClientProcessTest {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final int START_FIELD = 22;
 
@@ -79,44 +79,44 @@ final class ReaderTest {
 
     static void aRunningThreadWantsAProcessorAndAParkedOneDoesNot() throws Exception {
         try (Client client = new Client()) {
-            Reader reader = new Reader(client.ring, false);
-            that(Client.becomes(() -> !reader.wantsProcessor()), "it waits");
+            ClientProcess process = new ClientProcess(client.ring, false);
+            that(Client.becomes(() -> !process.wantsProcessor()), "it waits");
             client.work(true);
-            that(Client.becomes(reader::wantsProcessor), "it works");
+            that(Client.becomes(process::wantsProcessor), "it works");
         }
     }
 
     static void aReusedThreadIdIsNotTheClient() throws Exception {
         try (Client client = new Client()) {
             client.work(true);
-            Reader reader = new Reader(client.ring, false);
-            that(Client.becomes(reader::wantsProcessor), "it works");
+            ClientProcess process = new ClientProcess(client.ring, false);
+            that(Client.becomes(process::wantsProcessor), "it works");
             U.putInt(client.ring + JFluid1Layout.RING_READER_SINCE, 1);
-            that(!reader.wantsProcessor(), "it has begun at another time");
-            that(!reader.isStopped(), "of another nothing is known");
+            that(!process.wantsProcessor(), "it has begun at another time");
+            that(!process.isStopped(), "of another nothing is known");
         }
     }
 
     static void aHeartbeatIsSeenOnce() throws Exception {
         try (Client client = new Client()) {
-            Reader reader = new Reader(client.ring, false);
+            ClientProcess process = new ClientProcess(client.ring, false);
             U.putInt(client.ring + JFluid1Layout.RING_HEARTBEAT, 5);
-            equal(5, reader.beat());
-            that(reader.beats(), "the first look");
-            that(!reader.beats(), "it has not moved since");
-            that(!reader.isStopped(), "it only waits");
+            equal(5, process.beat());
+            that(process.beats(), "the first look");
+            that(!process.beats(), "it has not moved since");
+            that(!process.isStopped(), "it only waits");
         }
     }
 
     static void theReasonOfAnEndIsInTheRing() throws Exception {
         try (Client client = new Client()) {
-            Reader reader = new Reader(client.ring, false);
+            ClientProcess process = new ClientProcess(client.ring, false);
             U.putInt(client.ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_STOPPED);
-            equal("the client was stopped or killed", reader.whyEnded());
+            equal("the client was stopped or killed", process.whyEnded());
             U.putInt(client.ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_SILENT);
-            equal("the client did not answer for 10 s", reader.whyEnded());
-            equal("no message from the client for some seconds", new Reader(client.ring, true).whyEnded());
-            reader.tellDismissed();
+            equal("the client did not answer for 10 s", process.whyEnded());
+            equal("no message from the client for some seconds", new ClientProcess(client.ring, true).whyEnded());
+            process.tellDismissed();
             equal(JFluid1Layout.ENDED_DISMISSED, U.getInt(client.ring + JFluid1Layout.RING_ENDED));
         }
     }

@@ -53,10 +53,10 @@ const AIM = 0.5
 
 /**
  * Chooses the methods to be timed. A method without calls during the counting is timed, since it is usually rare and its probes then cost
- * nothing. If the probes cost much later, `tooDense` switches the method off.
+ * nothing. If the probes cost much later, `overBudget` switches the method off.
  * @returns ids to be timed; all other methods are switched off
  */
-export function worthTiming(
+export function timedWithinBudget(
   counted: readonly Counted[],
   { nsPerCall, rootNsPerSecond, budget }: Costs,
 ): number[] {
@@ -78,7 +78,10 @@ export function worthTiming(
  * Chooses methods to be switched off if all probes together cost too much, most frequently called first.
  * @returns ids; empty if the cost is within the budget
  */
-export function tooDense(timed: readonly Counted[], { nsPerCall, rootNsPerSecond, budget }: Costs): number[] {
+export function overBudget(
+  timed: readonly Counted[],
+  { nsPerCall, rootNsPerSecond, budget }: Costs,
+): number[] {
   let spent = timed.reduce((sum, it) => sum + it.callsPerSecond * nsPerCall, 0)
   if (spent <= BRAKE * budget * rootNsPerSecond) return []
   const off: number[] = []
@@ -100,7 +103,7 @@ const IDLE_CALL_NANOS = 6
  * Returns whether switched-off methods are called so often that their original code must be restored.
  * @param off  methods with their call rates from the counting
  */
-export function costIdle(off: readonly Counted[], { rootNsPerSecond, budget }: Costs): boolean {
+export function idleProbesOverBudget(off: readonly Counted[], { rootNsPerSecond, budget }: Costs): boolean {
   const calls = off.reduce((sum, it) => sum + it.callsPerSecond, 0)
   return rootNsPerSecond > 0 && calls * IDLE_CALL_NANOS > AIM * budget * rootNsPerSecond
 }
