@@ -113,7 +113,7 @@ it('the jfluid command reports errors that concern only options', async () => {
     jfluid('report', missing),
   ])
   expectRefusal(unknown, 64, /unknown command 'atach'/, /attach|--help/)
-  expectRefusal(format, 64, /unknown export format "pdf"/, /json, csv, collapsed/)
+  expectRefusal(format, 64, /--format <name>' argument 'pdf' is invalid/, /json, csv, collapsed/)
   expectRefusal(file, STATUS.fileNotFound, /no such file/, /jfluid record/)
 })
 
