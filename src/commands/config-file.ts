@@ -139,14 +139,10 @@ function refusalIn(command: Command, row: Row): Omit<LeftOut, 'option'> | null {
 const SAYS_WHICH: readonly string[] = ['all', 'waitFor']
 
 function refusalOf(row: Row, given: Given): Refusal | null {
-  if (given.all !== undefined) {
-    const refusal = notWithAllOf(row)
-    if (refusal !== null) return refusal
-  }
-  const rule =
-    given.region !== undefined ? withRegion : isSampledByJvm(given) ? withSamples : byModeSchemeAndValue
-  const refusal = rule(row, given) ?? byExclusion(row, given)
-  return refusal !== null || rule !== byModeSchemeAndValue ? refusal : byAllCalls(row, given)
+  const all = given.all === undefined ? null : notWithAllOf(row)
+  if (given.region !== undefined) return all ?? withRegion(row, given) ?? byExclusion(row, given)
+  if (isSampledByJvm(given)) return all ?? withSamples(row, given) ?? byExclusion(row, given)
+  return all ?? byModeSchemeAndValue(row, given) ?? byExclusion(row, given) ?? byAllCalls(row, given)
 }
 
 /** Returns whether an option has no effect on the command: it lacks another option, or conflicts with it. */
@@ -170,6 +166,11 @@ function typedRows(command: Command): readonly Row[] {
   return rows.filter((it) => command.getOptionValueSource(attributeOf(it)) === 'cli')
 }
 
+/** Returns whether a command that reads the file has the option. */
+function isRead({ commands }: Row): boolean {
+  return commands.some((it) => optionsOf(it).some(({ name }) => name === '--no-config'))
+}
+
 function isOnlyTyped({ harmless, notInFile }: Row, value: unknown): boolean {
   return notInFile !== undefined && !(typeof value === 'string' && harmless?.includes(value))
 }
@@ -185,7 +186,7 @@ function checkKey(key: string, value: unknown): void {
   }
   const rows = OPTIONS.filter((it) => longOf(it) === `--${key}`)
   if (rows.length === 0) throw new BadConfigFile(`there is no option "${key}"`, nearestHint(key))
-  if (rows.every(({ group }) => group === 'Options'))
+  if (!rows.some(isRead))
     throw new BadConfigFile(
       `"${key}" can only be given on the command line`,
       'Remove the option from the file, or ignore the file with --no-config.',
@@ -199,7 +200,7 @@ function checkKey(key: string, value: unknown): void {
 }
 
 function nearestHint(key: string): string {
-  const names = OPTIONS.filter((it) => it.group !== 'Options').map((it) => longOf(it).slice(2))
+  const names = OPTIONS.filter(isRead).map((it) => longOf(it).slice(2))
   const [close] = nearest(
     key.replace(/[A-Z]/g, (it) => `-${it.toLowerCase()}`),
     names,

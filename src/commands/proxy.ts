@@ -20,8 +20,7 @@ export class ProxyNeedsWay extends UsageError {
 
 const cli = fileURLToPath(builtFile('cli.js'))
 
-export async function proxy(flags: Flags<'proxy'>): Promise<void> {
-  const graceMs = flags.grace
+export async function proxy({ grace: graceMs, ...flags }: Flags<'proxy'>): Promise<void> {
   const version = packageVersion()
   const host = (told: Pick<HostOptions, 'onOpen' | 'onEmpty' | 'onProblem'>): Host =>
     new Host({ version, graceMs, open: () => new HostedSession(), ...told })

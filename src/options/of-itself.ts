@@ -67,10 +67,12 @@ export const OF_ITSELF = inGroup('Options', [
     name: '--show-config',
     help: 'print each option value and its origin, then exit; needs no JVM',
     commands: CONFIGURED,
+    notInFile: 'controls the use of this file',
   }),
   option({
     name: '--no-config',
     help: `ignore ${CONFIG_FILE} of the current directory`,
     commands: CONFIGURED,
+    notInFile: 'controls the use of this file',
   }),
 ])

@@ -41,6 +41,7 @@ type NotInFile =
   | 'gives consent'
   | 'sets the limit of the test'
   | 'is of one profile'
+  | 'controls the use of this file'
 
 export interface Row {
   /** Syntax on the command line: `-r, --root <method>`. */

@@ -83,7 +83,7 @@ export const byModeSchemeAndValue: Rule = (row, given) => {
 /** Checks an option that needs every call below a root, if an option asks for scheme adaptive. */
 export const byAllCalls: Rule = (row, given) => {
   const text = neededOf(row, given)
-  if (text === null || !asksForAdaptive(given)) return null
+  if (text === null || !isAdaptiveAsked(given)) return null
   return {
     says: `${text} needs the calls of all methods, and --scheme adaptive does not record these`,
     hint: 'Leave the option out, or use --scheme b.',
@@ -100,7 +100,7 @@ function neededOf(row: Row, given: Given): string | null {
 }
 
 /** Whether scheme adaptive is named, or an option is given that only scheme adaptive supports. */
-function asksForAdaptive(given: Given): boolean {
+export function isAdaptiveAsked(given: Given): boolean {
   const isOfAdaptive = ({ schemes }: Row): boolean => schemes?.takes.includes('adaptive') === true
   return given.scheme === 'adaptive' || OPTIONS.some((it) => isOfAdaptive(it) && isGiven(it, given))
 }

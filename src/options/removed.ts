@@ -115,7 +115,7 @@ export function withRemovedOptions(command: Command, removed: readonly RemovedOp
     if (row.value === undefined)
       command.addOption(new Option(`${row.option} [value]`).hideHelp().helpGroup(FIRST_GROUP))
     command.on(`option:${row.option.slice(2)}`, (value: unknown) => {
-      if (row.value === undefined || row.value === value) throw new OptionRemoved(row)
+      if (row.value === undefined || row.value === `${value}`.toLowerCase()) throw new OptionRemoved(row)
     })
   }
   return command

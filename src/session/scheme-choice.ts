@@ -4,6 +4,7 @@
 
 import type { Scheme } from '../base/scheme.ts'
 import { thousands } from '../base/thousands.ts'
+import { isAdaptiveAsked } from '../options/refusals.ts'
 import { Revealer } from '../reveal/revealer.ts'
 import type { Agent } from '../wire/agent.ts'
 import type { LoadedClasses } from '../wire/messages.ts'
@@ -18,7 +19,7 @@ import {
   MIN_FREE_METASPACE_BYTES,
   TooManyMethods,
 } from './limits.ts'
-import { asksForAdaptive, firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
+import { firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
 
 /** With more loaded classes, even listing them takes too long for an interactive user. */
 const MAX_LOADED_CLASSES = 5_000
@@ -94,7 +95,8 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
 
 /** @returns scheme adaptive; null if the reachable methods must be counted first, or another scheme was requested */
 export function adaptiveAtOnce(request: SessionRequest, loadedClasses: number): Choice | null {
-  if (asksForAdaptive(request)) return { scheme: 'adaptive', why: null, listed: null }
+  if (isAdaptiveAsked({ ...request, time: request.timed }))
+    return { scheme: 'adaptive', why: null, listed: null }
   if (request.scheme !== 'auto' || needsAllCalls(request) !== null) return null
   const large = whyLarge(loadedClasses)
   return large === null ? null : { scheme: 'adaptive', why: reasonText(large), listed: null }

@@ -66,11 +66,6 @@ export function needsAllCalls(request: SessionRequest): string | null {
   return request.regions === undefined ? allCallsNeeded({ ...request }) : '--region'
 }
 
-/** Whether the user requests scheme adaptive, by its name or by an option that only this scheme supports. */
-export function asksForAdaptive({ maxOverhead, scheme, timed }: SessionRequest): boolean {
-  return scheme === 'adaptive' || (scheme === 'auto' && (maxOverhead !== undefined || timed !== undefined))
-}
-
 /** Whether the user must consent before a busy JVM discards its compiled code. Users who name scheme a or b have accepted the cost. */
 export function asksFirst({ mayFlush, scheme }: SessionRequest): boolean {
   return mayFlush !== true && scheme !== 'a' && scheme !== 'b'

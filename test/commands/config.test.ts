@@ -195,7 +195,12 @@ describe('a refused configuration file', () => {
     [{ constructor: 1 }, 'there is no option "constructor"'],
     [{ session: 'x' }, '"session" can only be given on the command line'],
     [{ listen: '7071' }, '"listen" can only be given on the command line'],
-    [{ 'no-config': true }, '"no-config" can only be given on the command line'],
+    [
+      { 'no-config': true },
+      '"no-config" controls the use of this file, so it can only be given on the command line',
+    ],
+    [{ yes: true }, '"yes" gives consent, so it can only be given on the command line'],
+    [{ 'key-file': 'k' }, '"key-file" can only be given on the command line'],
     [{ bba: { toString: 1 } }, '"bba" runs code'],
     [{ 'look-ahead': 3 }, '"look-ahead" was removed: no other number was better'],
     [{ sampler: 'stacks' }, '"sampler": "stacks" was removed: thread dumps'],

@@ -98,7 +98,7 @@ const VIEWS: readonly (readonly [keys: string, opened: RegExp, isClosed?: 'close
   ['m', /▾self .* method$/],
   ['T', /% all .*thread/],
   ['f', /^ flame graph of time/],
-  ['c', /% of it .* method, below it its callers/],
+  ['c', /method, with callers/],
   ['i', /code change/],
   ['L', /^ timeline, one bar:/],
   ['C', /traced calls; start: since the call began/],
