@@ -1,4 +1,4 @@
-// Subtracts the cost of the probes from measured time (JFluid report, section 5.3). All uses of t_I and t_O are here. All times are in
+// Subtracts the cost of the probes from measured time (JFluid report, section 5.3). No other file subtracts t_I or t_O. All times are in
 // ticks, fractional and signed. Display code replaces negative times where a negative time makes no sense.
 
 /**

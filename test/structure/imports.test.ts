@@ -174,6 +174,16 @@ describe('cycles of imports', () => {
     expect(circles(importGraph(false))).toEqual([])
   })
 
+  it("the recorder's worker loads no view and no section of a measure, directly or through other files", () => {
+    const graph = importGraph(false)
+    const reached = new Set([join('session', 'recorder', 'recorder-worker.ts')])
+    for (const file of reached) for (const next of graph.get(file)!) reached.add(next)
+    expect([...reached]).toContain(join('measures', 'sinks.ts'))
+    expect(
+      [...reached].filter((it) => /^(tui|export|commands)\b|measures.(views|sections|probes)\.ts$/.test(it)),
+    ).toEqual([])
+  })
+
   it('type import cycles stay within one folder', () => {
     for (const circle of circles(importGraph(true)))
       expect(new Set(circle.map((it) => it.split(sep)[0])).size, circle.join(' ')).toBe(1)
