@@ -93,29 +93,32 @@ export function configured(command: Command, name: CommandName): Configured {
     if (entry === undefined) continue
     const value = valueOfOption(row, entry[0], entry[1])
     if (command.getOptionValueSource(attributeOf(row)) === 'cli') continue
-    if (isOnlyTyped(row, value)) {
-      leftOut.push({
-        option: longOf(row),
-        why: `for ${name} this option works only on the command line`,
-        isTold: false,
-      })
-    } else values.set(row, value)
+    const why = `for ${name} this option works only on the command line`
+    if (isOnlyTyped(row, value)) leftOut.push({ option: longOf(row), why, isTold: false })
+    else values.set(row, value)
   }
-  const set = (row: Row): unknown =>
-    command.setOptionValueWithSource(attributeOf(row), values.get(row), 'config')
-  for (const row of values.keys()) set(row)
-  for (const row of values.keys()) {
-    const found = refusalIn(command, row)
-    if (found === null) continue
-    values.delete(row)
-    command.setOptionValueWithSource(attributeOf(row), row.default, 'default')
-    leftOut.push({ option: longOf(row), ...found })
+  // Options of the file are added one by one, in the order of the table. An option may need one that is added later, so each pass tries the
+  // refused options again, until a pass adds none.
+  const taken = new Map<string, string>()
+  let refused: LeftOut[] = []
+  for (let before = -1; before < taken.size; ) {
+    before = taken.size
+    refused = []
+    for (const [row, value] of values) {
+      const [option, attribute] = [longOf(row), attributeOf(row)]
+      if (taken.has(option)) continue
+      command.setOptionValueWithSource(attribute, value, 'config')
+      const found = refusalIn(command, row)
+      if (found === null) {
+        const [, written] = entries.find(([key]) => option === `--${key}`)!
+        taken.set(option, Array.isArray(written) ? written.join(', ') : `${written}`)
+      } else {
+        command.setOptionValueWithSource(attribute, row.default, 'default')
+        refused.push({ option, ...found })
+      }
+    }
   }
-  const taken = [...values.keys()].map((row) => {
-    const [, value] = entries.find(([key]) => longOf(row) === `--${key}`)!
-    return [longOf(row), Array.isArray(value) ? value.join(', ') : `${value}`] as const
-  })
-  return { taken: new Map(taken), leftOut }
+  return { taken, leftOut: [...leftOut, ...refused] }
 }
 
 /**
@@ -126,13 +129,13 @@ function refusalIn(command: Command, row: Row): Omit<LeftOut, 'option'> | null {
   const { args } = command
   const given: Given = command.opts()
   if (!isGiven(row, given)) return null
-  const typed = typedRows(command).find((it) => SAYS_WHICH.includes(attributeOf(it)))
+  const typed = rowsFrom(command, 'cli').find((it) => SAYS_WHICH.includes(attributeOf(it)))
   const which = args[0] ?? (typed === undefined ? undefined : longOf(typed))
   if (SAYS_WHICH.includes(attributeOf(row)) && which !== undefined)
     return { why: `${which} already names the JVM`, isTold: false }
   const needed = byNeeds(row, given)
   if (needed !== null) return { why: needed.says, isTold: false }
-  const refusal = refusalOf(row, given) ?? refusalOfTyped(command, row)
+  const refusal = refusalOf(row, given) ?? refusalOfOthers(command, row)
   return refusal === null ? null : { why: refusal.says, isTold: true }
 }
 
@@ -145,25 +148,20 @@ function refusalOf(row: Row, given: Given): Refusal | null {
   return all ?? byModeSchemeAndValue(row, given) ?? byExclusion(row, given) ?? byAllCalls(row, given)
 }
 
-/** Returns whether an option has no effect on the command: it lacks another option, or conflicts with it. */
-function isRefused(row: Row, given: Given): boolean {
-  return row.default === undefined && (byNeeds(row, given) ?? refusalOf(row, given)) !== null
-}
-
-/** Returns the refusal of a typed option that is refused only because of this option. */
-function refusalOfTyped(command: Command, row: Row): Refusal | null {
+/** Returns the refusal of another option, typed or from the file, that is refused only because of this option. */
+function refusalOfOthers(command: Command, row: Row): Refusal | null {
   const given: Given = command.opts()
   const without: Given = { ...given, [attributeOf(row)]: row.default }
-  for (const typed of typedRows(command)) {
-    const refusal = refusalOf(typed, given)
-    if (refusal !== null && refusalOf(typed, without) === null) return refusal
+  for (const other of rowsFrom(command, 'cli', 'config')) {
+    const refusal = refusalOf(other, given)
+    if (refusal !== null && refusalOf(other, without) === null) return refusal
   }
   return null
 }
 
-function typedRows(command: Command): readonly Row[] {
+function rowsFrom(command: Command, ...sources: readonly string[]): readonly Row[] {
   const rows = optionsOf(command.name() as CommandName)
-  return rows.filter((it) => command.getOptionValueSource(attributeOf(it)) === 'cli')
+  return rows.filter((it) => sources.includes(command.getOptionValueSource(attributeOf(it)) ?? ''))
 }
 
 /** Returns whether a command that reads the file has the option. */
@@ -284,6 +282,7 @@ export function inForce(
     if (row.isHidden || row.group === 'Options') continue
     const [option, attribute, byDefault] = [longOf(row), attributeOf(row), defaultOf(row)]
     const implying = optionsOf(name).find((it) => it.implies?.[attribute] !== undefined && isGiven(it, given))
+    const assumed: Given = { ...given, [attribute]: byDefault }
     const fromFile = taken.get(option)
     if (fromFile !== undefined) lines.push([option, clean(fromFile), CONFIG_FILE])
     else if (command.getOptionValueSource(attribute) === 'cli') {
@@ -291,7 +290,7 @@ export function inForce(
       lines.push([option, clean(typed.length > 0 ? typed.join(', ') : 'true'), 'command line'])
     } else if (implying !== undefined)
       lines.push([option, `${implying.implies![attribute]}`, `implied by ${longOf(implying)}`])
-    else if (byDefault !== undefined && !isRefused(row, { ...given, [attribute]: byDefault }))
+    else if (byDefault !== undefined && (byNeeds(row, assumed) ?? refusalOf(row, assumed)) === null)
       lines.push([option, byDefault, 'default'])
   }
   const [options, values] = [0, 1].map((i) => maxOf([0, ...lines.map((it) => width(it[i]!))]))

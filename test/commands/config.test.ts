@@ -152,6 +152,24 @@ describe('jfluid.config.json', () => {
     expect(stdout.match(/^ignored: /gm)).toHaveLength(Object.keys(options).length)
   })
 
+  it('of the options of a file, those that conflict with an option in force are ignored, and no others', async () => {
+    given({ 'max-overhead': '2%', trace: 3 })
+    const adaptive = await inForce('record', '--scheme', 'adaptive', '--root', 'A.b')
+    expect(adaptive).toContainEqual(['--max-overhead', '2%', FILE])
+    expect(adaptive.flat().join(' ')).toMatch(/ignored: --trace: --trace needs the calls of all methods/)
+    given({ all: 'Shop', region: 'A.b' })
+    const regions = await inForce('record')
+    expect(regions).toContainEqual(['--region', 'A.b', FILE])
+    expect(regions.flat().join(' ')).toMatch(/ignored: --all: --all cannot be combined with --region/)
+    given({ all: 'Shop', root: 'A.b' })
+    expect(await inForce('record')).toEqual(
+      expect.arrayContaining([
+        ['--all', 'Shop', FILE],
+        ['--root', 'A.b', FILE],
+      ]),
+    )
+  })
+
   it('root in the configuration file does not make doctor load the agent, and trace does not affect report', async () => {
     given({ root: 'A.b', trace: 3 })
     expect(await inForce('record')).toContainEqual(['--root', 'A.b', FILE])

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { softLimit } from '../../src/attach/room.ts'
 
-/** The user `nobody`, by its number on every Linux. Its threads are limited, unlike root's. */
+/** User id of the account `nobody` in most Linux distributions. A limit on threads applies to its processes, and not to processes of root. */
 export const NOBODY = { uid: 65534, gid: 65534 }
 
 export interface Limit {

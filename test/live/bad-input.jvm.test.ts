@@ -24,7 +24,7 @@ import { expectRefusal } from '../support/refusal.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const itAsRoot = itOnlyIf(process.getuid?.() === 0, 'needs root')
-/** The user `nobody`, and a user id without an account. */
+/** User id 65534 is the account `nobody` in most Linux distributions. User id 64999 has no account. */
 const NOBODY = { uid: 65534, gid: 65534 }
 const STRANGER = { uid: 64999, gid: 64999 }
 

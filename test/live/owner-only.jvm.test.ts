@@ -16,7 +16,7 @@ import { itOnlyIf } from '../support/only-if.ts'
 import { until } from './remains.ts'
 
 const IS_ROOT = process.getuid?.() === 0
-/** The user `nobody`, with its usual number on Linux. */
+/** User id and group id of the account `nobody` in most Linux distributions. */
 const NOBODY = { uid: 65534, gid: 65534 }
 
 /** Returns the listening sockets of a process: addresses of TCP sockets, paths of UNIX sockets. */
