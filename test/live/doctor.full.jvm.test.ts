@@ -7,6 +7,7 @@ import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { readableByAll, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
+import { jfluid } from '../support/jfluid.ts'
 import { doctor, problems, start } from './doctor-json.ts'
 
 const NOBODY = { uid: 65534, gid: 65534 }
@@ -34,5 +35,8 @@ forEachJdk((jdk) => {
     expect(told.exitCode).toBe(69)
     // Thread dumps need no flight recorder.
     expect(told.findings.find((it) => it.check === 'sampling')?.level).toBe('ok')
+    // With the option of `jfluid agent-path` such a JVM does not start.
+    const { stdout: option } = await jfluid('agent-path')
+    await expect(promisify(execFile)(own.java, [option.trim(), '-version'])).rejects.toThrow(/instrument/)
   })
 })
