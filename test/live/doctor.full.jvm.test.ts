@@ -37,6 +37,7 @@ forEachJdk((jdk) => {
     expect(told.findings.find((it) => it.check === 'sampling')?.level).toBe('ok')
     // With the option of `jfluid agent-path` such a JVM does not start.
     const { stdout: option } = await jfluid('agent-path')
-    await expect(promisify(execFile)(own.java, [option.trim(), '-version'])).rejects.toThrow(/instrument/)
+    const began = promisify(execFile)(own.java, [option.trim(), '-version'])
+    await expect(began).rejects.toMatchObject({ stdout: expect.stringContaining('java.instrument') })
   })
 })
