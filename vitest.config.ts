@@ -27,9 +27,11 @@ const ISOLATED = [
   'test/commands/no-home.test.ts',
   'test/events/decode.test.ts',
   'test/jdwp-client/packet.test.ts',
+  'test/profile/source-race.test.ts',
   'test/remote/hosted-session.test.ts',
   'test/remote/hosted-steering.test.ts',
   'test/security/fuzz-wire.test.ts',
+  'test/session/why/search.test.ts',
 ]
 
 const FIXTURES = ['test/lanes/compile-fixtures.ts']

@@ -78,6 +78,7 @@ try {
       '--patch-module',
       `java.base=${base}`,
       ...exported,
+      ...access,
       '-cp',
       path,
       'jfluid.check.Main',

@@ -1,10 +1,14 @@
-// Commands of HotSpot's attach protocol, version 1, over the socket that `handshake.ts` opened.
+// Commands of HotSpot's attach protocol over the socket that `handshake.ts` opened.
 //
 //   request   "1" NUL operation NUL argument NUL argument NUL argument NUL
+//             "2" NUL size NUL operation " streaming=0" NUL arguments, each with a NUL (version 2; size: bytes after the NUL of the size)
 //   reply     decimal code, newline, then text until the JVM closes the connection
 //
 // One connection carries one command. Code 0 means that the operation ran. The text reports whether the operation *succeeded*; its format
-// differs between JDKs. Every HotSpot supports version 1. JDK 25 also has a version 2, which only removes the length limit of an argument.
+// differs between JDKs. Every HotSpot supports version 1.
+//
+// From JDK 25 on a JVM writes a reply to the socket while it produces the reply (JDK-8319055). A thread dump is produced while all threads
+// are stopped, so they stay stopped until the client has read the dump. In version 2, `streaming=0` prevents this (decision 134).
 
 import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -85,8 +89,51 @@ export interface CommandOptions {
   signal?: AbortSignal
 }
 
-/** Encodes a request. Missing arguments are sent as empty strings: HotSpot waits for all three arguments. */
+/** Operations that may stop all threads of the JVM while it produces the reply. */
+const STOPPING_OPERATIONS: ReadonlySet<string> = new Set(['threaddump', 'jcmd'])
+/** Whether a JVM writes replies while it produces them. */
+const streaming = new WeakMap<AttachSocket, boolean>()
+
+/**
+ * Returns the request in the form with which the JVM stops its threads only while it produces the reply, and not until the reply is read.
+ */
+async function requestTo(
+  to: string | AttachSocket,
+  operation: string,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<Buffer> {
+  if (typeof to === 'string' || !STOPPING_OPERATIONS.has(operation)) return encodeRequest(operation, args)
+  let streams = streaming.get(to)
+  if (streams === undefined) {
+    // JDK 24 answers "2", JDK 23 and older do not know the operation; both first produce the whole reply.
+    const { timeoutMs = COMMAND_TIMEOUT_MS } = options
+    const { code, text } = await attachCommand(to, 'getversion', ['options'], {
+      ...options,
+      timeoutMs: timeoutMs / 2, // the command itself gets the remaining time
+    })
+    streams = code === 0 && /^2 (?:\S*,)?streaming\b/.test(text)
+    streaming.set(to, streams)
+  }
+  return streams ? encodeUnstreamed(operation, args) : encodeRequest(operation, args)
+}
+
+/** Encodes a request of version 1. Missing arguments are sent as empty strings: HotSpot waits for all three arguments. */
 export function encodeRequest(operation: string, args: readonly string[]): Buffer {
+  const words = checkedWords(operation, args)
+  while (words.length < 1 + MAX_ARGUMENTS) words.push('')
+  return Buffer.from(['1', ...words, ''].join('\0'))
+}
+
+/** Encodes a request of version 2 whose reply the JVM produces completely before it writes the reply to the socket. */
+export function encodeUnstreamed(operation: string, args: readonly string[]): Buffer {
+  const [name, ...rest] = checkedWords(operation, args)
+  const words = Buffer.from([`${name} streaming=0`, ...rest, ''].join('\0'))
+  return Buffer.concat([Buffer.from(`2\0${words.length}\0`), words])
+}
+
+/** @throws ArgumentRefused */
+function checkedWords(operation: string, args: readonly string[]): string[] {
   if (args.length > MAX_ARGUMENTS) {
     throw new ArgumentRefused(operation, `${args.length} arguments, the protocol has ${MAX_ARGUMENTS}`)
   }
@@ -100,8 +147,7 @@ export function encodeRequest(operation: string, args: readonly string[]): Buffe
       throw new ArgumentRefused(operation, `argument ${index} has ${length} bytes, the limit is ${limit}`)
     }
   }
-  while (words.length < 1 + MAX_ARGUMENTS) words.push('')
-  return Buffer.from(['1', ...words, ''].join('\0'))
+  return words
 }
 
 /** Splits a complete reply into code and text. */
@@ -131,14 +177,18 @@ export async function attachCommand(
   to: string | AttachSocket,
   operation: string,
   args: readonly string[] = [],
-  { timeoutMs = COMMAND_TIMEOUT_MS, signal }: CommandOptions = {},
+  options: CommandOptions = {},
 ): Promise<AttachReply> {
+  const { timeoutMs = COMMAND_TIMEOUT_MS, signal } = options
   signal?.throwIfAborted()
-  const request = encodeRequest(operation, args)
   const begun = performance.now()
   const giveUp = begun + timeoutMs
+  const request = await requestTo(to, operation, args, options)
+  // The request for the version took at most half of the time, unless this process was stopped.
+  const limitMs = Math.max(timeoutMs / 2, giveUp - performance.now())
+  const tooLate = () => new CommandTimeout(operation, timeoutMs)
   for (;;) {
-    const bytes = await exchange(to, operation, request, timeoutMs, signal)
+    const bytes = await exchange(to, operation, request, limitMs, tooLate, signal)
     if (bytes !== null) {
       const reply = decodeReply(operation, bytes)
       // Only the name of a jcmd command is logged: the arguments of other operations may contain a session token.
@@ -147,7 +197,7 @@ export async function attachCommand(
       )
       return reply
     }
-    if (performance.now() > giveUp) throw new CommandTimeout(operation, timeoutMs)
+    if (performance.now() > giveUp) throw tooLate()
     await sleep(CONNECT_RETRY_INTERVAL_MS)
   }
 }
@@ -157,7 +207,8 @@ async function exchange(
   to: string | AttachSocket,
   operation: string,
   request: Buffer,
-  timeoutMs: number,
+  limitMs: number,
+  tooLate: () => CommandTimeout,
   signal: AbortSignal | undefined,
 ): Promise<Buffer | null> {
   signal?.throwIfAborted()
@@ -172,7 +223,7 @@ async function exchange(
       throw new AttachProtocolError(operation, `connection failed (${code})`, { cause })
     }
     socket.once('connect', () => socket.write(request))
-    const answered = afterOwnTime(timeoutMs, () => socket.destroy(new CommandTimeout(operation, timeoutMs)))
+    const answered = afterOwnTime(limitMs, () => socket.destroy(tooLate()))
     const leave = () =>
       socket.destroy(new AttachProtocolError(operation, 'the connection was closed before the answer'))
     signal?.addEventListener('abort', leave)

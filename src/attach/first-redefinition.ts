@@ -17,9 +17,10 @@ const VERSION_TIMEOUT_MS = 2_000
 /** Below this number of compiled methods, as in a small program, recompilation takes almost no time. A Spring Boot service has 11,768. */
 const MIN_COMPILED_METHODS = 4_000
 /**
- * Factor by which requests use more processor time for some seconds, while their code is interpreted and recompiled. A compromise: after
- * first redefinitions on stock servers that used up to 0.31 processors of 2, no request took longer than 0.42 s, except in four runs of
- * Keycloak (0.7 to 1.1 s). At a use of 0.32 to 0.44, the longest request took 0.4 to 3.9 s. decision 112.
+ * Factor by which requests use more processor time for some seconds, while their code is interpreted and recompiled. The value is a
+ * compromise. It was measured on stock servers with 2 processors. With up to 0.31 processors in use before the first redefinition, no
+ * request took longer than 0.42 s, except in four runs of Keycloak (0.7 to 1.1 s). At a use of 0.32 to 0.44, the longest request took 0.4
+ * to 3.9 s. See decision 112.
  */
 const RECOMPILATION_COST_FACTOR = 7
 const MEASUREMENT_DURATION_MS = 100
@@ -86,8 +87,13 @@ export async function refuseBusyBeforeFlush(connection: AttachConnection): Promi
   if (feature === null || feature >= SELECTIVE_INVALIDATION_JDK) return
   const compiled = await compiledCount(connection)
   if (compiled === null || !discardsMuch(feature, compiled)) return
-  const processors = await whereShort(() => readProcessors(pid, MEASUREMENT_DURATION_MS))
+  const processors = await lacksProcessors(pid)
   if (processors !== null) throw new BusyBeforeFlush(pid, processors, compiled, feature)
+}
+
+/** Returns the processors in use if requests would lack processors without compiled code; null if not, or if the use is unknown. */
+export function lacksProcessors(pid: number): Promise<Processors | null> {
+  return whereShort(() => readProcessors(pid, MEASUREMENT_DURATION_MS))
 }
 
 /**
@@ -125,7 +131,7 @@ function meanOf(looks: readonly Processors[]): Processors {
  * with the same pid.
  */
 function featureToldBy(target: TargetProcess): number | null {
-  return target.perfDataMapped === true ? featureOf(findPerfData(target)?.facts?.javaVersion) : null
+  return typeof target.perfDataName === 'string' ? featureOf(findPerfData(target)?.facts?.javaVersion) : null
 }
 
 /** Runs `VM.version`, which prints a line about the VM, then "JDK 17.0.15". @returns null if the JVM does not answer in time */

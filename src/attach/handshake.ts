@@ -249,9 +249,9 @@ async function admit(
  * Returns whether a JVM has entered JVMTI's live phase.
  * During startup a JVM first catches signals. Then it removes the file at the path of its attach socket, even its own listener's socket
  * (`AttachListener::vm_start`). It cannot load a Java agent until the live phase: before, JDK 17 to 20 reply `return code: 0` but load no
- * agent (`JPLISAgent.c`, `initializeJPLISAgent`). hsperfdata shows when startup is complete. Without hsperfdata, the notification thread
- * shows it, which the JVM creates next (`Management::initialize`). Without `UseNotificationThread` the JVM has no notification thread and
- * counts as starting until the caller's timeout.
+ * agent (`JPLISAgent.c`, `initializeJPLISAgent`). hsperfdata shows when startup is complete. Without hsperfdata, startup is complete when
+ * the notification thread exists, since the JVM creates this thread next (`Management::initialize`). Without `UseNotificationThread` the
+ * JVM has no notification thread and counts as starting until the caller's timeout.
  */
 function hasStartedUp(pid: number, perf: PerfFacts | undefined): boolean {
   return perf?.complete ?? [...readThreadNames(pid)].some((it) => it.startsWith('Notific'))

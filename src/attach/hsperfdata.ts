@@ -7,7 +7,7 @@
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import { namesIn } from '../base/visible.ts'
 import { readRegular } from './regular-file.ts'
-import type { TargetProcess } from './target-process.ts'
+import { type TargetProcess, vmThreadStart } from './target-process.ts'
 
 // Prologue, from HotSpot's perfMemory.hpp. `order` gives the byte order; the magic is always big-endian.
 //
@@ -142,7 +142,6 @@ export interface PerfFacts {
   javaVersion?: string
   javaHome?: string
   vmName?: string
-  vmVersion?: string
   /** JVM arguments, joined by blanks and cut after 1,024 bytes (PerfMaxStringConstLength). */
   vmArguments?: string
   loadedClasses?: number
@@ -154,7 +153,6 @@ export interface PerfFacts {
   metaspaceCommitted?: number
   /** Time in safepoints since the start, in ns. */
   safepointNs?: number
-  safepoints?: number
   /** Time in stop-the-world collections since the start, in ns. */
   collectionNs?: number
   /** `Copy:MSC` for the serial collector, `ParScav:MSC` for the parallel collector, `GarbageFirst`, … */
@@ -182,7 +180,6 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
   put('javaVersion', text('java.property.java.version'))
   put('javaHome', text('java.property.java.home'))
   put('vmName', text('java.property.java.vm.name'))
-  put('vmVersion', text('java.property.java.vm.version'))
   put('vmArguments', text('java.rt.vmArgs'))
   const loaded = number('java.cls.loadedClasses') // classes of the CDS archive have their own counter
   put(
@@ -196,7 +193,6 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
   )
   put('compilations', number('sun.ci.standardCompiles'))
   put('metaspaceCommitted', number('sun.gc.metaspace.capacity'))
-  put('safepoints', number('sun.rt.safepoints'))
   put('createdAt', number('sun.rt.createVmBeginTime'))
   const ticks = number('sun.rt.safepointTime')
   const frequency = number('sun.os.hrt.frequency')
@@ -229,20 +225,15 @@ function collectionNs(values: PerfData['values'], frequency: number | undefined)
 /**
  * Returns whether compiled counted loops lack safepoint polls. HotSpot adds the polls for low-pause collectors (`UseCountedLoopSafepoints`,
  * arguments.cpp). For the serial, parallel and CMS collectors, HotSpot adds polls only if this flag is set.
- *
- * @throws BadPerfData
  */
-export function loopsHaveNoSafepoints(bytes: Uint8Array): boolean {
-  return /:(?:MSC|CMS)$/.test(perfFacts(parsePerfData(bytes)).collector ?? '')
+export function loopsHaveNoSafepoints({ collector = '' }: Pick<PerfFacts, 'collector'>): boolean {
+  return /:(?:MSC|CMS)$/.test(collector)
 }
 
-/**
- * Returns the time in garbage collections, in ns; `undefined` if the JVM does not record this time.
- *
- * @throws BadPerfData
- */
-export function collectionTime(bytes: Uint8Array): number | undefined {
-  return perfFacts(parsePerfData(bytes)).collectionNs
+/** Returns the time in safepoints since the start of the JVM, in ms; undefined if the JVM does not report it. */
+export function safepointMs(target: TargetProcess): number | undefined {
+  const ns = findPerfData(target)?.facts?.safepointNs
+  return ns === undefined ? undefined : ns / 1e6
 }
 
 /** Performance data file in the target's /tmp. */
@@ -255,29 +246,54 @@ export interface PerfFile {
 }
 
 /**
- * Finds the performance data of `target` below the target's root, by the target's pid in its own namespace.
- * The directory is named after the user, whose name may differ inside the target, so all hsperfdata directories are searched. A file is
- * valid if the target's user owns it and the process has mapped it (if the maps are readable). An earlier process with the same pid may
- * have left other files.
+ * Finds the performance data of `target` below the target's root. The file must belong to the target's user.
+ * The process's maps name the file. If the maps are unreadable, all directories hsperfdata_<user> are searched for the target's pid in its
+ * own namespace. (The user may have another name inside the target.) A file found in this way may be of another JVM, if JVMs of several pid
+ * namespaces share one /tmp: see `mayBelongTo`.
  */
 export function findPerfData(target: TargetProcess): PerfFile | undefined {
-  if (target.perfDataMapped === false) return undefined
-  const tmp = `${target.root}/tmp`
+  const { perfDataName, root, euid, nsPid, pid } = target
+  const tmp = `${root}/tmp`
+  if (perfDataName === null) return undefined
+  if (perfDataName !== undefined) return perfFileAt(`${tmp}/${perfDataName}`, euid)
+  const vmStartedAt = vmThreadStart(pid)
+  if (vmStartedAt === undefined) return undefined
   const directories = (namesIn(tmp) ?? []).filter((name) => name.startsWith('hsperfdata_'))
   for (const directory of directories) {
-    const path = `${tmp}/${directory}/${target.nsPid}`
-    const bytes = readFileOf(target.euid, path)
-    if (bytes === undefined) continue
-    if (bytes === 'denied') return { path, facts: undefined, safepointTimeOffset: undefined }
-    try {
-      const data = parsePerfData(bytes)
-      return { path, facts: perfFacts(data), safepointTimeOffset: data.offsets.get('sun.rt.safepointTime') }
-    } catch (problem) {
-      if (problem instanceof BadPerfData) return { path, facts: undefined, safepointTimeOffset: undefined }
-      throw problem
-    }
+    const file = perfFileAt(`${tmp}/${directory}/${nsPid}`, euid)
+    if (file !== undefined && mayBelongTo(file.facts, { startedAt: target.startedAt, vmStartedAt }))
+      return file
   }
   return undefined
+}
+
+/** Tolerance for comparing a time from /proc with a time of the JVM: the boot time in /proc is rounded to whole seconds. */
+const CLOCK_TOLERANCE_MS = 2000
+
+/**
+ * Returns whether performance data may be of a process with a VM thread: the JVM was created after the start of the process and before the
+ * start of its VM thread. True if the creation time is unknown (an unreadable file).
+ */
+export function mayBelongTo(
+  facts: PerfFacts | undefined,
+  { startedAt, vmStartedAt }: { readonly startedAt: number; readonly vmStartedAt: number },
+): boolean {
+  const createdAt = facts?.createdAt
+  if (createdAt === undefined) return true
+  return createdAt >= startedAt - CLOCK_TOLERANCE_MS && createdAt <= vmStartedAt + CLOCK_TOLERANCE_MS
+}
+
+function perfFileAt(path: string, owner: number): PerfFile | undefined {
+  const bytes = readFileOf(owner, path)
+  if (bytes === undefined) return undefined
+  if (bytes === 'denied') return { path, facts: undefined, safepointTimeOffset: undefined }
+  try {
+    const data = parsePerfData(bytes)
+    return { path, facts: perfFacts(data), safepointTimeOffset: data.offsets.get('sun.rt.safepointTime') }
+  } catch (problem) {
+    if (problem instanceof BadPerfData) return { path, facts: undefined, safepointTimeOffset: undefined }
+    throw problem
+  }
 }
 
 /** Returns the contents of a regular file that belongs to `owner`; `undefined` if there is no such file. */

@@ -23,24 +23,33 @@ export interface Jvm {
   command: string | undefined
   /** Container label such as `docker:3f2a91c0bd1e`; undefined if the JVM's control group shows no container. */
   container: string | undefined
+  /** Start of the process, in ms since 1970. */
+  startedAt: number
   /** `true`, or a short reason why the JVM is not attachable. */
   attachable: true | string
 }
 
 /** Returns all visible JVMs, sorted by pid. */
 export function listJvms(client: Client = thisClient()): Jvm[] {
+  return jvmsWithFacts(client).map(({ jvm }) => jvm)
+}
+
+/** Returns all visible JVMs, sorted by pid, with the facts that their descriptions come from. */
+export function jvmsWithFacts(
+  client: Client = thisClient(),
+): { readonly jvm: Jvm; readonly facts: TargetFacts }[] {
   const users = userNames()
-  const jvms: Jvm[] = []
+  const found: { jvm: Jvm; facts: TargetFacts }[] = []
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const facts = readTargetFacts(Number(name))
     if (facts === undefined || facts.process.state === 'Z') continue
     const { executable, commandLine } = facts.process
     if (looksLikeJvm(facts) ?? isJavaLauncher(executable, commandLine)) {
-      jvms.push(describeJvm(facts, client, users))
+      found.push({ jvm: describeJvm(facts, client, users), facts })
     }
   }
-  return jvms.sort((a, b) => a.pid - b.pid)
+  return found.sort((a, b) => a.jvm.pid - b.jvm.pid)
 }
 
 /** Describes one JVM for `listJvms`. */
@@ -57,6 +66,7 @@ export function describeJvm(facts: TargetFacts, client: Client, users = userName
     mainClass: mainClassOf(perf?.javaCommand, process.commandLine),
     command: perf?.javaCommand ?? (started.main && [started.main, ...started.args].join(' ')),
     container: container && containerLabel(container),
+    startedAt: Math.round(process.startedAt),
     attachable: attachProblem(facts, client)?.reason ?? true,
   }
 }

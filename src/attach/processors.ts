@@ -42,19 +42,27 @@ export function isBusy(processors: Processors): boolean {
 
 /** @returns undefined if the process has ended or is unreadable */
 export async function readProcessors(pid: number, ms: number): Promise<Processors | undefined> {
+  const end = startProcessors(pid)
+  await sleep(ms)
+  return end()
+}
+
+/** Starts to measure. @returns a function that returns the mean use since the start; undefined if the process has ended or is unreadable */
+export function startProcessors(pid: number): () => Processors | undefined {
   const allowed = allowedOf(pid)
   const idleNow = (): number => idleMs(textOf('/proc/stat') ?? '', allowed)
   const [before, idle, ours, begun] = [readCpuMs(pid), idleNow(), process.cpuUsage(), performance.now()]
-  await sleep(ms)
-  const [after, took] = [readCpuMs(pid), performance.now() - begun]
-  if (before === undefined || after === undefined) return undefined
-  const { user, system } = process.cpuUsage(ours)
-  const now = idleNow()
-  return {
-    used: Math.max(0, after - before) / took,
-    most: processorsOf(pid, allowed.size),
-    idle: Number.isNaN(now) ? Number.POSITIVE_INFINITY : (now - idle) / took,
-    ours: (user + system) / 1_000 / took,
+  return () => {
+    const [after, took] = [readCpuMs(pid), performance.now() - begun]
+    if (before === undefined || after === undefined) return undefined
+    const { user, system } = process.cpuUsage(ours)
+    const now = idleNow()
+    return {
+      used: Math.max(0, after - before) / took,
+      most: processorsOf(pid, allowed.size),
+      idle: Number.isNaN(now) ? Number.POSITIVE_INFINITY : (now - idle) / took,
+      ours: (user + system) / 1_000 / took,
+    }
   }
 }
 

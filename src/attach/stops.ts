@@ -3,7 +3,14 @@
 
 import { textOf } from '../base/visible.ts'
 import { controlGroups } from './control-groups.ts'
-import { collectionTime, findPerfData, loopsHaveNoSafepoints, MAX_BYTES } from './hsperfdata.ts'
+import {
+  findPerfData,
+  loopsHaveNoSafepoints,
+  MAX_BYTES,
+  type PerfFacts,
+  parsePerfData,
+  perfFacts,
+} from './hsperfdata.ts'
 import { readRegular } from './regular-file.ts'
 import { readTargetProcess } from './target-process.ts'
 
@@ -13,6 +20,11 @@ export interface StopTimes {
   readonly collectionNs: number | null
   /** Throttled time, summed over processors. May exceed the elapsed time. */
   readonly throttledNs: number | null
+  /**
+   * Number of quota periods in which the JVM ran, and number of these periods in which it was throttled. Both are those of the control
+   * group with the most throttled periods.
+   */
+  readonly periods: { readonly all: number; readonly throttled: number } | null
 }
 
 export class StopCounters {
@@ -32,31 +44,39 @@ export class StopCounters {
   read(): StopTimes {
     const throttled = this.#stats.map((it) => throttledNs(textOf(it) ?? '') ?? 0)
     return {
-      collectionNs: this.#collectionNs(),
+      collectionNs: this.#facts()?.collectionNs ?? null,
       throttledNs: throttled.length === 0 ? null : throttled.reduce((sum, ns) => sum + ns, 0),
+      periods: mostThrottled(this.#stats.map((it) => textOf(it) ?? '')),
     }
   }
 
   /** Returns whether compiled counted loops lack safepoint polls; false if the JVM does not report its collector. */
   loopsHaveNoSafepoints(): boolean {
-    return this.#read(loopsHaveNoSafepoints) ?? false
+    return loopsHaveNoSafepoints(this.#facts() ?? {})
   }
 
-  #collectionNs(): number | null {
-    return this.#read(collectionTime) ?? null
-  }
-
-  /** Reads from the JVM's performance counters. */
-  #read<T>(of: (bytes: Uint8Array) => T): T | undefined {
+  /** Reads the JVM's performance counters. */
+  #facts(): PerfFacts | undefined {
     if (this.#perf === null) return undefined
     const { path, owner } = this.#perf
     try {
       const bytes = readRegular(path, { owner, mostBytes: MAX_BYTES })
-      return bytes === undefined ? undefined : of(bytes)
+      return bytes === undefined ? undefined : perfFacts(parsePerfData(bytes))
     } catch {
       return undefined // the JVM has ended, or the file is unreadable
     }
   }
+}
+
+/** @param stats  texts of the `cpu.stat` of nested groups */
+export function mostThrottled(stats: readonly string[]): StopTimes['periods'] {
+  let most: StopTimes['periods'] = null
+  for (const stat of stats) {
+    const number = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0)
+    const periods = { all: number('nr_periods'), throttled: number('nr_throttled') }
+    if (most === null || periods.throttled > most.throttled) most = periods
+  }
+  return most
 }
 
 /** @param stat  text of a group's `cpu.stat` */

@@ -150,9 +150,12 @@ export function hasLostRuntime(maps: string): boolean {
   return !ATTACH_LIBRARIES.every((name) => maps.includes(`/${name}.so`))
 }
 
-/** Returns whether /proc/<pid>/maps contains the process's own hsperfdata file, not deleted. */
-export function mapsPerfData(maps: string, nsPid: number): boolean {
-  return new RegExp(`/hsperfdata_[^/\n]+/${nsPid}$`, 'm').test(maps)
+/**
+ * Returns the process's own hsperfdata file in /proc/<pid>/maps as <directory>/<name>; null if the process has mapped none, or a deleted
+ * file. The path above is omitted: with chroot, it is not a path in the root of the process.
+ */
+export function mappedPerfData(maps: string, nsPid: number): string | null {
+  return new RegExp(`/(hsperfdata_[^/\n]+/${nsPid})$`, 'm').exec(maps)?.[1] ?? null
 }
 
 /** Returns whether `/proc/<pid>/maps` contains libinstrument, which runs Java agents. The JVM never unloads it. */
@@ -173,8 +176,8 @@ export interface TargetProcess extends ProcessStatus {
   vmLibrary: VmLibrary | null | undefined
   /** Whether the process must not load further libraries of its runtime: see `hasLostRuntime`. */
   lostRuntime: boolean
-  /** Whether the process has mapped a shared hsperfdata file. `undefined`: unreadable. */
-  perfDataMapped: boolean | undefined
+  /** File that the process has mapped, such as hsperfdata_root/7, in its own /tmp. `null`: none. `undefined`: unreadable. */
+  perfDataName: string | null | undefined
   /** Whether any Java agent has been loaded. `undefined`: unreadable, or the JVM is statically linked. */
   hasJavaAgent: boolean | undefined
   /**
@@ -199,6 +202,9 @@ function bootedAt(): number {
   return bootTime
 }
 
+/** @param ticks  clock ticks since boot; returns ms since 1970 */
+const atTicks = (ticks: number): number => bootedAt() + (ticks * 1000) / USER_HZ
+
 /** Reads the current facts about `pid`; `undefined` when there is no such process. */
 export function readTargetProcess(pid: number): TargetProcess | undefined {
   const status = parseStatus(readProc(pid, 'status') ?? '')
@@ -217,12 +223,11 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
     ...(vmLibrary && isFrozen(pid) && { state: 'F' }),
     pid,
     startTicks,
-    startedAt: bootedAt() + (startTicks * 1000) / USER_HZ,
-    commandLine: parseCommandLine(readProc(pid, 'cmdline') ?? ''),
-    executable: linkOf(`/proc/${pid}/exe`),
+    startedAt: atTicks(startTicks),
+    ...readCommand(pid),
     vmLibrary,
     lostRuntime: maps !== undefined && hasLostRuntime(maps),
-    perfDataMapped: maps === undefined ? undefined : mapsPerfData(maps, status.nsPid),
+    perfDataName: maps === undefined ? undefined : mappedPerfData(maps, status.nsPid),
     hasJavaAgent: maps !== undefined && vmLibrary ? mapsInstrument(maps) : undefined,
     root: canEnter(`${itsRoot}/tmp`) || status.nsPid !== pid || hasOtherTmp(pid) ? itsRoot : '',
     ownUsers: readProc(pid, 'uid_map') !== readFileSync('/proc/self/uid_map', 'utf8'),
@@ -265,6 +270,34 @@ export function readEnvironment(pid: number): Map<string, string> {
 /** Returns the processor time of the process in ms; undefined if it has ended. */
 export function readCpuMs(pid: number): number | undefined {
   return parseCpuMs(readProc(pid, 'stat') ?? '')
+}
+
+/**
+ * Returns the start of HotSpot's VM thread in `pid`, in ms since 1970; undefined if no thread has its name. The names and the starts of
+ * threads are readable for all users, unlike the memory maps.
+ */
+export function vmThreadStart(pid: number): number | undefined {
+  for (const thread of namesIn(`/proc/${pid}/task`) ?? []) {
+    if (readProc(pid, `task/${thread}/comm`)?.trimEnd() !== 'VM Thread') continue
+    const ticks = parseStartTicks(readProc(pid, `task/${thread}/stat`) ?? '')
+    if (ticks !== undefined) return atTicks(ticks)
+  }
+  return undefined
+}
+
+/** Reads the program and the command line of a process; empty if it has ended. */
+export function readCommand(pid: number): Pick<TargetProcess, 'commandLine' | 'executable'> {
+  return {
+    commandLine: parseCommandLine(readProc(pid, 'cmdline') ?? ''),
+    executable: linkOf(`/proc/${pid}/exe`),
+  }
+}
+
+/** Returns the process ids of the children of `pid`; empty if unreadable. */
+export function childrenOf(pid: number): number[] {
+  return (namesIn(`/proc/${pid}/task`) ?? []).flatMap((task) =>
+    (readProc(pid, `task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+  )
 }
 
 /** Returns the kernel names of the threads of `pid`, cut to 15 characters; empty if unreadable. */

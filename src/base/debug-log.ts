@@ -1,10 +1,10 @@
-// The log of JFLUID_DEBUG: `jfluid-debug-<pid>.log` in the current folder, one line per entry.
+// The log that JFLUID_DEBUG requests: the file `jfluid-debug-<pid>.log`, one line per entry.
 //
 //     milliseconds since the log began   topic     text
 //           1023.482                     redefine  35 classes, 80 bodies, 1 calls: 25.785 ms, stopped for 11.901 ms
 //
-// Callers must not log secrets. As a second barrier `redacted` hides text that looks like a secret. Each line is written immediately, so a
-// SIGKILL loses none. The recording thread writes to the same file through the same descriptor.
+// Callers must not log secrets. As an additional protection, `redacted` hides text that looks like a secret. Each line is written
+// immediately, so that no line is lost on SIGKILL. The recording thread writes to the same file through the same descriptor.
 
 import { constants, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,11 +13,11 @@ import { maxOf } from './arrays.ts'
 import { debug, TOPICS, type Topic } from './debug.ts'
 import { EX_CANTCREAT, JfluidError, UsageError } from './errors.ts'
 
-/** Size limit of the log. The last line reports it. */
+/** Maximum size of the log. If the limit is reached, the last line of the log reports this. */
 export const MAX_BYTES = 256 << 20
 const MAX_CHARACTERS = 2048
 const TOPIC_WIDTH = maxOf(Object.keys(TOPICS).map((it) => it.length))
-/** O_EXCL also prevents following a symbolic link. */
+/** Flags to create the log. With O_EXCL, an existing file or a symbolic link is an error. */
 const FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND
 
 export class UnknownDebugTopic extends UsageError {
@@ -51,7 +51,7 @@ export interface DebugLogShare {
   readonly descriptor: number
   /** Start time of the log by `process.hrtime`, which all threads share. */
   readonly begunNs: bigint
-  /** Shared memory: bytes written, and the error number of the first failed write. */
+  /** Shared memory: number of bytes written, and error number of the first failed write. */
   readonly state: Int32Array
 }
 
@@ -61,7 +61,7 @@ const ERROR = 1
 let share: DebugLogShare | undefined
 let write: (topic: string, text: string) => void = () => {}
 
-/** Returns the share of the open log for a new thread; undefined without a log. */
+/** Returns the data that a new thread needs to write to the log; undefined if there is no log. */
 export function debugLogShare(): DebugLogShare | undefined {
   return share
 }
@@ -71,7 +71,7 @@ export function noteInDebugLog(text: string): void {
   write('jfluid', text)
 }
 
-/** Returns why lines are missing; null if none are missing. */
+/** Returns why lines are missing in the log; null if no lines are missing. */
 export function debugLogProblem(): string | null {
   const error = share === undefined ? 0 : Atomics.load(share.state, ERROR)
   return error === 0 ? null : `it could not be written (${getSystemErrorName(error)})`
@@ -95,7 +95,7 @@ export function topicsOf(text: string): Topic[] {
 }
 
 /**
- * Opens the log that the environment requests, in JFLUID_DEBUG_DIR or else in the current folder. A second call does nothing.
+ * Opens the log if JFLUID_DEBUG requests it. Its folder is JFLUID_DEBUG_DIR, or else the current folder. A second call does nothing.
  *
  * @returns the path of the log; null if no log is requested or the log is already open
  * @throws UnknownDebugTopic, NoDebugLog
@@ -144,20 +144,20 @@ export function lineOf(ms: number, topic: string, text: string): string {
   return `${ms.toFixed(3).padStart(12)}  ${topic.padEnd(TOPIC_WIDTH)}  ${cut}\n`
 }
 
-/** Limits the length of the text that the patterns scan. Cuts at a word boundary, so that no partial secret remains. */
+/** Shortens a long text before the patterns scan it. Cuts between words, since the patterns might not recognise a part of a secret. */
 function bounded(text: string): string {
   if (text.length <= 4 * MAX_CHARACTERS) return text
   return `${text.slice(0, text.lastIndexOf(' ', 4 * MAX_CHARACTERS) + 1)}…`
 }
 
-/** Control characters and characters that change the text direction. */
+/** Matches control characters, and characters that change the text direction. */
 const UNSHOWN = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 const HIDDEN = '[hidden]'
 
-/** Session tokens and session names: 32 hexadecimal digits. */
+/** Matches session tokens and session names, which have 32 hexadecimal digits or more. */
 const TOKEN = /\b[0-9a-f]{32,}\b/gi
 const USER_OF_URL = /(?<=:\/\/)[^/?#\s@]+@/g
 const QUERY_OF_URL = /(?<=:\/\/[^?\s]*\?)[^\s#]+/g

@@ -2,7 +2,7 @@
 //
 //     debug.wire?.(`sent ${bytes} bytes`)
 //
-// If the topic is off, this line only reads one property and formats no text. The functions write to the log in `debug-log.ts`.
+// If the topic is off, this statement only reads one property and formats no text. The functions write to the log of `debug-log.ts`.
 
 /** Topics, with a description of their lines. */
 export const TOPICS = {

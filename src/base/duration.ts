@@ -2,7 +2,7 @@
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Maximum duration: 24 days. A timer of more than 2^31 ms fires at once. */
+/** Maximum duration: 24 days. A Node.js timer with a delay of more than 2^31 ms would fire at once. */
 const MAX_DURATION_MS = 576 * UNITS.h!
 
 /**

@@ -1,4 +1,4 @@
-// Arrays that grow to hold an index.
+// Enlarges a typed array so that it contains an index.
 
 /** Returns a larger copy, padded with zeros. Its length is a power of two. */
 export function enlarged<T extends Int32Array | Uint8Array | Float64Array>(old: T, index: number): T {

@@ -1,4 +1,4 @@
-/** Frame of a stack trace. It does not distinguish overloads. */
+/** Class and method of a stack frame. Overloads of a method have the same name. */
 export interface FrameName {
   /** Class name with dots. */
   readonly className: string

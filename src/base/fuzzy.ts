@@ -1,11 +1,11 @@
-// Fuzzy matching of names, as in editors: the typed letters must occur in the name in the same order. Matches at the start of words score
-// best. `osproc` finds `shop.OrderService.process`.
+// Fuzzy matching of names, as in editors: the typed letters must occur in the name in the same order. Letters that match at the start of a
+// word get the highest score. For example, `osproc` finds `shop.OrderService.process`.
 
 import { maxOf } from './arrays.ts'
 
 export interface FuzzyMatch {
   readonly text: string
-  /** Higher is better. */
+  /** Quality of the match. A higher number is a better match. */
   readonly score: number
 }
 
@@ -13,25 +13,25 @@ const BEGIN = 8
 const NEXT = 5
 const ANY = 1
 const SAME_CASE = 1
-/** Penalty per unmatched letter between two matched letters. */
+/** Penalty per letter of the name that lies between two matched letters and does not match. */
 const GAP = 0.2
-/** Penalty per character of the name: between equal matches the shorter name ranks first. */
+/** Penalty per character of the name, so that of two otherwise equal matches the shorter name is first. */
 const LENGTH = 0.02
 
 /**
- * Returns how well a name matches the typed text; null if it does not match.
- * Case is ignored. Finds the best placement of the letters, not the first placement. Takes O(typed.length × name.length) time.
+ * Returns the score of a name for the typed text; null if the name does not match. Ignores case. If the letters can match at several
+ * positions, the positions with the highest score count. Takes O(typed.length × name.length) time.
  */
 export function fuzzyScore(typed: string, name: string): number | null {
   const wanted = typed.toLowerCase()
   const lower = name.toLowerCase()
   if (wanted.length === 0) return -LENGTH * name.length
   if (wanted.length > lower.length || !hasInOrder(wanted, lower)) return null
-  // best[j]: score up to the current typed letter if it matches at j; -∞ if it does not match there.
+  // best[j]: score of the letters up to the current typed letter if this letter matches at j; -∞ if it does not match at j.
   let best = new Float64Array(lower.length).fill(Number.NEGATIVE_INFINITY)
   for (let i = 0; i < wanted.length; i++) {
     const row = new Float64Array(lower.length).fill(Number.NEGATIVE_INFINITY)
-    let before = Number.NEGATIVE_INFINITY // best score of the previous row, minus the gap up to here
+    let before = Number.NEGATIVE_INFINITY // best score of the previous letter at an earlier position, minus the penalty for the gap
     for (let j = 0; j < lower.length; j++) {
       if (i > 0 && j > 1) before = Math.max(before, best[j - 2]!) - GAP
       if (wanted[i] !== lower[j]) continue
@@ -45,7 +45,7 @@ export function fuzzyScore(typed: string, name: string): number | null {
   return score === Number.NEGATIVE_INFINITY ? null : score - LENGTH * name.length
 }
 
-/** Returns the `most` best matches, best first. Equal matches are in alphabetical order. */
+/** Returns at most `most` matches, best first. Matches of equal score are in alphabetical order. */
 export function fuzzyBest(typed: string, names: Iterable<string>, most: number): FuzzyMatch[] {
   const found: FuzzyMatch[] = []
   for (const text of names) {

@@ -13,7 +13,7 @@ export class GrowingBytes {
     return this.at
   }
 
-  /** View of the bytes; a later write may change it. */
+  /** View of the bytes that have been appended. A later write may change its content. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.at)
   }
@@ -24,7 +24,7 @@ export class GrowingBytes {
     return this
   }
 
-  /** Returns the buffer, grown to have room for `bytes` more bytes. */
+  /** Returns the buffer. Enlarges it first if it has no space for `bytes` more bytes. */
   protected room(bytes: number): Buffer {
     const needed = this.at + bytes
     if (needed > this.#buffer.length) {

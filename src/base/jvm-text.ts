@@ -1,10 +1,10 @@
-// Text in the JVM's modified UTF-8: a character beyond the BMP is two surrogates of three bytes each, and NUL has two bytes. A name in a
-// class file may also contain a lone surrogate. Plain UTF-8 is decoded as well.
+// Text in the JVM's modified UTF-8: a character beyond the BMP is encoded as two surrogates of three bytes each, and NUL as two bytes. A
+// name in a class file may also contain a lone surrogate. Standard UTF-8 is decoded as well.
 
-/** A UTF-8 decoder replaces invalid bytes by this character. */
+/** Character by which a UTF-8 decoder replaces invalid bytes. */
 const REPLACED = '\ufffd'
 
-/** Decodes text. Bytes that are invalid in both encodings become U+FFFD. */
+/** Decodes text. Bytes that are invalid in modified UTF-8 and in standard UTF-8 become U+FFFD. */
 export function jvmText(bytes: Buffer, begin = 0, end = bytes.length): string {
   const text = bytes.toString('utf8', begin, end)
   return text.includes(REPLACED) ? withSurrogates(bytes.subarray(begin, end)) : text

@@ -3,8 +3,8 @@
 const SLICES = 10
 
 /**
- * Calls `late` after `ms`, like `setTimeout`, but without the time in which this process was stopped (SIGSTOP, Ctrl-Z, a suspended
- * machine). Input that arrived in that time is handled before `late` is called.
+ * Calls `late` after `ms`, like `setTimeout`, but does not count time in which this process was stopped (SIGSTOP, Ctrl-Z, a suspended
+ * machine). Input that arrived while the process was stopped is handled before `late` is called.
  *
  * @returns a function that cancels the timeout
  */
@@ -13,7 +13,7 @@ export function afterOwnTime(ms: number, late: () => void): () => void {
   let looked = performance.now()
   const timer = setInterval(() => {
     const now = performance.now()
-    // A very late tick means that this process did not run, and unread replies may be queued.
+    // If the timer fires very late, this process was stopped, and unread replies may be queued.
     if (now - looked < (2 * ms) / SLICES + MAX_TIMER_DELAY_MS) left--
     looked = now
     if (left > 0) return
@@ -23,5 +23,5 @@ export function afterOwnTime(ms: number, late: () => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Maximum delay of a timer on a busy machine. */
+/** Maximum delay, ms, with which a timer fires on a busy machine while this process is not stopped. */
 const MAX_TIMER_DELAY_MS = 100

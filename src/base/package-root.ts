@@ -1,4 +1,5 @@
-// Location of the jfluid package. Built modules and source modules are in different directories.
+// Location of the jfluid package. It is searched in the parent directories of this module, since built modules and source modules are in
+// different directories.
 
 import { existsSync, readFileSync } from 'node:fs'
 
@@ -18,5 +19,5 @@ export function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** Returns the URL of a file of the build. Code that runs from its sources, as in tests, uses the latest build. */
+/** Returns the URL of a built file. Tests run from the sources, and use the files of the latest build. */
 export const builtFile = (path: string): URL => new URL(`dist/${path}`, packageRoot)

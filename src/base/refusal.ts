@@ -1,26 +1,26 @@
-// Reasons why a class has no probes: converts the agent's report of a refused redefinition into words for a profile.
+// Reasons why a class has no probes. Converts the agent's report of a refused redefinition to a reason for the profile.
 
-/** Prefix of the reasons that the methods of a refused class have. */
+/** Prefix of a method's reason if the whole class was refused. */
 const CLASS_REFUSED = 'its class was refused: '
 
-/** Start of a text from `Throwable.toString()`. */
+/** Matches the class name at the start of a text from `Throwable.toString()`. */
 const THROWN = /^(?:[\w$]+\.)+[\w$]*(?:Error|Exception)\b/
 /**
- * The JVM reports that the new bytes have other members, supertypes or modifiers than the class. jfluid never changes these parts, so
- * another agent changed the class: either only at its load, or only at its redefinition.
+ * Matches the exception of a JVM that refuses bytes with other members, supertypes or modifiers than the loaded class. jfluid never changes
+ * these parts. So another agent changes them, either only when the class is loaded, or only when the class is redefined.
  */
 const OTHER_SHAPE = /^java\.lang\.UnsupportedOperationException: (?:class redefinition failed: )?/
 
-/** Returns whether every further redefinition of the class fails too, for any choice of methods. */
+/** Returns whether every further redefinition of the class will also fail, for any selection of methods. */
 export function hasOtherShape(said: string): boolean {
   return OTHER_SHAPE.test(said)
 }
 
-/** Reasons for a class that does not exist, from the agent and the client. No calls are missing from the profile because of this class. */
+/** Reasons of the agent and of the client for a class that does not exist. No calls are missing in the profile because of such a class. */
 export const CLASS_GONE = 'the class is no longer loaded'
 export const NEVER_DEFINED = 'its class was never defined'
 
-/** @param said  the agent's report: the exception of the JVM, or the agent's own reason */
+/** Returns the reason for the profile. @param said  the agent's report: the exception of the JVM, or the agent's own reason */
 export function classRefusal(said: string): string {
   return CLASS_REFUSED + (THROWN.test(said) ? `the JVM says "${said.replace(OTHER_SHAPE, '')}"` : said)
 }
@@ -35,13 +35,13 @@ export function isOtherAgents(reason: string): boolean {
   return reason.includes('"attempted to ')
 }
 
-/** Temporary reasons, in the agent's words (RuntimeLink.java): the JVM lacked a resource at that moment. */
+/** Temporary reasons as the agent reports them (RuntimeLink.java): the JVM lacked a resource at the time of the redefinition. */
 const TEMPORARY = [
   'the JVM could not start a thread to query its class loader',
   'the JVM lacked memory or stack to query its class loader',
 ]
 
-/** Returns whether the same redefinition may succeed later. */
+/** Returns whether the reason is temporary, so that the same redefinition may succeed later. */
 export function isTemporary(reason: string): boolean {
   return TEMPORARY.some((it) => reason.includes(it))
 }

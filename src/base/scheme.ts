@@ -7,7 +7,7 @@
 export const SCHEMES = ['a', 'b', 'adaptive'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
-/** Values of the option --scheme. `auto` chooses b if b affects few methods and classes of the program, and adaptive otherwise. */
+/** Values of the option --scheme. `auto` selects b if b would instrument few methods and classes of the program, otherwise adaptive. */
 export const SCHEME_CHOICES = ['auto', ...SCHEMES] as const
 export type SchemeChoice = (typeof SCHEME_CHOICES)[number]
 

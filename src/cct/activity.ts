@@ -1,21 +1,21 @@
-// Events or samples of each thread in each of the latest seconds, for views of running threads. Seconds are those of the client's clock,
-// some milliseconds behind the target's.
+// Number of events or samples of each thread in each of the latest seconds, for views of running threads. Seconds are those of the client's
+// clock, which is some milliseconds behind the target's clock.
 
 /** Number of seconds kept. */
 const SECONDS = 60
 
 /** Recent activity of a thread. */
 export interface Activity {
-  /** Events or samples per completed second, oldest first. */
+  /** Number of events or samples in each completed second, oldest second first. */
   readonly perSecond: Uint32Array
   /** Number of threads inside a root; undefined if the recording does not report this. */
   readonly inside?: number
 }
 
-/** Activity of one thread, or of all virtual threads together. A silent thread costs nothing. */
+/** Activity of one thread, or of all virtual threads together. Recording takes time only for threads that have events. */
 export class ThreadActivity {
   readonly #told = new Uint32Array(SECONDS)
-  /** Latest second with activity: the last second in the kept data. */
+  /** Latest second with activity. The kept data end with this second. */
   #second = -1
 
   /** @param second  at least the second of the previous call */
@@ -30,7 +30,7 @@ export class ThreadActivity {
     this.#second = second
   }
 
-  /** Returns the activity of the seconds before this one. The current second is excluded, since it is incomplete. */
+  /** Returns the activity of the seconds before `second`. `second` itself is excluded, since it is incomplete. */
   before(second: number): Uint32Array {
     return Uint32Array.from({ length: SECONDS - 1 }, (_, i) => {
       const each = second - SECONDS + 1 + i
@@ -66,7 +66,7 @@ export class Activities {
     return made
   }
 
-  /** Returns the activity of the seconds before this one. */
+  /** Returns the activity of the seconds before `second`. */
   before(row: number, second: number): Uint32Array {
     return (this.#byRow.get(row) ?? NOTHING).before(second)
   }

@@ -1,5 +1,5 @@
 // Back traces: the calling context tree read from a method upwards. Below the method are its callers, below each caller the caller's
-// callers, merged over all contexts. Each row shows the part of the method's cost that was reached through that row.
+// callers, merged over all contexts. Each row shows the cost of those calls of the method that were made through that row's callers.
 // The algorithm is iterative, not recursive. Each context of the method has a walker that climbs one parent per level. Walkers that have
 // met the same methods form a group, which is a row.
 
@@ -10,11 +10,11 @@ import type { Tree } from './tree.ts'
 
 export interface BackTraces {
   /**
-   * Uses the metric of the original tree. A top node is a method, its children are its callers, and so on. All numbers are the method's:
-   * `calls`, self and total cost of those of its contexts that the row's callers reached. The children of a row therefore sum to the row,
-   * except for calls without a known caller (roots).
-   * Recursion is counted once. Calls and self cost include every activation, below its direct caller (which may be the method itself).
-   * Total cost includes only outermost activations.
+   * Uses the metric of the original tree. A top node is a method, its children are its callers, and so on. The numbers of a row are calls,
+   * self cost and total cost of the top method, for the contexts of this method that were reached through the row's callers. The children
+   * of a row therefore sum to the row, except for calls without a known caller (roots).
+   * Recursion is counted once. Calls and self cost include every activation of the method, in the row of its direct caller (which may be
+   * the method itself). Total cost includes only outermost activations.
    */
   readonly tree: Tree
   /** Number of caller levels processed. */
@@ -23,14 +23,14 @@ export interface BackTraces {
   readonly isCut: boolean
 }
 
-/** Limit of steps per snapshot: 20 to 50 ms. */
+/** Limit of steps per snapshot; this many steps take 20 to 50 ms. */
 const MAX_STEPS = 2 ** 21
 
 /**
- * @param methods    ids from `methodsOf`: one id per method, independent of call sites. Methods without a context have no row; the others
- * are top nodes in this order
- * @param mostSteps  limit of contexts times levels, so that a recursion 100,000 deep does not take minutes; at least one level is always
- * processed
+ * @param methods    ids from `methodsOf`: one id per method, independent of call sites. Methods with a context are top nodes, in this
+ * order; methods without a context have no row
+ * @param mostSteps  limit of (contexts × levels), so that a recursion 100,000 calls deep does not take minutes; at least one level is
+ * always processed
  * @param mostLevels at least 1
  */
 export function backTraces(
@@ -45,7 +45,7 @@ export function backTraces(
   let level = merging.begin(methods)
   let levels = 0
   let steps = 0
-  /** Number of the latest group of each method, and the group of the level below that it belongs to. */
+  /** Per method: number of its latest group. `madeFor`: the group that this group extends, one level closer to the top method. */
   const groupOf = new Int32Array(merging.ids)
   const madeFor = new Int32Array(merging.ids).fill(-1)
   let isCut = false
@@ -85,9 +85,9 @@ export function backTraces(
 }
 
 /**
- * Returns the back traces of `after`, with the same number of levels on both sides. A caller level processed on one side only would look
- * like a change. The deeper side is therefore recomputed with the levels of the other side.
- * @param found  result of `backTraces` or of this function for `before`
+ * Returns the back traces of `before` and `after`, with the same number of levels. A caller level that is processed for one of the two
+ * trees only would look like a change. The back traces with more levels are therefore recomputed with the smaller number of levels.
+ * @param found  back traces of `before`, from `backTraces` or from an earlier call of this function
  */
 export function backTracesOfBoth(
   found: BackTraces,
@@ -108,7 +108,7 @@ interface Level {
   readonly node: Int32Array
   /** Context in which each walker began. */
   readonly context: Int32Array
-  /** End index of each group's walkers. */
+  /** Index after the last walker of each group. */
   readonly ends: readonly number[]
   readonly firstGroup: number
 }
@@ -164,7 +164,7 @@ class Merging {
     return this.#id.length
   }
 
-  /** Creates one group per method, with all its contexts. The total cost of inner activations is charged to the outermost activation. */
+  /** Creates one group per method, with all contexts of the method. The total cost of inner activations is charged to the outermost one. */
   begin(methods: readonly number[]): Level {
     const total = this.#columns.find(({ name }) => name === metricOf(this.from).total)?.of
     const contexts = new Map(methods.map((id) => [id, { nodes: [] as number[], end: 0 }]))

@@ -1,19 +1,19 @@
-// Accuracy of times where calls are dense: compares the time charged to root calls with the time of root calls without probes below. Pure
-// functions.
+// Checks the accuracy of times where calls are dense: compares the time charged to root calls with the time of root calls whose callees
+// have no probes. This file contains only pure functions.
 
 import type { LatestCalls } from './root-calls.ts'
 
-/** Root calls at the end of a recording: with probes in their callees, and without. */
+/** Compares root calls at the end of a recording: calls with probes in their callees, and calls without probes in their callees. */
 export interface BareCalls {
   /** Number of calls without probes. */
   readonly calls: number
-  /** Median of the calls without probes. */
+  /** Median duration of the calls without probes. */
   readonly bareNs: number
-  /** Median of the earlier calls with probes, after probe costs were subtracted. Negative if too much was subtracted. */
+  /** Median duration of the earlier calls with probes, minus probe costs. Negative if the subtracted costs are too high. */
   readonly chargedNs: number
   /**
-   * Lower and upper bound of charged / bare. Each median lies between two order statistics with 95 % certainty, and the subtracted probe
-   * cost is accurate to 10 %.
+   * Lower and upper bound of the ratio chargedNs / bareNs. Each median lies between two order statistics with 95 % certainty, and the
+   * subtracted probe cost is accurate to 10 %.
    */
   readonly low: number
   readonly high: number
@@ -22,26 +22,26 @@ export interface BareCalls {
 /** With fewer calls, the bounds of the median are too wide to be useful. */
 const MIN_CALLS = 16
 /**
- * Half width of the confidence interval of a median, in ranks, divided by the square root of the number of calls: two standard deviations
- * of a binomial.
+ * Half width of the confidence interval of a median, in ranks, divided by the square root of the number of calls. The half width is two
+ * standard deviations of a binomial distribution.
  */
 const CERTAINTY = 0.98
 /** Minimum share of probes in the time of root calls. With a smaller share, the error of the probe correction is negligible. */
 const MIN_PROBE_SHARE = 0.1
 /**
- * Maximum duration that most calls must not exceed, ns. With longer calls, too few calls would begin and end within a second, and mainly
- * the short calls would be counted.
+ * Duration that most calls must not exceed, ns. With longer calls, too few calls would begin and end within a second, and mainly the short
+ * calls would be counted.
  */
 const MAX_CALL_NANOS = 50e6
 const MIN_SHORT_CALLS_SHARE = 0.9
-/** Relative error of the subtracted probe cost. Measured with `fib`: constant within a second, but different between sessions. */
+/** Relative error of the subtracted probe cost. Measured with `fib`: the error is constant within a second, but varies by session. */
 const PROBE_ERROR = 0.1
-/** Upper bound of the cost of the root's own probes, relative to its calibrated cost. */
+/** Upper bound of the cost of the root's own probes, relative to the calibrated cost of these probes. */
 const MAX_ROOT_PROBES_RATIO = 1.5
 
 /**
- * Returns whether the comparison is useful: probes take a large share of the time of root calls, and the calls are numerous and short
- * enough.
+ * Returns whether the comparison is useful: probes take a large share of the time of root calls, there are enough calls, and the calls are
+ * short enough.
  */
 export function isWorthComparing({ times, probes }: LatestCalls, nsPerTick: number): boolean {
   if (times.length < MIN_CALLS) return false
@@ -53,7 +53,7 @@ export function isWorthComparing({ times, probes }: LatestCalls, nsPerTick: numb
 
 /**
  * @param charged  calls with probes
- * @param bare     calls without probes, after the redefinition, in the order in which they ended
+ * @param bare     calls after the redefinition that removed the probes, in the order in which the calls ended
  * @param innerTicks  cost of the root's own probes per call
  * @returns null if there are too few calls, if the calls contain other probes (the root is recursive, or a class was loaded during the
  * measurement), or if the calls are shorter than the cost of the root's probes
@@ -81,13 +81,13 @@ export function bareCalls(
   }
 }
 
-/** Returns the ratio of upper to lower bound of the median of calls without probes. */
+/** Returns the upper bound divided by the lower bound of the median duration of calls without probes. */
 export function spreadOfBare(bare: LatestCalls): number {
   const { low, high } = medianOf(bare.times.slice(firstCompiled(bare)))
   return high / low
 }
 
-/** Returns the index of the second half. The first half may have run before compilation. */
+/** Returns the index at which the second half of the calls begins. The calls of the first half may have run before compilation. */
 function firstCompiled(bare: LatestCalls): number {
   return bare.times.length >> 1
 }

@@ -4,7 +4,7 @@
 import { type Difference, differenceOf } from './difference.ts'
 import type { Tree } from './tree.ts'
 
-/** Sums of one side per context, or their change per root call. Self plus the children's totals equals the total. */
+/** Sums per context of one side, or the change of these sums per root call. A node's total is its self cost plus its children's totals. */
 export interface Sums {
   readonly calls: Float64Array
   readonly self: Float64Array
@@ -17,7 +17,7 @@ export interface TwoSides {
   readonly rootCalls: { readonly before: number; readonly after: number }
 }
 
-/** Returns both sides unchanged. */
+/** Returns the two sides of a difference unchanged. */
 export function sidesOf({ calls, self, total, rootCalls }: Difference): TwoSides {
   return {
     before: { calls: calls.before, self: self.before, total: total.before },
@@ -27,8 +27,8 @@ export function sidesOf({ calls, self, total, rootCalls }: Difference): TwoSides
 }
 
 /**
- * Returns two sides: the earlier snapshot, and the difference to the later snapshot. The later snapshot of a session includes the earlier
- * snapshot.
+ * Returns two sides: the earlier snapshot, and the later snapshot minus the earlier snapshot. Within a session, the later snapshot
+ * includes the calls of the earlier snapshot.
  */
 export function sinceOf({ calls, self, total, rootCalls }: Difference): TwoSides {
   const grown = ({ before, after }: Difference['calls']) => after.map((value, i) => value - before[i]!)
@@ -39,7 +39,7 @@ export function sinceOf({ calls, self, total, rootCalls }: Difference): TwoSides
   }
 }
 
-/** Returns each side per root call, and the second minus the first. A side without root calls is all zero. */
+/** Returns each side per root call, and the second side minus the first side. All values of a side without root calls are zero. */
 export function changesPerCall({ before, after, rootCalls }: TwoSides): {
   readonly before: Sums
   readonly after: Sums
@@ -59,7 +59,7 @@ export function changesPerCall({ before, after, rootCalls }: TwoSides): {
   return { before: was, after: is, change }
 }
 
-/** Changes per root call as a tree for views: its costs and calls are differences. */
+/** Changes per root call as a tree for views: the costs and calls of this tree are differences. */
 export interface Changes {
   readonly tree: Tree
   /** Earlier total cost per root call, per node. */

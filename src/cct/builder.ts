@@ -1,5 +1,5 @@
-// Builds calling context trees from events (JFluid report, section 5.3). An entry stops the caller's clock and starts the callee's; an exit
-// does the opposite.
+// Builds calling context trees from events (JFluid report, section 5.3). An entry stops the caller's clock and starts the callee's clock.
+// An exit stops the callee's clock and starts the caller's clock.
 //
 // This class is the interface to all other parts. Entries and exits of the current thread are in `thread-stack.ts`, the growing trees in
 // `nodes.ts`, the current node of each thread in `places.ts`, the removal of pauses from measured time in `pauses.ts`, work passed between
@@ -16,6 +16,7 @@
 
 import type { Calibration } from '../base/compensation.ts'
 import type { EventSink } from '../events/decode.ts'
+import { FIRST_THROWN, MAX_THROWN, NOT_ATTRIBUTED } from '../events/event-layout.ts'
 import type { TreeSink } from '../events/tree-sink.ts'
 import type { Activity } from './activity.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
@@ -28,41 +29,54 @@ import { COLLAPSED, HANDED_OVER, NODE, Nodes } from './nodes.ts'
 import type { TakenOut } from './pauses.ts'
 import { UNTOLD } from './places.ts'
 import { RootCalls } from './root-calls.ts'
-import type { SlowBounds, SlowThreshold } from './slow-calls.ts'
+import type { Segments } from './segments.ts'
+import type { SlowBounds, SlowWanted } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
 import { ThreadStack } from './thread-stack.ts'
 import { Tokens } from './tokens.ts'
+import { VALUE_ROW_EVENTS, type ValueRows } from './value-rows.ts'
 import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
 
 // Local constants for speed, as in thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, RECENT, CALLS, TICKS } = NODE
 
-/** Number of sampled contexts that triggers a purge of contexts with few samples: 64 MiB with the table. */
+/** Number of sampled contexts that triggers a purge of contexts with few samples. With the look-up table, they take 64 MiB. */
 const MAX_SAMPLED = 2 ** 20
 /** Approximate bytes of a builder without its trees, and of a map entry. */
 const OBJECT_BYTES = 10_240
 const ENTRY_BYTES = 40
 
 export interface BuilderOptions {
-  /** Default: 2 GiB of records. Further contexts throw TreeTooLarge, as does a failed allocation. */
+  /** Maximum number of nodes. Default: 2 GiB of records. TreeTooLarge is thrown for a further node, and if an allocation fails. */
   readonly maxNodes?: number
   /**
-   * Called at intervals during long work, such as growing a tree of millions of nodes. A target that waits for the client needs a sign of
-   * life.
+   * Called at intervals during long work, such as the growth of a tree of millions of nodes. A target that waits for the client needs a
+   * sign of life.
    */
   readonly alive?: () => void
-  /** Events contain executed bytecodes instead of time. Waiting executes none. */
+  /** Whether events contain executed bytecodes instead of time. A waiting thread executes no bytecodes. */
   readonly executed?: boolean
   /** Ids below this one stand for waiting (events/wait-ids.ts). */
   readonly firstMethod?: number
   /** Ids below this one stand for waiting or for classes, and have no call site. Default: `firstMethod`. */
   readonly firstPlaced?: number
-  /** Distinguishes calls of a method by call site: each site is a context. */
+  /** Whether calls of a method from different call sites are different contexts. */
   readonly callSites?: boolean
   /** Maximum number of call contexts; above it, the cheapest contexts are collapsed. Default: unlimited. */
   readonly mostContexts?: number
+  /** Rows of values (--by). Default: none. */
+  readonly valueRows?: ValueRows | undefined
   /** Approximate maximum number of contexts in a tree of samples. */
   readonly mostSampled?: number
+}
+
+/** Bytes that a thread has allocated so far in its unfinished root call, as reported by the JVM. */
+export interface OpenAllocation {
+  /** Number of the thread. */
+  readonly number: number
+  /** Number of the thread's allocation reports before this root call. */
+  readonly told: number
+  readonly bytes: number
 }
 
 export class CctBuilder extends ThreadStack implements Required<EventSink>, TreeSink {
@@ -74,31 +88,37 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
   followed = 0
   /** Number of tasks with a lost SUBMIT: their calls appear at the top. */
   orphans = 0
-  /** Contexts with few samples that were merged into their callers, see collapse-samples.ts. */
+  /** Number of contexts with few samples that were merged into their callers, see collapse-samples.ts. */
   purged = 0
-  /** Number and sum of samples. */
+  /** Number of samples, and sum of their weights. */
   readonly samples = { count: 0, sum: 0 }
-  /** StackOverflowErrors, keyed by the first method that the error left and that could report it. */
+  /** Number of StackOverflowErrors, keyed by the innermost method that ended with the error and could report it. */
   readonly overflows = new Map<number, number>()
-  /** Bytes allocated by finished root calls, as reported by the JVM. */
+  /** Bytes allocated in root calls, as reported by the JVM. */
   allocatedBytes = 0
   /** Number of allocation reports per thread. */
-  readonly allocatedTold = new Map<number, number>()
+  readonly #allocatedTold = new Map<number, number>()
+  /** Per thread: number of bytes of its unfinished root call that are already counted. */
+  readonly #allocatedOpen = new Map<number, number>()
+  /** Whether there are nodes NOT_ATTRIBUTED. The ticks of such a node are all bytes that its parent, a root, has allocated. */
+  countsAllocated = false
   /** Null unless --liveness is on. */
   survivors: Survivors | null = null
   /** Number of root calls on virtual threads. The JVM reports no allocated bytes for virtual threads. */
   virtualRoots = 0
-  /** With executed bytecodes as events: calls that were unfinished at the end. Their own executed bytecodes are lost. */
+  /** If bytecodes are counted: number of calls that were unfinished at the end. Bytecodes executed by these calls are lost. */
   openCalls = 0
   readonly #options: BuilderOptions
   readonly #alive: () => void
   readonly #executed: boolean
   #mostSampled: number
-  /** Contexts collapsed into rows, see collapse.ts; null if contexts are unlimited. */
+  /** Sums of collapsed contexts, see collapse.ts; null if the number of contexts is unlimited. */
   readonly collapsed: Collapsed | null
+  /** Segments of this recording; null if there are none. */
+  segments: Segments | null = null
   /** Called when nodes get new indices. */
   onMoved: (moved: Int32Array) => void = () => {}
-  /** Number of times that nodes got new indices. */
+  /** How often nodes got new indices. */
   moves = 0
 
   #warm = NO_WARM_UP
@@ -196,6 +216,14 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     if (this.nodes.count > this.#mostSampled) this.#collapseSamples()
   }
 
+  value(slot: number, kind: number, data: number): void {
+    this.rootCalls?.slow?.detail(this.current, slot, kind, data)
+  }
+
+  threw(classNumber: number): void {
+    if (this.clock?.isOpen === true) this.clock.threw = classNumber
+  }
+
   overflow(method: number): void {
     this.overflows.set(method, (this.overflows.get(method) ?? 0) + 1)
   }
@@ -228,12 +256,43 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
   }
 
   className(id: number, at: number, unit: number): void {
-    this.#classNames.letter(id, at, unit)
+    const isThrown = id >= FIRST_THROWN && id < FIRST_THROWN + MAX_THROWN
+    if (isThrown && this.rootCalls !== null) this.rootCalls.thrownNames.letter(id - FIRST_THROWN, at, unit)
+    else this.#classNames.letter(id, at, unit)
   }
 
   allocated(bytes: number): void {
+    const { current } = this
+    this.#allocatedTold.set(current, (this.#allocatedTold.get(current) ?? 0) + 1)
+    this.#addAllocated(current, this.node, bytes - (this.#allocatedOpen.get(current) ?? 0))
+    this.#allocatedOpen.delete(current)
+  }
+
+  /**
+   * Adds the bytes that threads have allocated in unfinished root calls. Ignores a thread if the begin or end event of its root call has
+   * not been read yet: the next report of the thread contains the same bytes.
+   */
+  openAllocations(open: readonly OpenAllocation[]): void {
+    this.putDown()
+    for (const { number, told, bytes } of open) {
+      const node = this.places.nodes[number] ?? 0
+      if (node === this.places.tops[number] || told !== (this.#allocatedTold.get(number) ?? 0)) continue
+      this.#addAllocated(number, node, bytes - (this.#allocatedOpen.get(number) ?? 0))
+      this.#allocatedOpen.set(number, bytes)
+    }
+  }
+
+  /** Adds bytes to the root call of a thread. */
+  #addAllocated(thread: number, node: number, bytes: number): void {
     this.allocatedBytes += bytes
-    this.allocatedTold.set(this.current, (this.allocatedTold.get(this.current) ?? 0) + 1)
+    const { ints } = this.nodes
+    const top = this.places.tops[thread]
+    let root = node
+    while (root !== top && ints[root * INTS + PARENT] !== top) root = ints[root * INTS + PARENT]
+    if (root === top) return // the event that began the root call is lost
+    this.countsAllocated = true
+    const rest = this.nodes.find(root, NOT_ATTRIBUTED)
+    this.nodes.floats[rest * FLOATS + TICKS] += bytes
   }
 
   track(classId: number, token: number): void {
@@ -242,7 +301,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     this.survivors.place(token, this.nodes.find(this.node, classId))
   }
 
-  /** Returns id and name of the classes with more known letters since the last call. */
+  /** Returns the classes whose names got more letters since the last call of this method: id and name of each class. */
   takeClassNames(): (readonly [id: number, name: string])[] {
     return this.#classNames.take()
   }
@@ -267,7 +326,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     return this.nodes.ints[node * INTS + METHOD] !== COLLAPSED
   }
 
-  // ---- calls by the session ----
+  // ---- methods that the session calls ----
 
   /** Assigns a thread's events to the tree of virtual threads. Must be called before the thread's first event. */
   markVirtual(number: number): void {
@@ -291,7 +350,9 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
 
   /** Enables timing of root calls. Must be called before the first event. */
   timeRoots(calibration: Calibration, course: Course): RootCalls {
-    this.rootCalls = this.pauses.rootCalls = new RootCalls(calibration, course)
+    const withoutProbe = this.#options.valueRows === undefined ? 0 : VALUE_ROW_EVENTS
+    this.rootCalls = this.pauses.rootCalls = new RootCalls(calibration, course, withoutProbe)
+    this.rootCalls.corrected = (it) => this.segments?.corrected(it)
     const { threads, tops } = this.places
     for (const number of threads) this.nodes.ints[tops[number] * INTS + RECENT] = 0
     if (this.current !== 0) this.clock = this.rootCalls.clockOf(this.current)
@@ -299,7 +360,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
   }
 
   /** Enables recording of slow calls. Requires timed root calls. */
-  keepSlow(threshold: SlowThreshold, bounds?: SlowBounds): void {
+  keepSlow(wanted: SlowWanted, bounds?: SlowBounds): void {
     const builders = {
       ofAll: () => this.#sibling(this.#options),
       ofOne: (maxNodes = this.#options.maxNodes) => {
@@ -307,7 +368,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
         return this.#sibling({ ...options, ...(maxNodes !== undefined && { maxNodes }) })
       },
     }
-    this.rootCalls?.keepSlow(threshold, builders, bounds)
+    this.rootCalls?.keepSlow(wanted, builders, bounds)
   }
 
   /** Creates a builder for a subset of the same calls. */
@@ -320,13 +381,13 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
   /**
    * Subtracts a pause that another builder of the same events found in a gap of a thread.
    * @param from  start of the call that contains the gap
-   * @returns whether the gap is still known here
+   * @returns whether this builder still knows the gap
    */
   takeOut(thread: number, from: number, takenOut: TakenOut): boolean {
     return this.pauses.takeOut(thread, from, takenOut)
   }
 
-  /** Registers gaps with pauses. Some of these gaps are in later events, up to `takeOutAwaited`. */
+  /** Registers pauses to be subtracted from gaps. The gaps may be in events that arrive later, before `takeOutAwaited` is called. */
   awaitGaps(thread: number, from: number, takenOut: readonly TakenOut[]): void {
     this.pauses.awaitGaps(thread, from, takenOut)
   }
@@ -350,7 +411,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
 
   /**
    * Restarts counting; threads keep their current nodes.
-   * @param nowTicks if given, the time that open frames have spent so far is discarded, too
+   * @param nowTicks if given, the time of open frames up to `nowTicks` is discarded, too
    * @param keepsRootCalls whether the durations of earlier root calls are kept
    */
   reset(nowTicks = 0, keepsRootCalls = false): void {
@@ -363,8 +424,8 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     if (!keepsRootCalls) {
       this.rootCalls?.reset()
       const slow = this.rootCalls?.slow
-      if (slow) this.keepSlow(slow.threshold)
-    }
+      if (slow) this.keepSlow(slow.wanted)
+    } else this.rootCalls?.slow?.restart()
     this.healed = 0
     this.overflows.clear()
     this.allocatedBytes = this.virtualRoots = 0
@@ -381,7 +442,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     this.pauses.reset()
   }
 
-  /** Ends a session: charges open frames up to now and closes them. */
+  /** Ends a session: charges open frames up to `endTicks` and closes them. */
   closeOpen(endTicks: number): void {
     const end = Math.floor(endTicks)
     for (const number of this.places.threads) {
@@ -414,9 +475,11 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
 
   /** Number of distinct methods so far. */
   get methods(): number {
-    let classes = 0
-    for (const id of this.#classNames.ids) if (this.rank(id) > 0) classes++
-    return this.nodes.methods - classes
+    const { valueRows } = this.#options
+    let others = this.countsAllocated ? 1 : 0
+    if (valueRows === undefined) for (const id of this.#classNames.ids) if (this.rank(id) > 0) others++
+    for (let id = valueRows?.first ?? 1; id <= (valueRows?.last ?? 0); id++) if (this.rank(id) > 0) others++
+    return this.nodes.methods - others
   }
 
   /** Whether there are pseudo nodes of submitted tasks. */
@@ -429,7 +492,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     return this.nodes.contexts
   }
 
-  /** Maps node ids to pairs of method and call site; null if node ids are method ids. */
+  /** Maps each node id to a method and a call site; null if node ids are method ids. */
   get callTable(): CallTable | null {
     return this.nodes.ids === null ? null : this.nodes.ids.table
   }
@@ -443,7 +506,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     this.nodes.nowMs = ms
   }
 
-  /** Returns methods first called since the last call of this function, with their times as given by `nowMs`. */
+  /** Returns methods first called since the last call of this function, each with the value of `nowMs` at its first call. */
   takeFirstCalls(): (readonly [method: number, ms: number])[] {
     return this.nodes.takeFirstCalls()
   }
@@ -456,14 +519,14 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     return { perSecond, inside: this.places.inside(row) }
   }
 
-  /** Returns the order of first occurrence of a node's id: 1 for the first, 2 for the next …; 0 if never called. */
+  /** Returns the rank of an id in the order of first occurrence: 1 for the first id, 2 for the second …; 0 if the id never occurred. */
   rank(method: number): number {
     return this.nodes.rank(method)
   }
 
   /**
-   * Calls `charge` for each open frame at the end of a stack, with the time that the frame would get if its thread had an event now. All
-   * sums are whole ticks, and therefore exact.
+   * Calls `charge` for the innermost open frame of each thread, with the time that the frame would get if its thread had an event at
+   * `nowTicks`. All sums are whole ticks, and therefore exact.
    */
   forEachOpen(nowTicks: number, charge: (node: number, ticks: number) => void): void {
     this.putDown()
@@ -480,6 +543,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     const { collapsed, places } = this
     if (collapsed === null || this.isSampled) return
     this.putDown()
+    this.segments?.take()
     collapsed.makeRoom(
       this.nodes,
       () => places.threads.map((number) => places.nodes[number]),
@@ -505,13 +569,15 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
       this.#warm = warm
       this.pauses.move(moved, warm)
       this.probeHalves = probeHalves
+      this.segments?.moved(moved)
       this.onMoved(moved)
     }
   }
 
-  /** Threads and tokens get the new node indices. No other object may hold a node index here. */
+  /** Merges contexts with few samples. Threads and tokens get the new node indices; no other object may hold a node index. */
   #collapseSamples(): void {
     this.putDown()
+    this.segments?.take()
     this.#alive()
     const nodes = this.nodes
     const places = this.places.threads.map((number) => this.places.nodes[number])
@@ -523,8 +589,9 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
     this.#tokens.move(moved)
     this.node = this.places.nodes[this.current]
     this.#warm = NO_WARM_UP
+    this.segments?.moved(moved)
     this.pauses.forgetWarmUp()
-    // The current nodes of threads fill most of the room: the limit must grow, or the next sample would collapse again.
+    // Current nodes of threads cannot be merged and use up most of the limit. Without a higher limit, the next sample would merge again.
     if (count > this.#mostSampled * 0.75) this.#mostSampled *= 2
   }
 }

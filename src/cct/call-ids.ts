@@ -1,5 +1,5 @@
-// Ids of pairs of method and call site. With call sites, a node of a tree stands for a method called from one place. Each pair has an id,
-// dense from 1 in the order of first occurrence. All other code treats this id as a method id.
+// Ids of pairs of method and call site. With call sites, a node of a tree stands for a method called from one call site. Each pair has an
+// id: 1, 2, 3 … in the order of first occurrence. All other code treats this id as a method id.
 
 import { checkMethod } from './impossible.ts'
 
@@ -19,7 +19,7 @@ export class CallIds {
   #table = new Int32Array(4096)
 
   /**
-   * @param firstPlaced ids below it stand for waiting (events/wait-ids.ts) or classes (allocation.ts). They have no call site and stay
+   * @param firstPlaced lower ids stand for waiting (events/wait-ids.ts) or classes (allocation.ts). They have no call site and stay
    * unchanged
    */
   constructor(firstPlaced: number) {
@@ -70,7 +70,7 @@ export class CallIds {
   }
 }
 
-/** Returns, per id, the lowest id of the same method. The lowest id represents the method. */
+/** Maps each id to the lowest id with the same method. This lowest id represents the method. */
 export function leastOfMethod({ method }: CallTable): Int32Array {
   const least = new Map<number, number>()
   return method.map((of, id) => {

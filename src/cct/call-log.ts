@@ -1,9 +1,11 @@
-// Records the events of a thread's root call, run by run, for a later replay.
+// Records the events of a thread's root call for a later replay. Events are copied in runs.
 
+import { KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
+import { KIND_ENTER } from '../events/event-layout.ts'
 import type { CctBuilder } from './builder.ts'
 import type { TakenOut } from './pauses.ts'
 
-/** Maximum number of kept elements of a thread's events: 2 MiB, 262,144 events. */
+/** Maximum number of elements of a thread's log: 2 MiB, 262,144 events. */
 const MAX_WORDS = 2 ** 19
 const MAX_STRETCHES = 2 ** 18
 const FIRST_WORDS = 1024
@@ -11,7 +13,7 @@ const FIRST_WORDS = 1024
 const KEPT_WORDS = 2 ** 16
 /** Bytes of a number in a growing array. */
 const NUMBER_BYTES = 8
-/** Approximate bytes of the objects of one call, and of one pause subtracted from the call. */
+/** Approximate bytes of the objects that one call needs, and of a pause that is subtracted from the call. */
 const CALL_BYTES = 512
 const TAKEN_OUT_BYTES = 32
 
@@ -28,22 +30,32 @@ const STRETCH = 4
 /** Size of a segment header in elements of four bytes. */
 export const STRETCH_ELEMENTS = 2 * STRETCH
 
+/** Receiver of the events of a log. */
+type CallSink = Pick<
+  CctBuilder,
+  'thread' | 'root' | 'calls' | 'adjust' | 'suspend' | 'resume' | 'caught' | 'site'
+>
+
 /** Log of a thread's current root call. */
 export class CallLog {
   words: Uint32Array
   used = 0
   stretches: number[] = []
-  /** Builder of a call that has outgrown the log: receives its events directly. */
+  /** Builder that receives the events of the call directly, after the call has outgrown the log. */
   builder: CctBuilder | null = null
   /** Bytes of the builder after its last event. */
   builderBytes = 0
-  /** The call has exceeded its memory bound. Its log is discarded. */
+  /** Whether the call has exceeded its memory limit, so that its log was discarded. */
   isTooLarge = false
-  /** The log existed when the call began, so the log is complete. */
+  /** Whether the log existed when the call began, so that the log is complete. */
   isWhole = false
+  /** Whether the call may become a slow call: the threshold was known when the call began. */
+  mayBeSlow = false
+  /** Id of the first call inside the root; 0 if there is none. */
+  first = 0
   /** Start of the call in ticks. */
   began = 0
-  /** Pauses subtracted from the call, but not yet subtracted in its own builder (if it has one). */
+  /** Pauses subtracted from the call's duration, but not yet from the tree of the call's own builder (if it has one). */
   #takenOut: TakenOut[] = []
 
   constructor(words = new Uint32Array(FIRST_WORDS)) {
@@ -55,7 +67,8 @@ export class CallLog {
     if (this.words.length > KEPT_WORDS) this.words = new Uint32Array(FIRST_WORDS)
     this.builder = null
     this.builderBytes = 0
-    this.isTooLarge = this.isWhole = false
+    this.isTooLarge = this.isWhole = this.mayBeSlow = false
+    this.first = 0
     this.#takenOut = []
   }
 
@@ -66,9 +79,12 @@ export class CallLog {
   }
 
   giveUp(): void {
+    const { mayBeSlow, first } = this
     this.clear()
     this.words = new Uint32Array(FIRST_WORDS)
     this.isTooLarge = this.isWhole = true
+    this.mayBeSlow = mayBeSlow
+    this.first = first
   }
 
   /** Size of the logged events, in elements of four bytes. */
@@ -99,8 +115,14 @@ export class CallLog {
       this.words = grown
     }
     this.words.set(words.subarray(from, to), this.used)
+    if (this.builder === null && this.used < 4 && this.used + count >= 4) this.#findFirst()
     this.stretches.push(CALLS, this.used, this.used + count, base)
     this.used += count
+  }
+
+  #findFirst(): void {
+    const high = this.words[3]!
+    if (high >>> KIND_SHIFT === KIND_ENTER) this.first = (high >>> METHOD_SHIFT) & METHOD_MASK
   }
 
   /** Moves the logged events into the call's own builder. */
@@ -112,24 +134,34 @@ export class CallLog {
     this.forget()
   }
 
-  /** Subtracts the pauses in the call's own builder, if it has one. That builder has read all events. */
+  /** Subtracts the pauses in the call's own builder, if there is one. Precondition: that builder has received all events. */
   settle(thread: number): void {
     if (this.builder === null) return
     for (const takenOut of this.#takenOut) this.builder.takeOut(thread, this.began, takenOut)
     this.#takenOut = []
   }
 
-  /** Replays all events in a builder, as events of this thread. The result has the same contexts. */
+  /** Replays all events in a builder, as events of `thread`. The builder then has the same contexts as the builder of all calls. */
   tell(builder: CctBuilder, thread: number): void {
     builder.awaitGaps(thread, this.began, this.#takenOut)
     this.#tellEvents(builder, thread)
     builder.takeOutAwaited()
   }
 
-  #tellEvents(builder: CctBuilder, thread: number): void {
+  /** Pauses subtracted from the call's duration. */
+  get takenOut(): readonly TakenOut[] {
+    return this.#takenOut
+  }
+
+  /** Replays all events, and subtracts no pause. Precondition: the call has no builder of its own. */
+  replay(sink: CallSink, thread: number): void {
+    this.#tellEvents(sink, thread)
+  }
+
+  #tellEvents(builder: CallSink, thread: number): void {
     const { stretches, words } = this
     builder.thread(thread, -1)
-    if (this.builder === null) builder.root() // the end of the previous call may be lost
+    if (this.builder === null) builder.root() // the end of the thread's previous call may be lost
     for (let at = 0; at < stretches.length; at += STRETCH) {
       const [a, b, base] = [stretches[at + 1]!, stretches[at + 2]!, stretches[at + 3]!]
       switch (stretches[at]) {
@@ -161,6 +193,7 @@ export class CallLog {
     copy.builder = this.builder
     copy.isTooLarge = this.isTooLarge
     copy.began = this.began
+    copy.first = this.first
     copy.#takenOut = this.#takenOut
     return copy
   }

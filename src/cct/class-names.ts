@@ -18,11 +18,11 @@ export class ClassNames {
     name[at] = unit
   }
 
-  /** Returns id and name of the classes with more known letters since the last call. */
+  /** Returns the classes whose names got more letters since the last call of this method: id and name of each class. */
   take(): (readonly [id: number, name: string])[] {
     const ids = [...this.#renamed]
     this.#renamed.clear()
-    // A UTF-16 unit may still be missing.
+    // A UTF-16 unit of a name may not have arrived yet.
     return ids.map((id) => [id, Array.from(this.#names.get(id)!, toText).join('')])
   }
 }

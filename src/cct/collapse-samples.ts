@@ -9,13 +9,13 @@ export interface CollapsedSamples {
   /** Records of the remaining nodes, with the same capacity as before. Sibling links are reset. */
   readonly bytes: ArrayBuffer
   readonly count: number
-  /** New index of each old node: its own, or that of the nearest remaining caller. */
+  /** New index of each old node. A removed node has the new index of the nearest remaining caller. */
   readonly moved: Int32Array
 }
 
 /**
- * Keeps about half of the nodes: those with most samples below them, and the current nodes of threads. Samples of removed nodes are added
- * to their callers. A node's index is higher than its parent's, before and after.
+ * Keeps about half of the nodes: the nodes with the most samples in their subtrees, and the current nodes of threads. Samples of removed
+ * nodes are added to their callers. Each node has a higher index than its parent, before and after the change.
  * @param count   number of nodes, including the unused node 0
  * @param places  current nodes of threads
  */
@@ -34,7 +34,7 @@ export function collapseSamples(
   const stays = new Uint8Array(count)
   const least = totals.slice(1).sort()[count >> 1] ?? 0
   for (let node = 1; node < count; node++) {
-    // Nodes with exactly the median count are removed. Otherwise all nodes would stay if all counts were equal.
+    // Nodes with exactly the median number of samples are removed. Otherwise no node would be removed if all numbers were equal.
     if (totals[node] > least || ints[node * INTS + PARENT] < 0) stays[node] = 1
   }
   for (const place of places) {
@@ -54,8 +54,8 @@ export function collapseSamples(
     }
     moved[node] = next
     const method = ints[node * INTS + METHOD]
-    // Samples never follow submitted work, but the target's data may be corrupt. A node must refer to an earlier node; otherwise a path
-    // could be cyclic.
+    // Trees of samples contain no submitted work, but the target's data may be corrupt. A node must refer to an earlier node; otherwise a
+    // path could be cyclic.
     const from = parent < 0 ? -1 : handedOverFrom(method)
     newInts[next * INTS + METHOD] = from < 0 ? method : HANDED_OVER - moved[from]
     newInts[next * INTS + PARENT] = parent < 0 ? -1 : moved[parent]

@@ -1,6 +1,6 @@
 // Shrinks a tree of exact calls: the cheapest contexts are merged into a row of collapsed contexts below the nearest remaining caller. The
-// row holds their sums, so children plus self still equal the parent. Only the calls between the merged contexts are lost. `collapsed.ts`
-// keeps the sums of each merged method.
+// row holds their sums, so children plus self still equal the parent. Only the structure of the merged
+// contexts is lost: which of them called which. `collapsed.ts` keeps the sums of each merged method.
 
 import { ALIVE_NODES, COLLAPSED, HANDED_OVER, handedOverFrom, NODE } from './nodes.ts'
 
@@ -11,12 +11,12 @@ const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 const BUCKETS = 16 * 64
 const FRACTION_SHIFT = 20 - 4
 const BUCKET_OF_ONE = 1023 << 4
-/** Every method field is greater than minus this value: HANDED_OVER minus a node. */
+/** Every method field is greater than -METHODS. The lowest method fields are HANDED_OVER minus a node. */
 const METHODS = 2 ** 27
 const KEYS = 2 ** 28
 
 export interface CollapseOptions {
-  /** Approximate number of remaining nodes; the current nodes of threads always remain. */
+  /** Approximate number of nodes that remain; the current nodes of threads always remain. */
   readonly target: number
   /** Current nodes of threads. */
   readonly places: Iterable<number>
@@ -42,7 +42,7 @@ export interface Collapse {
   readonly pseudo: number
 }
 
-/** A node's index is higher than its parent's, before and after. */
+/** Merges the cheapest contexts. Each node has a higher index than its parent, before and after the change. */
 export function collapse(
   { ints, floats, count }: { ints: Int32Array; floats: Float64Array; count: number },
   options: CollapseOptions,
@@ -68,7 +68,7 @@ export function collapse(
     }
     const above = moved[parent]
     const row = stays[parent] === 1 ? into.child(above, COLLAPSED, true) : above
-    // The node below a merged caller is already a row: a row of collapsed contexts, or a row of waiting inside such a row.
+    // If the caller was merged, `row` is a row of collapsed contexts, or a row of waiting inside a row of collapsed contexts.
     if (into.methodOf(row) !== COLLAPSED) {
       moved[node] = row
       callsInWaits.set(node, calls)
@@ -100,7 +100,7 @@ function whatStays(
   /** Lowest bucket of any child, per node. */
   const lowest = new Int16Array(count).fill(BUCKETS)
   const bucket = new Int16Array(count)
-  /** Per bucket, as differences: nodes that remain if all lower buckets are merged, including rows of collapsed contexts. */
+  /** Per bucket: how many more nodes remain if this bucket remains, too, and only lower buckets are merged. Includes collapsed rows. */
   const kept = new Int32Array(BUCKETS + 2)
   for (let node = count - 1; node > 0; node--) {
     if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
@@ -121,7 +121,7 @@ function whatStays(
   let limit = BUCKETS - 1
   let staying = 0
   for (; limit > 0 && staying + kept[limit] <= target; limit--) staying += kept[limit]
-  // Of the nodes exactly at the limit, the first nodes remain, because a child comes after its parent.
+  // Not all nodes in the bucket `limit` fit. The first of them remain, since a parent precedes its children.
   let room = Math.max(0, target - staying)
   const stays = new Uint8Array(count)
   for (let node = 1; node < count; node++) {
@@ -145,8 +145,8 @@ function isRoot(ints: Int32Array, node: number, parent: number): boolean {
 }
 
 /**
- * Returns whether a node is a row of collapsed contexts, or a part of a row. A row is merged together with its caller, and its contents
- * with the row.
+ * Returns whether a node is a row of collapsed contexts, or a node inside a row. A row is merged only together with its caller, and a node
+ * inside a row only together with the row.
  */
 function isOfRow(ints: Int32Array, node: number, parent: number): boolean {
   return ints[node * INTS + METHOD] === COLLAPSED || ints[parent * INTS + METHOD] === COLLAPSED
@@ -155,7 +155,7 @@ function isOfRow(ints: Int32Array, node: number, parent: number): boolean {
 const double = new Float64Array(1)
 const halves = new Uint32Array(double.buffer)
 
-/** Combines the exponent and the first bits of the fraction. */
+/** Returns the bucket of a cost: the exponent and the first fraction bits of the floating-point number. */
 function bucketOf(cost: number): number {
   if (cost < 1) return 0
   double[0] = cost
@@ -172,7 +172,7 @@ class Rebuilt {
   readonly #floats: Float64Array
   /** Nodes that several old nodes may be merged into, keyed by parent and method. */
   readonly #shared = new Map<number, number>()
-  /** Per node: 1 if its children are shared, too. */
+  /** Per node: 1 if several old nodes may also be merged into each of its children. */
   readonly #isShared: Uint8Array
   /** Row of collapsed contexts below each node; 0 if none yet. */
   readonly #rowOf: Int32Array

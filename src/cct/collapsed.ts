@@ -1,5 +1,5 @@
-// Sums of collapsed contexts (collapse.ts) per method, which keep lists of methods exact. Also keeps data for the compensation: the number
-// of calls in each row that the row's caller did not make itself.
+// Keeps the sums of collapsed contexts (collapse.ts) per method, so that lists of methods stay exact. Also keeps data for the compensation:
+// for each row, the number of its calls that were not made by the row's caller itself.
 
 import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
 import { enlarged } from '../base/enlarged.ts'
@@ -12,16 +12,16 @@ const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 /** Approximate share of the maximum number of nodes that remains after a collapse. */
 const KEPT = 3 / 8
-/** Above this share, the free room is too small for new contexts. */
+/** If more than this share of the node limit is in use after a collapse, there is too little room for new contexts. */
 const MAX_FILLED_SHARE = 0.6
-/** If more than this share remains, the collapse removed too little. */
+/** If more than this share of the nodes remains, a further collapse would be useless. */
 const MAX_REMAINING_SHARE = 0.9
 /** Growth of the node limit before a retry, after an allocation failed. */
 const RETRY_GROWTH = 1.25
-/** Minimum number of remaining nodes. Below this minimum, threads and methods are the cause of too many nodes. */
+/** Minimum target of a collapse, in nodes. A lower target is useless: then threads and methods alone need too many nodes. */
 const MIN_KEPT = 256
 
-// Columns per method: own sums of its contexts, and sums of its outermost contexts including callees.
+// Columns per method: sums over its contexts without callees (OWN), and sums over its outermost contexts including callees (WHOLE).
 const OWN = 0
 const WHOLE = 4
 const COLUMNS = 8
@@ -30,7 +30,7 @@ const OF_CALLS = 1
 const OF_CALLS_OUT = 2
 const OF_HALVES = 3
 
-/** Further facts about nodes. */
+/** Facts about nodes that are not in the nodes' records. */
 interface CallFacts {
   /** Calls before the last redefinition had settled, per node. */
   readonly warmCalls: Float64Array
@@ -46,7 +46,7 @@ export class Collapsed {
   readonly #bound: number
   readonly #firstMethod: number
   readonly #alive: () => void
-  /** Number of calls per row that the row's caller did not make itself. */
+  /** Per row: number of its calls that were not made by the row's caller itself. */
   #shift = new Float64Array(0)
   #warmShift = new Float64Array(0)
   /** COLUMNS values per method. */
@@ -60,8 +60,8 @@ export class Collapsed {
   }
 
   /**
-   * Returns, per node up to `count`, the number of calls in a row that the row's caller did not make itself, also for the warm-up share.
-   * Returns undefined if there are no rows.
+   * Returns, for each node below `count`, the number of its calls that were not made by its caller itself: `shift` in total, `warmShift`
+   * during warm-up. The number is 0 unless the node is a row. Returns undefined if no context was collapsed.
    */
   shifts(count: number, warmCount: number): { shift: Float64Array; warmShift: Float64Array } | undefined {
     if (this.contexts === 0) return undefined
@@ -102,11 +102,11 @@ export class Collapsed {
       if (nodes.count <= most * MAX_FILLED_SHARE) return
       if (nodes.count > count * MAX_REMAINING_SHARE) break
     }
-    // Threads' current nodes fill the room. Without a higher limit, the next context would collapse again.
+    // Current nodes of threads cannot be collapsed and use up the limit. Without a higher limit, the next context would collapse again.
     this.mostNodes = nodes.count * 2
   }
 
-  /** Returns null if memory is too short; then nothing has changed. */
+  /** Collapses contexts. Returns null if there is not enough memory; in this case nothing has changed. */
   #collapsed(
     nodes: Nodes,
     target: number,
@@ -167,7 +167,7 @@ export class Collapsed {
       const isDirect = stays[ints[node * INTS + PARENT]] === 1
       if (method >= this.#firstMethod && isDirect) continue
       if (newInts[into * INTS + METHOD] !== COLLAPSED) {
-        // A non-method row (a wait or a class) inside a collapsed row: the collapsed row now stands for its caller.
+        // `into` is a wait or a class inside a collapsed row. The collapsed row now stands for the caller of the wait or class.
         if (isDirect) shift[newInts[into * INTS + PARENT]] -= callsOf(node)
       } else if (isRow) shift[into] += isDirect ? before(node) : callsOf(node)
       else if (!isDirect) shift[into] += callsOf(node)
@@ -193,7 +193,7 @@ export class Collapsed {
       if (stays[parent] === 1) continue
       for (let i = 0; i < 3; i++) whole[parent * 3 + i] += whole[node * 3 + i]
     }
-    // Allocates everything first: a partial sum would be added again by a retry.
+    // All memory is allocated before anything is added. If an allocation failed in between, a retry would add some values twice.
     let most = 0
     for (let node = 1; node < count; node++) most = Math.max(most, ints[node * INTS + METHOD]!)
     if (most * COLUMNS >= this.#sums.length) this.#sums = enlarged(this.#sums, (most + 1) * COLUMNS)
@@ -220,7 +220,7 @@ export class Collapsed {
     })
   }
 
-  /** Visits calls and measured ticks of collapsed contexts. */
+  /** Calls `visit` for each method with collapsed contexts, with the calls and measured ticks of these contexts. */
   forEachMethod(
     visit: (method: number, own: { readonly calls: number; readonly ticks: number }) => void,
   ): void {
@@ -252,7 +252,7 @@ export class Collapsed {
   }
 }
 
-/** Copies a column to the given length. Later nodes have 0. */
+/** Copies a column to the given length. Nodes beyond the end of the column get 0. */
 function ofLength(column: Float64Array, count: number): Float64Array {
   const copy = new Float64Array(count)
   copy.set(column.subarray(0, count))
@@ -260,8 +260,8 @@ function ofLength(column: Float64Array, count: number): Float64Array {
 }
 
 /**
- * Visits all nodes except those below non-methods, callers first.
- * @param visit  its argument is whether no caller of the node has the same method
+ * Visits all nodes except those below pseudo nodes (waits, collapsed contexts). A caller is visited before its callees.
+ * @param visit  `isOutermost` is true if no caller of the node, direct or indirect, has the same method
  */
 function eachWithItsPath(
   ints: Int32Array,
@@ -299,7 +299,7 @@ function eachWithItsPath(
       node = firstChild[node]
       continue
     }
-    // Nodes below a non-method are skipped, except inside a row of collapsed contexts.
+    // Nodes below a non-method (a wait, a class, or a row of collapsed contexts) are skipped.
     while (node > 0 && nextSibling[node] === 0) {
       node = ints[node * INTS + PARENT]
       if (node > 0 && ints[node * INTS + METHOD] > 0) open[ints[node * INTS + METHOD]]--

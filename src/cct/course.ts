@@ -1,20 +1,21 @@
-// Course of a recording, second by second: root calls and their durations, events, stalls, pauses. Seconds are those of the client's clock,
-// some milliseconds behind the target's. The latest two seconds stay open, so that a pause that arrives late can be subtracted from calls
-// that have already ended.
+// Values of a recording per second: root calls and their durations, events, stalls, pauses. Seconds are those of the client's clock, which
+// is some milliseconds behind the target's clock. The values of the latest two seconds can still change, so that a pause that arrives late
+// can be subtracted from calls that have already ended.
 
 import { Histogram } from '../regions/histogram.ts'
 import { percentileOf } from '../regions/times.ts'
 
-/** Maximum number of kept seconds (the latest): one hour. */
+/** Maximum number of seconds for which values are kept: one hour. Older seconds are discarded. */
 export const MAX_SECONDS = 3600
 
 const COLUMNS = ['calls', 'mean', 'p50', 'p95', 'max', 'events', 'wait', 'pauses', 'paused'] as const
 type Column = (typeof COLUMNS)[number]
 
 /**
- * One value per second, oldest first; the last second is incomplete. For the root calls that ended in a second: their number `calls`, and
- * their `mean`, `p50`, `p95`, `max`, 0 if there were none. `events`: events received. `wait`: time that target threads were stalled by
- * jfluid. `pauses`: redefinitions that stopped the target. `paused`: their duration. Times in ticks.
+ * One value per second, oldest first; the last second is incomplete. `calls`: number of root calls that ended in the second. `mean`, `p50`,
+ * `p95`, `max`: durations of these root calls, 0 if there were none. `events`: number of events received. `wait`: time that target threads
+ * were stalled by jfluid. `pauses`: number of redefinitions that stopped the target. `paused`: duration of these redefinitions. All times
+ * are in ticks.
  */
 export interface CourseState extends Readonly<Record<Column, Float64Array>> {
   /** Number of seconds before the first value. */
@@ -69,13 +70,13 @@ export class Course {
     this.#second = second
   }
 
-  /** Records a finished root call. @returns its second */
+  /** Records a finished root call. @returns the second of the recording in which the call ended */
   record(ticks: number): number {
     this.#now.record(ticks)
     return this.#second
   }
 
-  /** Replaces the duration of a call. Closed seconds stay unchanged. */
+  /** Replaces the duration of a call that ended in `second`. Seconds before the latest two stay unchanged. */
   correct(second: number, before: number, after: number): void {
     const histogram =
       second === this.#second ? this.#now : second === this.#second - 1 ? this.#before : undefined
@@ -107,7 +108,7 @@ export class Course {
     max[at] = histogram.max
   }
 
-  /** Restarts the course, with the given totals as base. */
+  /** Discards all values and restarts at `nowMs`. Later totals of events and stalls are counted from the totals given here. */
   reset(nowMs: number, events: number, wait: number): void {
     for (const name of COLUMNS) this.#columns[name].fill(0)
     this.#now.clear()
@@ -118,7 +119,7 @@ export class Course {
     this.#wait = wait
   }
 
-  /** Returns the latest seconds, at most `most`. */
+  /** Returns the values of the latest seconds, at most `most` seconds. */
   state(most = MAX_SECONDS): CourseState {
     this.#settle()
     const count = Math.min(this.#second + 1, most, MAX_SECONDS)

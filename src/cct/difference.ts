@@ -1,6 +1,6 @@
-// Merges two trees: every context of either tree, with its cost in both. A context is identified by the keys of its methods from the top
-// down. Trees of different sessions are matched by name, trees of one session by id. Children are in the order of the first tree, followed
-// by children that only the second tree has. The algorithm is iterative and reads both trees once.
+// Merges two trees: every context of either tree, with its cost in each tree. A context is identified by the keys of its methods from the
+// top down. Trees of different sessions are matched by name, trees of one session by id. Children are in the order of the first tree,
+// followed by children that only the second tree has. The algorithm is iterative and reads both trees once.
 
 import { Contexts, type KeyOf, numbered } from './contexts.ts'
 import { costsOf } from './metric.ts'
@@ -18,13 +18,13 @@ export interface Difference {
   readonly parent: Int32Array
   /** Number of nodes in the subtree, including its top. */
   readonly size: Int32Array
-  /** Node of each tree with this context, for name lookups; -1 if that tree does not have the context. */
+  /** Per context: its node in the `before` tree and in the `after` tree, for name look-ups; -1 if the tree does not have the context. */
   readonly nodeBefore: Int32Array
   readonly nodeAfter: Int32Array
   readonly calls: Sides
   readonly self: Sides
   readonly total: Sides
-  /** Calls of all top nodes: divisor of a difference per root call. */
+  /** Number of calls of all top nodes: the divisor of a difference per root call. */
   readonly rootCalls: { readonly before: number; readonly after: number }
 }
 

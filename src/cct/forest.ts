@@ -10,16 +10,16 @@ export interface Forest {
   readonly columns: Columns
 }
 
-/** Columns indexed by node. A column may be shorter than the number of nodes; the missing values are 0. */
+/** Columns indexed by node. A column may have fewer entries than there are nodes; the missing values are 0. */
 export interface Columns {
   readonly calls: Float64Array
   readonly ticks: Float64Array
   readonly warmCalls: Float64Array
   readonly warmTicks: Float64Array
-  /** Part of `calls` that the parent did not make itself. */
+  /** Number of calls, included in `calls`, that were submitted work in another thread than the parent's thread. */
   readonly handed?: Float64Array
   readonly warmHanded?: Float64Array
-  /** Part of a collapsed row's calls that the row's caller did not make itself. */
+  /** Part of a collapsed row's calls that were not made by the row's caller itself. */
   readonly shift?: Float64Array
   readonly warmShift?: Float64Array
   /** With --liveness, for live objects allocated in this context: their number, bytes and sum of ages. */

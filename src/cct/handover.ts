@@ -1,9 +1,9 @@
 // Moves submitted work below the context that submitted it.
 //
 // The builder puts submitted work below a pseudo node in the tree of the thread that ran it. Here the path of the submitting context
-// replaces the pseudo node in that same tree. A thread's tree thus shows what the thread ran, and merging the trees joins the path with
-// that of the submitting thread. Path nodes that the thread did not run itself have no calls and no self time; their total is that of their
-// children.
+// replaces the pseudo node in the same tree. A thread's tree thus shows what the thread ran. When the trees of all threads are merged, this
+// path and the path in the submitting thread's tree become one. Path nodes that the thread did not run itself have no calls and no self
+// time; their total is the sum of their children's totals.
 //
 // The submitter's clock ran while another thread did the work, and no time is subtracted from either thread. Totals are therefore sums over
 // threads; a parent still equals its self time plus its children.
@@ -22,7 +22,7 @@ export function withPaths({ count, method, parent, columns }: Forest, alive: () 
   const out = new Growing(count)
   const into = new Int32Array(count).fill(-1)
   const pseudo: number[] = []
-  /** Copy of the submitting node below a thread's top, keyed by both nodes. Top, submitting node and copy are nodes of `out`. */
+  /** Maps a thread's top and a submitting node to the submitting node's copy below that top. All three are nodes of `out`. */
   const twins = new Map<number, number>()
   for (let from = 1; from < count; from++) {
     if ((from & ALIVE_NODES) === ALIVE_NODES) alive()
@@ -44,7 +44,7 @@ export function withPaths({ count, method, parent, columns }: Forest, alive: () 
   return out.withSums({ ...columns, handed, warmHanded }, into, alive)
 }
 
-/** Returns the node below `top` with the same path as `node`. Creates missing nodes. Not recursive, since contexts may be deep. */
+/** Returns the node below `top` with the same path as `node`. Creates missing nodes. The function is iterative: contexts may be deep. */
 function twin(out: Growing, top: number, node: number, twins: Map<number, number>): number {
   const missing: number[] = []
   let at = node

@@ -1,4 +1,4 @@
-// Rejects ids that no correct target sends. A table for such an id would exhaust the memory.
+// Rejects ids that are larger than any id of a correct target. A table indexed by such an id would exhaust the memory.
 
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { METHOD_MASK } from '../events/event-halves.ts'

@@ -3,7 +3,7 @@
 import { METRICS, type Metric } from '../measures/columns.ts'
 import type { Tree } from './tree.ts'
 
-/** Time is last, since trees of waits have the time columns, too. */
+/** Metrics in the order in which they are checked. Time is last, since trees of waits also have the columns of time. */
 const FOUND = Object.values(METRICS).reverse()
 
 /** Returns the metric of a tree's columns; time if the tree has no metric columns. */

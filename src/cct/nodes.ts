@@ -1,5 +1,5 @@
-// Nodes of growing trees: their records, the table that maps a parent and method to the child, and the order in which methods first
-// occurred. The current nodes of threads and the charging of time are in `builder.ts`.
+// Nodes of growing trees: the records of nodes, the table that maps a parent and a method to the child, and the order in which methods
+// first occurred. `builder.ts` handles the current nodes of threads and charges time to nodes.
 
 import { enlarged } from '../base/enlarged.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
@@ -21,22 +21,27 @@ import { checkMethod } from './impossible.ts'
 //
 // Node 0 is unused: its method is never read. A node's index is higher than its parent's.
 export const NODE = {
-  ...{ INTS: 8, FLOATS: 4 },
-  ...{ METHOD: 0, PARENT: 1, RECENT: 2, SUCCESSOR: 3 },
-  ...{ CALLS: 2, TICKS: 3 },
+  INTS: 8,
+  FLOATS: 4,
+  METHOD: 0,
+  PARENT: 1,
+  RECENT: 2,
+  SUCCESSOR: 3,
+  CALLS: 2,
+  TICKS: 3,
 } as const
 
-// V8 loads object members and exported constants at each use. Each module therefore has its own constants, see thread-stack.ts.
+// V8 loads object members and exported constants at each use. Each module therefore has local copies of them, see thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, RECENT, SUCCESSOR, CALLS, TICKS } = NODE
 
-/** Method field of the top shared by virtual threads. No thread has this number. */
+/** Method field of the top node that all virtual threads share. No thread has this number. */
 export const VIRTUAL_TOP = -(2 ** 24)
 /** Method field of a row of collapsed contexts, and the id of such rows in trees. No method has this id. */
 export const COLLAPSED = 0
 /** The method field of a pseudo node for work submitted by node n is this value minus n. Nodes are below 2^26. */
 export const HANDED_OVER = VIRTUAL_TOP - 1
 
-/** Returns the submitting node encoded in a pseudo node's method field; -1 for other nodes. */
+/** Returns the submitting node encoded in the method field of a pseudo node; -1 for the method field of any other node. */
 export function handedOverFrom(method: number): number {
   return method <= HANDED_OVER ? HANDED_OVER - method : -1
 }
@@ -44,12 +49,12 @@ export function handedOverFrom(method: number): number {
 const HASH_FULL = 0.7
 const GROWTH = 1.5
 const FIRST_NODES = 1024
-/** Loops over all nodes call `alive` at every node with all of these low bits set: every 65,536 nodes. */
+/** Bit mask: a loop over all nodes calls `alive` at each node whose index has all these bits set, so every 65,536 nodes. */
 export const ALIVE_NODES = 0xffff
 /** Number of elements copied between two calls of `alive` when records grow: 4 MiB, a few milliseconds. */
 const COPIED_INTS = 1 << 20
 
-/** Thrown if there are too many contexts. Existing contexts stay intact. */
+/** Thrown if there are too many contexts. Existing contexts are unchanged. */
 export class TreeTooLarge extends JfluidError {
   static sample = () => new TreeTooLarge(4_000_000)
   readonly exitCode = EX_UNAVAILABLE
@@ -75,7 +80,7 @@ export class Nodes {
   collapsedRows = 0
   /** Time when the next events were read, in ms of any clock. Negative if first calls are not recorded. */
   nowMs = -1
-  /** Methods called for the first time, with their times. */
+  /** Methods called for the first time, and the time of the first call of each. */
   #firstCalls: [method: number, ms: number][] = []
   #tops = 0
   /** Maps (parent, method) to node: open addressing, 0 is empty. */
@@ -90,9 +95,9 @@ export class Nodes {
   readonly #alive: () => void
 
   /**
-   * @param maxNodes  more nodes throw TreeTooLarge, as does a failed allocation
+   * @param maxNodes  limit; TreeTooLarge is thrown for a further node, and if an allocation fails
    * @param alive     called at intervals during long work
-   * @param firstMethod ids below it stand for waiting
+   * @param firstMethod lower ids stand for waiting
    */
   constructor(maxNodes: number, alive: () => void, firstMethod: number, ids: CallIds | null) {
     this.#maxNodes = maxNodes
@@ -119,25 +124,25 @@ export class Nodes {
     return this.#called[method] === 1
   }
 
-  /** Returns methods first called since the last call of this function, with their times as given by `nowMs`. */
+  /** Returns methods first called since the last call of this function, each with the value of `nowMs` at its first call. */
   takeFirstCalls(): (readonly [method: number, ms: number])[] {
     const taken = this.#firstCalls
     this.#firstCalls = []
     return taken
   }
 
-  /** Returns the order of first occurrence of an id: 1 for the first, 2 for the next …; 0 if never called. */
+  /** Returns the rank of an id in the order of first occurrence: 1 for the first id, 2 for the second …; 0 if the id never occurred. */
   rank(id: number): number {
     return this.#ranks[id] ?? 0
   }
 
-  /** Returns a negative number for a node that is not a method. */
+  /** Returns the method id of a node, without call site; a negative number for a top or a pseudo node. */
   methodOf(node: number): number {
     const id = this.ints[node * INTS + METHOD]
     return this.ids === null || id < 0 ? id : this.ids.methods[id]
   }
 
-  /** Returns the child of a node for an id. Creates the child if it is missing. */
+  /** Returns the child of `parent` with this id. Creates the child if it is missing. */
   find(parent: number, method: number): number {
     const { ints } = this
     const table = this.#table
@@ -151,7 +156,7 @@ export class Nodes {
     }
   }
 
-  /** Returns the child for an id that differs from that of `recent`, the child entered last. */
+  /** Returns the child of `caller` with this id. The child entered last, `recent`, has another id. */
   child(caller: number, recent: number, id: number): number {
     const expected = this.ints[recent * INTS + SUCCESSOR]
     let callee = expected
@@ -163,7 +168,7 @@ export class Nodes {
     return callee
   }
 
-  /** Like `child`, for a top. A top has no `recent` and no siblings: its successor field holds the root entered last. */
+  /** Does the same as `child`, for a top. A top has no `recent` and no siblings: its successor field holds the root entered last. */
   rootBelow(top: number, id: number): number {
     const expected = this.ints[top * INTS + SUCCESSOR]
     if (this.ints[expected * INTS + METHOD] === id) return expected
@@ -174,7 +179,7 @@ export class Nodes {
 
   /**
    * Adds the calls and ticks of another tree below one of the tops of this tree.
-   * @param sign  -1 subtracts them
+   * @param sign  -1 subtracts the calls and ticks instead
    * @returns this tree's node for each node of the other tree
    */
   addTree(other: Nodes, top: number, sign: 1 | -1): Int32Array {
@@ -252,7 +257,7 @@ export class Nodes {
     const bytes = this.#room(Math.ceil(this.count * GROWTH) * INTS * 4)
     this.ints = new Int32Array(bytes)
     this.floats = new Float64Array(bytes)
-    // The first write to new memory is slow: for a gigabyte, it takes longer than a target's timeout.
+    // The first write to new memory is slow: for a gigabyte, the writes take longer than the target's timeout.
     for (let at = 0; at < old.length; at += COPIED_INTS) {
       this.#alive()
       this.ints.set(old.subarray(at, at + COPIED_INTS), at)

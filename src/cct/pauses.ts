@@ -1,7 +1,7 @@
 // Subtracts stop-the-world redefinitions from times. A pause may arrive before or after the surrounding events, since recent gaps between
 // events and recent pauses are both kept.
 //
-// Per thread, a pause is subtracted from one gap: the gap with the largest overlap.
+// A pause is subtracted from at most one gap per thread: the gap with the largest overlap.
 
 import { enlarged } from '../base/enlarged.ts'
 import { NODE, type Nodes } from './nodes.ts'
@@ -14,10 +14,10 @@ const { FLOATS, TICKS } = NODE
 const GAPS = 65_536
 const FIRST_GAPS = 16
 const GAP_BYTES = 24
-/** Number of pauses kept for late events of threads: at least the pauses of the last minutes. */
+/** Number of pauses kept for events that arrive late. They include all pauses of the last minutes. */
 const PAUSES = 256
 
-/** A stop-the-world redefinition, and the gaps that it was subtracted from. */
+/** A stop-the-world redefinition, and the gaps from which its duration was subtracted. */
 interface Pause {
   readonly start: number
   readonly end: number
@@ -45,7 +45,7 @@ interface Awaited {
 export class Pauses {
   /** Root calls, which are notified of each subtraction; null unless root calls are timed. */
   rootCalls: RootCalls | null = null
-  // Initially empty, since most builders of single calls have few gaps.
+  // Initially empty, to save memory: a builder of a single call usually has few gaps.
   #gapThreads = new Int32Array(0)
   #gapNodes = new Int32Array(0)
   #gapStarts = new Float64Array(0)
@@ -72,7 +72,7 @@ export class Pauses {
     if (this.#pauses.length === PAUSES) this.#pauses.shift()
     this.#pauses.push(pause)
     this.#end = Math.max(this.#end, pause.end)
-    // Finds the best gap of each thread first. Otherwise a subtraction that is undone later could already have affected the root calls.
+    // The best gap of each thread is found first. Otherwise a subtraction could change a root call and be undone afterwards.
     const best = new Map<number, number>()
     for (let gap = this.#oldest; gap < this.#gaps; gap++) {
       const ticks = this.#overlap(pause, gap)
@@ -91,7 +91,7 @@ export class Pauses {
   /**
    * Repeats a subtraction that another builder of the same events made.
    * @param from  start of the call that contains the gap
-   * @returns whether the gap is known here
+   * @returns whether this builder still knows the gap
    */
   takeOut(thread: number, from: number, { at, ticks }: TakenOut): boolean {
     for (let gap = this.#gaps - 1; gap >= this.#oldest; gap--) {
@@ -105,25 +105,25 @@ export class Pauses {
   }
 
   /**
-   * Like `takeOut`, for gaps that may arrive later: each gap is corrected before it can be discarded, for any number of gaps. The gaps
-   * must follow, and then a call of `takeOutAwaited`.
+   * Does the same as `takeOut`, for gaps that arrive after this call. The number of gaps is not limited, since each gap is corrected before
+   * it can be discarded. After the last gap, `takeOutAwaited` must be called.
    */
   awaitGaps(thread: number, from: number, takenOut: readonly TakenOut[]): void {
     this.#awaited = { thread, from, takenOut: [...takenOut].sort((a, b) => b.at - a.at) }
   }
 
-  /** Ends `awaitGaps`: all gaps have arrived. */
+  /** Ends `awaitGaps`. Called when all gaps have arrived. */
   takeOutAwaited(): void {
     if (this.#awaited !== null) this.#takeOutBefore(this.#awaited, Number.POSITIVE_INFINITY)
     this.#awaited = null
   }
 
-  /** Applies the subtractions before `start`, the start of the next gap. Their gaps have arrived already. */
+  /** Applies the pending subtractions that are earlier than `start`, the start of the next gap. Their gaps have already arrived. */
   #takeOutBefore({ thread, from, takenOut }: Awaited, start: number): void {
     while (takenOut.length > 0 && takenOut.at(-1)!.at < start) this.takeOut(thread, from, takenOut.pop()!)
   }
 
-  /** Registers a gap: time that is about to be charged to a node. */
+  /** Registers a gap. Its time is charged to `node` directly after this call. */
   gap(thread: number, node: number, start: number, end: number): void {
     if (this.#awaited !== null) this.#takeOutBefore(this.#awaited, start)
     const at = this.#gaps % GAPS
@@ -152,7 +152,7 @@ export class Pauses {
     return ticks
   }
 
-  /** Applies new node indices. @param warm  warm-up share with the new indices */
+  /** Replaces node indices by new indices. @param warm  warm-up share, already with the new indices */
   move(moved: Int32Array, warm: WarmUp): void {
     for (let at = 0; at < this.#gapNodes.length; at++) this.#gapNodes[at] = moved[this.#gapNodes[at]]
     for (const { taken } of this.#pauses) for (const it of taken.values()) it.node = moved[it.node]

@@ -1,4 +1,4 @@
-// Position of each thread: its current node, the time up to which it has been charged, and the top of its tree.
+// Position of each thread: the thread's current node, the time up to which the node has been charged, and the top of the thread's tree.
 
 import { enlarged } from '../base/enlarged.ts'
 import { type Nodes, VIRTUAL_TOP } from './nodes.ts'
@@ -6,9 +6,9 @@ import { type Nodes, VIRTUAL_TOP } from './nodes.ts'
 /** Value of the site field while no call site has been received for the next call. */
 export const UNTOLD = -1
 
-/** Positions of all threads. All arrays are indexed by thread number. For the current thread, the builder has the newer values. */
+/** Positions of all threads. All arrays are indexed by thread number. The values of the current thread are in the builder. */
 export class Places {
-  /** Top of each thread's tree; 0 before its first event. */
+  /** Top of each thread's tree; 0 before the thread's first event. */
   tops = new Int32Array(64)
   nodes = new Int32Array(64)
   lasts = new Float64Array(64)
@@ -16,7 +16,7 @@ export class Places {
   suspended = new Uint8Array(64)
   /** Numbers of known threads, in order of first occurrence. */
   readonly threads: number[] = []
-  /** 0 until the first event of a virtual thread. */
+  /** Top of the tree of all virtual threads; 0 until the first event of a virtual thread. */
   virtualTop = 0
   #virtual = new Uint8Array(64)
   readonly #nodes: Nodes
@@ -50,7 +50,7 @@ export class Places {
     this.#virtual[number] = 1
   }
 
-  /** Visits the threads inside a root with running clocks: their nodes, and the time up to which these have been charged. */
+  /** Visits each thread inside a root with a running clock: its current node, and the time up to which the node has been charged. */
   forEachOpen(visit: (node: number, last: number) => void): void {
     for (const number of this.threads) {
       const node = this.nodes[number]
@@ -68,7 +68,7 @@ export class Places {
     return inside
   }
 
-  /** Applies new node indices. */
+  /** Replaces node indices by new indices. */
   move(moved: Int32Array): void {
     this.virtualTop = moved[this.virtualTop]
     for (const number of this.threads) {

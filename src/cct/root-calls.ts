@@ -1,14 +1,15 @@
-// Durations of all outermost root calls: a histogram, and their course.
+// Durations of all outermost root calls: a histogram, and the values per second (`Course`).
 //
 // The duration of a call equals its time in the tree. It excludes stalls by jfluid, pauses, unmounted time and probe costs (JFluid report,
-// section 5.3). The calls therefore sum to the root's total. The builder reports begin and end of each call and the excluded times. This
-// has no cost in the loop over events, since the entry of a root is already a special case.
+// section 5.3). The durations therefore sum to the root's total. The builder reports begin and end of each call and the excluded times.
+// These reports do not slow down the loop over events, since the entry of a root is already a special case.
 
 import { type Calibration, rootProbeTicks } from '../base/compensation.ts'
 import { type Buckets, bucketOf, bucketStart, Histogram } from '../regions/histogram.ts'
 import { percentileOf } from '../regions/times.ts'
+import { ClassNames } from './class-names.ts'
 import type { Course, CourseState } from './course.ts'
-import { type SlowBounds, type SlowBuilders, SlowCalls, type SlowThreshold } from './slow-calls.ts'
+import { type SlowBounds, type SlowBuilders, SlowCalls, type SlowWanted } from './slow-calls.ts'
 
 /** The current root call of a thread. */
 export class RootClock {
@@ -19,8 +20,10 @@ export class RootClock {
   begin = 0
   /** Excluded ticks since the start of the call. */
   excluded = 0
-  /** Entries, exits and catches since the start of the call, including its own. Each of these events is half a probe pair. */
+  /** Number of entries, exits and catches in the call, including the root's entry and exit. Each of these events is half a probe pair. */
   halves = 0
+  /** Number of the class of the exception that ends the call; -1 if none does. */
+  threw = -1
 
   constructor(thread: number) {
     this.thread = thread
@@ -31,19 +34,31 @@ export class RootClock {
     this.method = method
     this.begin = ticks
     this.excluded = this.halves = 0
+    this.threw = -1
   }
 }
 
-/** Minimum number of calls for a p99. */
+/** Minimum number of calls for which a p99 is computed. */
 const MIN_P99_CALLS = 100
-/** Number of finished calls kept for late pauses. */
+/** Number of finished calls that are kept, since a pause may arrive after the end of a call. */
 const MAX_LATEST = 4096
+
+/** A finished call from which a pause was subtracted. */
+export interface CorrectedCall {
+  /** Index of the call among all calls of the recording, from 0. */
+  readonly call: number
+  /** Durations as in the histogram, in ticks. */
+  readonly before: number
+  readonly after: number
+  /** Ticks that were subtracted. */
+  readonly ticks: number
+}
 
 /** Finished root calls, in ticks. */
 export interface LatestCalls {
-  /** In the order in which the calls ended. */
+  /** Durations of the calls, in the order in which the calls ended. */
   readonly times: readonly number[]
-  /** Probe cost in each call, including the root's own probes. The times exclude this cost. */
+  /** Probe cost in each call, including the cost of the root's own probes. `times` excludes the probe cost. */
   readonly probes: readonly number[]
 }
 
@@ -56,20 +71,28 @@ export interface RootCallsState {
   readonly min: number
   readonly max: number
   readonly buckets: Buckets
+  /** Number of calls that an exception ended, per class: number of the class and number of calls, most frequent first. */
+  readonly threw: readonly (readonly [thrown: number, calls: number])[]
 }
 
 export class RootCalls {
   readonly histogram = new Histogram()
-  /** Sum of the exact times, including fractions and negative values, so that the sum equals that of the trees. */
+  /** Number of calls that an exception ended, keyed by the number of the exception's class. */
+  readonly #threw = new Map<number, number>()
+  /** Sum of the exact durations, including fractions and negative durations, so that the sum equals the total in the trees. */
   #sum = 0
+  /** Names of the classes of exceptions that ended root calls. */
+  readonly thrownNames = new ClassNames()
   /** Null unless slow calls are recorded. */
   slow: SlowCalls | null = null
-  /** Number of calls that triggers the next computation of p99, and the current p99. */
+  /** Receives calls from which a pause is subtracted after their end; null if there is no receiver. */
+  corrected: ((it: CorrectedCall) => void) | null = null
+  /** Number of calls at which p99 is next computed; `#p99` is the current p99. */
   #p99At = MIN_P99_CALLS
   #p99 = Number.POSITIVE_INFINITY
   /** Clocks indexed by thread number. */
   readonly #clocks: (RootClock | undefined)[] = []
-  // Ring buffer of the latest calls.
+  // The following arrays are a ring buffer of the latest calls.
   #ended = 0
   readonly #threads = new Int32Array(MAX_LATEST)
   readonly #begins = new Float64Array(MAX_LATEST)
@@ -81,7 +104,14 @@ export class RootCalls {
   constructor(
     private readonly calibration: Calibration,
     private readonly course: Course,
+    /** Number of events of each call that are not written by a probe: those of a row of a value. */
+    private readonly eventsWithoutProbe = 0,
   ) {}
+
+  /** Number of finished calls. */
+  get ended(): number {
+    return this.#ended
+  }
 
   clockOf(thread: number): RootClock {
     const known = this.#clocks[thread]
@@ -92,9 +122,9 @@ export class RootCalls {
   }
 
   /** Starts recording trees of slow calls that begin from now on. Replaces an earlier recording; the numbering continues. */
-  keepSlow(threshold: SlowThreshold, builders: SlowBuilders, bounds?: SlowBounds): void {
+  keepSlow(wanted: SlowWanted, builders: SlowBuilders, bounds?: SlowBounds): void {
     const facts = { p99: () => this.#p99Ticks(), now: () => this.course.elapsedMs }
-    this.slow = new SlowCalls(threshold, builders, facts, bounds, this.slow?.ended)
+    this.slow = new SlowCalls(wanted, builders, facts, bounds, this.slow?.ended)
   }
 
   /** Current p99. Recomputed each time the number of calls has grown by 5 %. */
@@ -104,7 +134,7 @@ export class RootCalls {
     this.#p99At = Math.max(count + 1, count * 1.05)
     const { min, max } = this.histogram
     const value = percentileOf({ count, min, max, buckets: this.histogram.buckets() }, 0.99)
-    // Calls in the same bucket as p99 are not slower than p99.
+    // p99 is known only up to its bucket. The upper bound of the bucket is used, so that calls in this bucket do not count as slower.
     this.#p99 = bucketStart(bucketOf(Math.floor(value)) + 1)
     return this.#p99
   }
@@ -112,7 +142,7 @@ export class RootCalls {
   /** Records the end of a thread's root call. */
   end(clock: RootClock, ticks: number): void {
     clock.isOpen = false
-    const probes = rootProbeTicks(clock.halves, this.calibration)
+    const probes = rootProbeTicks(clock.halves - this.eventsWithoutProbe, this.calibration)
     const time = ticks - clock.begin - clock.excluded - probes
     const whole = wholeOf(time)
     const call = this.#ended++
@@ -125,7 +155,8 @@ export class RootCalls {
     this.#times[at] = time
     this.#probes[at] = probes
     this.#seconds[at] = this.course.record(whole)
-    this.slow?.end(clock, time, call)
+    if (clock.threw >= 0) this.#threw.set(clock.threw, (this.#threw.get(clock.threw) ?? 0) + 1)
+    this.slow?.end(clock, time, call, ticks)
   }
 
   /**
@@ -147,7 +178,7 @@ export class RootCalls {
     for (let call = this.#ended - 1; call >= Math.max(0, this.#ended - MAX_LATEST); call--) {
       const i = call % MAX_LATEST
       if (this.#threads[i] !== thread || this.#begins[i]! > at) continue
-      if (this.#ends[i]! <= at) return // the time lies between two calls
+      if (this.#ends[i]! <= at) return // `at` lies between two calls
       const [before, after] = [this.#times[i]!, this.#times[i]! - ticks]
       this.#times[i] = after
       this.#sum -= ticks
@@ -155,6 +186,7 @@ export class RootCalls {
       this.histogram.record(wholeOf(after))
       this.course.correct(this.#seconds[i]!, wholeOf(before), wholeOf(after))
       this.slow?.correct(call, { at, ticks }, after)
+      this.corrected?.({ call, before: wholeOf(before), after: wholeOf(after), ticks })
       return
     }
   }
@@ -163,6 +195,7 @@ export class RootCalls {
   reset(): void {
     for (const clock of this.#clocks) if (clock !== undefined) clock.isOpen = false
     this.histogram.clear()
+    this.#threw.clear()
     this.#sum = this.#ended = 0
     this.#p99At = MIN_P99_CALLS
     this.#p99 = Number.POSITIVE_INFINITY
@@ -183,7 +216,8 @@ export class RootCalls {
 
   state(): RootCallsState {
     const { count, min, max } = this.histogram
-    return { count, min, max, sum: this.#sum, buckets: this.histogram.buckets() }
+    const threw = [...this.#threw].sort(([, a], [, b]) => b - a)
+    return { count, min, max, sum: this.#sum, buckets: this.histogram.buckets(), threw }
   }
 }
 
@@ -200,10 +234,10 @@ export type RootPercentile = (typeof ROOT_PERCENTILES)[number]
 
 /** Durations of finished outermost root calls, in `unit`; 0 without calls. */
 export interface RootCallTimes {
-  /** Unit of the trees of the mode. */
+  /** Unit of the costs in the trees. */
   readonly unit: 'ns' | 'bytecodes'
   readonly count: number
-  /** Sum including negative values, so that it equals the sum of the trees. */
+  /** Sum of all durations, including negative durations, so that the sum equals the total in the trees. */
   readonly total: number
   readonly min: number
   readonly mean: number
@@ -211,9 +245,11 @@ export interface RootCallTimes {
   /** Percentiles, accurate to 0.4 %. The keys are percentages. */
   readonly percentiles: Readonly<Record<RootPercentile, number>>
   readonly buckets: readonly CallBucket[]
+  /** Number of calls that an exception ended, per class, most frequent first. Absent if there are none. */
+  readonly threw?: readonly { readonly class: string; readonly calls: number }[]
 }
 
-/** One value per second, as in `CourseState`. Calls in the unit of root calls, stalls and pauses in ns. */
+/** One value per second, as in `CourseState`. Durations of calls are in the unit of root calls, stalls and pauses in ns. */
 export interface CourseTimes {
   /** Number of seconds of the recording before the first value. */
   readonly first: number
@@ -232,14 +268,18 @@ export interface CourseTimes {
   readonly pauseNs: Float64Array
 }
 
-/** @param nsPerTick  ns per tick of trees of times. Executed bytecodes are counts, without ticks */
+/**
+ * @param nsPerTick   ns per tick, for trees of times. Executed bytecodes are not converted
+ * @param thrownName  returns the name of a class of exceptions by its number
+ */
 export function rootCallTimes(
   state: RootCallsState,
   unit: RootCallTimes['unit'],
   nsPerTick: number,
+  thrownName: (thrown: number) => string = String,
 ): RootCallTimes {
   const scale = unit === 'ns' ? nsPerTick : 1
-  const { count, sum, min, max, buckets } = state
+  const { count, sum, min, max, buckets, threw } = state
   const percentiles = Object.fromEntries(
     ROOT_PERCENTILES.map((it) => [it, count === 0 ? 0 : percentileOf(state, Number(it) / 100) * scale]),
   ) as Record<RootPercentile, number>
@@ -253,6 +293,9 @@ export function rootCallTimes(
       bucketStart(bucket + 1) * scale,
       buckets.count[i]!,
     ]),
+    ...(threw.length > 0 && {
+      threw: threw.map(([thrown, calls]) => ({ class: thrownName(thrown), calls })),
+    }),
   }
 }
 

@@ -1,6 +1,6 @@
-// Handles events of roots if threads keep their own trees (events/tree-blocks.ts). The events only report the duration of root calls, and
-// which threads are inside a root. A separate builder handles them, since the trees also contain the root calls. Virtual threads keep no
-// tree: all their calls are in their events.
+// Handles events of roots if threads keep their own trees (events/tree-blocks.ts). The events only report the durations of root calls, and
+// which threads are inside a root. A separate builder handles these events, since the trees also contain the root calls. Virtual threads
+// keep no tree: all their calls are in their events.
 
 import type { EventSink } from '../events/decode.ts'
 import type { Activity } from './activity.ts'
@@ -9,7 +9,7 @@ import type { RootCalls } from './root-calls.ts'
 
 /** Event sink for root calls. Threads with their own trees send no other kinds of events. */
 export class RootsApart implements EventSink {
-  /** The builder of the current thread. */
+  /** Builder that handles the events of the current thread. */
   #present: CctBuilder
 
   /** @param roots  builder for threads that keep a tree @param all    builder of the shown tree */
@@ -20,7 +20,7 @@ export class RootsApart implements EventSink {
     this.#present = roots
   }
 
-  /** Uses the same root clock as `all`. */
+  /** Times root calls with the same `RootCalls` as the builder `all`. */
   timeRoots(calls: RootCalls): void {
     this.roots.rootCalls = calls
   }
@@ -78,6 +78,14 @@ export class RootsApart implements EventSink {
 
   root(): void {
     this.#present.root()
+  }
+
+  threw(classNumber: number): void {
+    this.#present.threw(classNumber)
+  }
+
+  className(id: number, at: number, unit: number): void {
+    this.#present.className(id, at, unit)
   }
 
   overflow(method: number): void {

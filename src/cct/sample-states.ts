@@ -2,7 +2,7 @@
 
 import type { FrameName } from '../base/frame-name.ts'
 
-/** In the order of the tree columns `cpuNs`, … */
+/** Thread states, in the order of the tree columns `cpuNs`, … */
 export const STATES = ['cpu', 'lock', 'io', 'sleep', 'wait'] as const
 export const CPU = 0
 export const LOCK = 1
@@ -10,10 +10,10 @@ export const IO = 2
 export const SLEEP = 3
 export const WAIT = 4
 
-/** Ordinal in Thread.State. */
+/** Ordinal of Thread.State.BLOCKED. */
 const BLOCKED = 2
 
-/** Number of innermost frames checked: the caller of park() is near the top of the stack. */
+/** Number of innermost frames that are checked. The caller of park() is one of the innermost frames. */
 const MAX_CHECKED_FRAMES = 12
 
 /**
@@ -22,17 +22,18 @@ const MAX_CHECKED_FRAMES = 12
 const IO_LEAVES =
   /^(?:sun\.nio\.ch\.(?:EPoll|Net|IOUtil|UnixDispatcher|(?:Unix)?(?:File|Datagram|Socket)\w*Dispatcher\w*|(?:Unix)?FileDispatcherImpl|UnixDomainSockets|PollSelectorImpl)|java\.io\.(?:File(?:In|Out)putStream|RandomAccessFile|FileDescriptor|UnixFileSystem|Console)|java\.net\.(?:(?:Plain)?SocketInputStream|SocketOutputStream|PlainSocketImpl|PlainDatagramSocketImpl|Inet\d?AddressImpl|Inet4AddressImpl|Inet6AddressImpl)|java\.lang\.ProcessImpl|java\.lang\.ProcessHandleImpl|sun\.nio\.fs\.UnixNativeDispatcher)$/
 
-/** Classes that call park(): locks, conditions, and waits for a socket. */
+/** Classes whose methods call park(): locks, conditions, and waits for a socket. */
 const LOCKS = /^java\.util\.concurrent\.locks\.(?:ReentrantLock|ReentrantReadWriteLock|StampedLock)(?:\$.*)?$/
 const CONDITION = /^java\.util\.concurrent\.locks\.AbstractQueuedSynchronizer\$ConditionObject$/
 const POLLER = /^sun\.nio\.ch\.(?:Poller|NioSocketImpl|SelChImpl|SocketChannelImpl)(?:\$.*)?$/
 
-/** Innermost frames of a thread that yields its processor. */
+/** Innermost frames of a thread that is parked, waits, sleeps or yields its processor. */
 const PARKS =
   /^(?:jdk\.internal\.misc\.Unsafe\.park|java\.lang\.(?:Object\.wait0?|Thread\.(?:sleep|yield)\w*|VirtualThread\.\w+)|jdk\.internal\.vm\.Continuation\.\w+)$/
 
 /**
- * The innermost frame is more reliable than the thread state, which is read slightly later: the thread may have continued by then.
+ * Returns the state of a sampled thread. The innermost frame is more reliable than the thread state: the thread state is read slightly
+ * later, and the thread may have continued in between.
  * @param threadState  ordinal of Thread.State
  * @param frame        frame of the stack, 0 is innermost; undefined beyond its end
  */

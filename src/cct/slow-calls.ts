@@ -1,17 +1,21 @@
-// Trees of slow calls: one tree of all outermost root calls that took at least the threshold, and a separate tree for each of the slowest
-// calls.
+// Trees of slow calls: one tree of all outermost root calls that took at least as long as the threshold, and a separate tree for each of
+// the slowest calls. If requested, the latest calls that an exception ended have a tree of their own, too, however short they were.
+//
+// A call takes part only if it began when the threshold was known. The first calls after an attach are slow because their code is
+// interpreted; without this rule, they would stay the slowest calls.
 //
 // Whether a call is slow is known only at its end. The events of the current call of each thread are therefore logged, run by run, and
-// replayed in a builder if the call was slow. A fast call only costs the copy of its events, 8 bytes per event. When a call exceeds the
-// log's limit, its events go to a builder of its own. When all logs together exceed their limit, the largest log is moved to a builder.
-// Memory is thus bounded. A call with a tree that exceeds its limit is in no tree, but is counted.
+// replayed in a builder if the call was slow. A fast call costs only the copy of its events, 8 bytes per event. When a call exceeds the
+// log's limit, the call gets a builder, which receives its events. When all logs together exceed their limit, the largest log is moved to a
+// builder. Memory is thus bounded. A call whose tree exceeds the memory limit is counted, but is in no tree.
 //
-// A pause may arrive after the calls that it stalled have ended, and may turn a slow call into a fast one. The latest slow calls are
-// therefore kept for a while, and are subtracted from the tree if they become fast. Some of the other calls are kept, too, since they may
-// then be among the slowest. The tree of all calls decides once which gap of a thread a pause is subtracted from (pauses.ts), and notifies
-// the trees here.
+// A pause may arrive after the end of a call that it stalled. Without the pause, the call may be fast. The latest slow calls are
+// therefore kept for a while, and are subtracted from the tree if they become fast. Some fast calls are kept, too: they may then be
+// among the slowest calls. The builder of all calls decides from which gap of a thread a pause is subtracted (pauses.ts), and notifies the
+// trees of slow calls.
 
 import type { CctBuilder } from './builder.ts'
+import { type CallDetails, DetailWords } from './call-details.ts'
 import { ADJUST, CAUGHT, CallLog, RESUME, SITE, STRETCH_ELEMENTS, SUSPEND } from './call-log.ts'
 import { TreeTooLarge } from './nodes.ts'
 import type { TakenOut } from './pauses.ts'
@@ -19,22 +23,24 @@ import type { RootClock } from './root-calls.ts'
 
 /** Number of slowest calls with a tree of their own. */
 export const SLOWEST = 10
-/** Number of slow calls kept for late pauses. */
+/** Number of latest calls with a tree of their own that an exception ended. */
+export const THREW = 10
+/** Number of slow calls that are kept, since a pause may arrive after the end of a call. */
 const MAX_RECENT = 1024
-/** Number of fast calls that are kept: the slowest of them. Ten of them may become the slowest of all when pauses make slow calls fast. */
+/** Number of kept fast calls: the slowest fast calls. Ten of these may become the slowest calls when pauses make slow calls fast. */
 const MAX_SPARE = SLOWEST + 64
-/** Number of idle logs kept for later calls, each at most a quarter of a MiB. */
+/** Number of idle logs kept for later calls. An idle log has at most a quarter of a MiB. */
 const MAX_FREE_LOGS = 256
 
 /** Memory limits for trees of slow calls. */
 export interface SlowBounds {
-  /** Bytes of the calls kept for late pauses, and of the slowest other calls. The slowest calls are kept regardless of this limit. */
+  /** Maximum bytes of the recent slow calls, and of the kept fast calls. The SLOWEST slowest calls are kept regardless of this limit. */
   readonly keptBytes: number
   /** Maximum number of contexts of an unfinished call with a builder of its own. */
   readonly contexts: number
-  /** Elements (4 bytes each) of the logged events of all unfinished calls. */
+  /** Maximum size of the logged events of all unfinished calls, in elements of 4 bytes. */
   readonly openElements: number
-  /** Bytes of the trees of all unfinished calls. */
+  /** Maximum bytes of the trees of all unfinished calls. */
   readonly openBytes: number
 }
 
@@ -45,31 +51,41 @@ export const SLOW_BOUNDS: SlowBounds = {
   openBytes: 2 ** 27,
 }
 
-/** Threshold for slow calls: a number of ticks, or the p99 of all calls so far. */
-export type SlowThreshold = number | 'p99'
+/** Defines slow calls: calls of at least this number of ticks, calls above the p99 of all calls so far, or calls that an exception ended. */
+export type SlowThreshold = number | 'p99' | 'threw'
 
 /** A slow call. */
 export interface SlowCall {
-  /** Numbered from 1, in the order in which calls ended. */
+  /** Number of the call: 1, 2, 3 … in the order in which calls ended. */
   readonly number: number
-  /** Number of the thread. */
+  /** Thread number of the thread that made the call. */
   readonly thread: number
   readonly method: number
   readonly ticks: number
+  /** Start and end of the call in session ticks, with pauses. */
+  readonly beginTicks: number
+  readonly endTicks: number
   /** End of the call, in ms since the start of the recording. */
   readonly atMs: number
+  /** Id of the first call inside the root; 0 if unknown. */
+  readonly first: number
+  /** Number of the class of the exception that ended the call; -1 if the call returned. */
+  readonly threw: number
+  /** Details that the thread wrote after the end of the call; null if there are none. */
+  readonly details: CallDetails | null
 }
 
-interface KeptCall extends SlowCall {
+interface KeptCall extends Omit<SlowCall, 'details'> {
   ticks: number
+  readonly details: DetailWords
   readonly log: CallLog
-  /** Number among all calls of the recording, from 0. */
+  /** Index of the call among all calls of the recording, from 0. */
   readonly call: number
-  /** Threshold in ticks when the call ended. */
+  /** Value of the threshold when the call ended, in ticks. */
   readonly from: number
   /** Whether the call is in the tree of all slow calls. */
   isSlow: boolean
-  /** Number of collapses of that tree when the call was added. The call can be subtracted as long as this number is unchanged. */
+  /** Number of collapses of the tree of all slow calls when this call was added. If it has changed, the call cannot be subtracted. */
   moves: number
   readonly bytes: number
 }
@@ -82,38 +98,56 @@ export interface CallFacts {
   now(): number
 }
 
+/** Number of ticks that no call takes. */
+export const NEVER_SLOW = 2 ** 52
+
+/** What `SlowCalls` keeps. */
+export interface SlowWanted {
+  readonly threshold: SlowThreshold
+  /** Whether the latest calls that an exception ended are kept, however short they were. */
+  readonly threw: boolean
+}
+
 /** Creates builders with the options of the builder of all calls. */
 export interface SlowBuilders {
-  /** Creates a builder with the same limit of contexts before a collapse. */
+  /** Creates a builder for all slow calls. It collapses contexts at the same limit as the builder of all calls. */
   ofAll(): CctBuilder
-  /** @param maxNodes  limit; more nodes throw TreeTooLarge */
+  /** Creates a builder for one call. @param maxNodes  limit; TreeTooLarge is thrown for a further node */
   ofOne(maxNodes?: number): CctBuilder
 }
 
 export class SlowCalls {
-  readonly threshold: SlowThreshold
+  readonly wanted: SlowWanted
   /** Number of slow calls. */
   count = 0
-  /** Number of slow calls in no tree, because their trees exceeded the memory limit. */
+  /** Number of slow calls that are in no tree, because their own trees exceeded the memory limit. */
   dropped = 0
+  /** Number of calls that an exception ended, among the calls that took part. */
+  threwCount = 0
   /** Tree of all slow calls. */
-  readonly tree: CctBuilder
+  tree: CctBuilder
+  /** Time from which the threshold was known, in ms since the start of the recording; null if it is not known yet. */
+  knownAtMs: number | null = null
   readonly #bounds: SlowBounds
   #openElements = 0
   #openBytes = 0
   /** Logs of threads inside a root call, indexed by thread number. */
   readonly #logs: (CallLog | undefined)[] = []
-  /** Idle logs of finished calls. Their number equals the maximum number of simultaneous calls. */
+  /** Idle logs, to be reused. There are at most as many logs as there were simultaneous calls. */
   readonly #freeLogs: CallLog[] = []
-  /** The slowest calls, slowest first. */
+  /** The slowest slow calls, slowest first. */
   #slowest: KeptCall[] = []
-  /** A pause has changed the duration of calls: the slowest must be determined again. */
+  /** The latest calls that an exception ended, latest first. */
+  #threw: KeptCall[] = []
+  /** Receivers of details of the call that has just ended, indexed by thread number. */
+  readonly #details: (DetailWords | undefined)[] = []
+  /** Whether a pause has changed the duration of calls, so that the slowest calls must be determined again. */
   #isStale = false
   #latest: KeptCall | null = null
-  /** Latest calls that were slow when they ended, keyed by number among all calls of the recording, oldest first. */
+  /** Latest calls that were slow when they ended, oldest first, keyed by their index among all calls of the recording. */
   readonly #recent = new Map<number, KeptCall>()
   #recentBytes = 0
-  /** Slowest of all other calls, slowest first. */
+  /** Spare calls: the slowest of all calls that are not in `#recent`, slowest first. */
   #spare: KeptCall[] = []
   #spareBytes = 0
   /** Lower bound in ticks: only longer calls are added to the spare calls. */
@@ -123,7 +157,7 @@ export class SlowCalls {
 
   /** @param ended  number of earlier calls */
   constructor(
-    threshold: SlowThreshold,
+    wanted: SlowWanted,
     private readonly builders: SlowBuilders,
     private readonly facts: CallFacts,
     bounds = SLOW_BOUNDS,
@@ -131,8 +165,28 @@ export class SlowCalls {
   ) {
     this.ended = ended
     this.#bounds = bounds
-    this.threshold = threshold
+    this.wanted = wanted
     this.tree = builders.ofAll()
+  }
+
+  /** Discards all calls and the common tree. Unfinished calls take no part. The threshold and the numbering continue. */
+  restart(): void {
+    this.tree = this.builders.ofAll()
+    this.count = this.dropped = this.threwCount = 0
+    for (const log of this.#logs) {
+      if (log === undefined) continue
+      this.#letGo(log)
+      log.clear()
+    }
+    this.#slowest = []
+    this.#threw = []
+    this.#spare = []
+    this.#recent.clear()
+    this.#recentBytes = this.#spareBytes = 0
+    this.#spareAbove = Number.NEGATIVE_INFINITY
+    this.#latest = null
+    this.#details.length = 0
+    this.#isStale = false
   }
 
   /** Approximate memory use of unfinished calls. */
@@ -140,23 +194,68 @@ export class SlowCalls {
     return 4 * this.#openElements + this.#openBytes
   }
 
-  /** Threshold in ticks; not finite if there is no p99 yet. */
+  /** Threshold in ticks; not finite if there is no p99 yet, or if slow calls are the calls that an exception ended. */
   get thresholdTicks(): number {
-    return this.threshold === 'p99' ? this.facts.p99() : this.threshold
+    const { threshold } = this.wanted
+    return threshold === 'p99'
+      ? this.facts.p99()
+      : threshold === 'threw'
+        ? Number.POSITIVE_INFINITY
+        : threshold
   }
 
-  /** The slowest of all calls that have ended since the start, slow or not. Slowest first. */
+  /** Threshold from which the target tells details of calls; null if it is not known yet. */
+  get detailsFromTicks(): number | null {
+    if (this.wanted.threshold === 'threw') return NEVER_SLOW
+    return Number.isFinite(this.thresholdTicks) ? this.thresholdTicks : null
+  }
+
+  /** Returns whether a call that begins now takes part. */
+  #isKnown(): boolean {
+    if (this.knownAtMs !== null) return true
+    if (this.wanted.threshold === 'p99' && !Number.isFinite(this.thresholdTicks)) return false
+    this.knownAtMs = this.facts.now()
+    return true
+  }
+
+  #isSlow(ticks: number, from: number, threw: number): boolean {
+    return this.wanted.threshold === 'threw' ? threw >= 0 : ticks >= from
+  }
+
+  /** The slowest slow calls, slowest first. */
   get slowest(): readonly SlowCall[] {
+    if (this.#isStale) this.#chooseSlowest()
+    return this.#slowest.map(callOf)
+  }
+
+  /** Logs of the slowest slow calls, slowest first. A log with a builder has no events any more. */
+  get slowestLogs(): readonly Pick<KeptCall, 'number' | 'thread' | 'log'>[] {
     if (this.#isStale) this.#chooseSlowest()
     return this.#slowest
   }
 
-  /** Slow call that ended last. */
-  get latest(): SlowCall | null {
-    return this.#latest
+  /** Creates a builder for one call. */
+  builderOfOne(): CctBuilder {
+    return this.builders.ofOne()
   }
 
-  /** Returns the tree of a call by its number; null if the tree is no longer kept. */
+  /** Threads and times of the latest slow calls. */
+  get spans(): readonly { readonly thread: number; readonly fromTicks: number; readonly toTicks: number }[] {
+    const slow = [...this.#recent.values()].filter((it) => it.isSlow)
+    return slow.map((it) => ({ thread: it.thread, fromTicks: it.beginTicks, toTicks: it.endTicks }))
+  }
+
+  /** The latest calls that an exception ended, latest first; empty unless requested. */
+  get threw(): readonly SlowCall[] {
+    return this.#threw.map(callOf)
+  }
+
+  /** The last slow call to end. */
+  get latest(): SlowCall | null {
+    return this.#latest && callOf(this.#latest)
+  }
+
+  /** Returns the tree of the call with this number; null if the tree is no longer kept. */
   treeOf(number: number): CctBuilder | null {
     const call = this.#kept().find((it) => it.number === number)
     return call === undefined || call.log.isTooLarge ? null : this.#builderOf(call)
@@ -176,7 +275,9 @@ export class SlowCalls {
     this.#logs[thread] = log
     this.#letGo(log)
     log.clear()
+    this.#details[thread] = undefined
     log.isWhole = true
+    log.mayBeSlow = this.#isKnown()
     log.began = begin
   }
 
@@ -214,7 +315,7 @@ export class SlowCalls {
     this.#grown(log, thread, 0)
   }
 
-  /** Accounts for new words and one new segment in the log. */
+  /** Adds the size of new words and of one new segment to the size of all logs. */
   #grown(log: CallLog, thread: number, words: number): void {
     this.#openElements += words + STRETCH_ELEMENTS
     if (log.isLarge) this.#readMeanwhile(log, thread)
@@ -222,8 +323,8 @@ export class SlowCalls {
   }
 
   /**
-   * Moves the largest log to a builder. Its thread may be blocked, and would otherwise keep the log. A small log is not moved, since its
-   * tree would be larger than its events.
+   * Moves the largest log to a builder. The log's thread may be blocked, and would otherwise keep the log. A small log is not moved, since
+   * its tree would be larger than its events.
    */
   #readLargest(): void {
     let largest = -1
@@ -245,35 +346,59 @@ export class SlowCalls {
     if (log?.isWhole === true) log.takeOut(takenOut)
   }
 
-  /** Handles the end of a call that took `ticks`. @param number  number among all calls of the recording */
-  end({ thread, method }: RootClock, ticks: number, number: number): void {
+  /** Handles the end of a call that took `ticks`. @param number  index among all calls of the recording */
+  end({ thread, method, threw }: RootClock, ticks: number, number: number, endTicks: number): void {
     const log = this.#logs[thread]
     if (log?.isWhole !== true) return
     this.ended++
-    const from = this.thresholdTicks
-    const isSlow = ticks >= from
-    if (isSlow || ticks > this.#spareAbove) {
-      if (log.builder !== null) this.#readMeanwhile(log, thread)
-      const kept = log.copy()
-      const facts = { number: this.ended, thread, method, ticks, atMs: this.facts.now() }
-      const call = { ...facts, log: kept, call: number, from, isSlow, bytes: kept.bytes, moves: 0 }
-      if (isSlow) {
-        this.#add(call)
-        this.#latest = call
-        this.#remember(call)
-      } else this.#keepSpare(call)
-      this.#compete(call)
-    }
+    if (log.mayBeSlow) this.#endKnown(log, { thread, method, threw, ticks, endTicks }, number)
     this.#letGo(log)
     log.clear()
     this.#logs[thread] = undefined
     if (this.#freeLogs.length < MAX_FREE_LOGS) this.#freeLogs.push(log)
   }
 
+  #endKnown(
+    log: CallLog,
+    ended: Pick<SlowCall, 'thread' | 'method' | 'threw' | 'ticks' | 'endTicks'>,
+    number: number,
+  ): void {
+    const { thread, threw, ticks } = ended
+    const from = this.thresholdTicks
+    const isSlow = this.#isSlow(ticks, from, threw)
+    const isThrown = threw >= 0 && this.wanted.threw
+    if (isThrown) this.threwCount++
+    if (!isSlow && !isThrown && ticks <= this.#spareAbove) return
+    if (log.builder !== null) this.#readMeanwhile(log, thread)
+    const kept = log.copy()
+    const details = new DetailWords()
+    const call: KeptCall = {
+      ...ended,
+      ...{ number: this.ended, beginTicks: log.began, atMs: this.facts.now(), first: kept.first },
+      ...{ details, log: kept, call: number, from, isSlow, bytes: kept.bytes, moves: 0 },
+    }
+    this.#details[thread] = details
+    if (isThrown) {
+      this.#threw.unshift(call)
+      this.#threw.length = Math.min(THREW, this.#threw.length)
+    }
+    if (isSlow) {
+      this.#add(call)
+      this.#latest = call
+      this.#remember(call)
+      this.#compete(call)
+    } else this.#keepSpare(call)
+  }
+
+  /** Adds a part of a detail of the call that has just ended. Ignores it if the call is not kept. */
+  detail(thread: number, slot: number, kind: number, data: number): void {
+    this.#details[thread]?.add(slot, kind, data)
+  }
+
   #add(call: KeptCall): void {
     const { log, thread } = call
     this.count++
-    call.moves = this.tree.moves // Read before the tree is added: the addition may trigger a collapse that includes this call's contexts.
+    call.moves = this.tree.moves // Read before the call is added: the addition may cause a collapse that includes this call's contexts.
     if (log.isTooLarge) this.dropped++
     else if (log.builder !== null) this.tree.addTree(log.builder, thread)
     else log.tell(this.tree, thread)
@@ -295,13 +420,13 @@ export class SlowCalls {
   }
 
   #chooseSlowest(): void {
-    const known = this.#kept().filter((it) => !it.log.isTooLarge)
+    const known = this.#kept().filter((it) => it.isSlow && !it.log.isTooLarge)
     this.#slowest = known.sort((a, b) => b.ticks - a.ticks || a.number - b.number).slice(0, SLOWEST)
     this.#isStale = false
   }
 
   #kept(): KeptCall[] {
-    return [...new Set([...this.#recent.values(), ...this.#spare, ...this.#slowest])]
+    return [...new Set([...this.#recent.values(), ...this.#spare, ...this.#slowest, ...this.#threw])]
   }
 
   #remember(call: KeptCall): void {
@@ -333,22 +458,26 @@ export class SlowCalls {
 
   /**
    * Subtracts a pause from a finished call.
-   * @param number  number among all calls of the recording
+   * @param number  index among all calls of the recording
    * @param ticks   duration of the call without the pause
    */
   correct(number: number, takenOut: TakenOut, ticks: number): void {
     const recent = this.#recent.get(number)
-    const call = recent ?? this.#spare.find((it) => it.call === number)
+    const call = recent ?? [...this.#spare, ...this.#threw].find((it) => it.call === number)
     if (call === undefined) return
     const { log, thread, isSlow: wasSlow } = call
-    const isSlow = ticks >= call.from
-    // A later collapse may have merged contexts of this call with others.
-    if (wasSlow && call.moves !== this.tree.moves) return
+    const isSlow = this.#isSlow(ticks, call.from, call.threw)
+    // A collapse after the end of this call may have merged its contexts with contexts of other calls. Then only the call itself is corrected:
+    // the common tree keeps the pause.
+    const isMerged = wasSlow && !log.isTooLarge && call.moves !== this.tree.moves
     call.ticks = ticks
     call.isSlow = isSlow
     this.#isStale = true
-    // Corrects the tree in place, if no other change is necessary.
-    const isDone = wasSlow && isSlow && log.builder === null && this.tree.takeOut(thread, log.began, takenOut)
+    // If the call stays slow, the pause is subtracted from the tree itself, without removing and adding the call.
+    const isDone =
+      isMerged ||
+      (wasSlow && isSlow && log.builder === null && this.tree.takeOut(thread, log.began, takenOut))
+    if (isMerged && !isSlow) this.count--
     if (wasSlow && !isDone) this.#takeAway(call)
     log.takeOut(takenOut)
     log.settle(thread)
@@ -358,7 +487,8 @@ export class SlowCalls {
   }
 
   /**
-   * Finds the slow call that ended last. If the data of older calls is gone, there is no latest slow call until the next slow call ends.
+   * Finds the last slow call to end among the kept calls. If no kept call is slow, there is no latest slow call until the next slow call
+   * ends.
    */
   #findLatest(): void {
     this.#latest = null
@@ -372,7 +502,7 @@ export class SlowCalls {
     this.#spareAbove = isFull ? this.#spare.at(-1)!.ticks : Number.NEGATIVE_INFINITY
   }
 
-  /** Moves a log that is too large to a builder of its own. */
+  /** Moves a log that is too large to the call's own builder. */
   #readMeanwhile(log: CallLog, thread: number): void {
     this.#letGo(log)
     try {
@@ -380,7 +510,7 @@ export class SlowCalls {
       if (this.#openBytes + log.builderBytes > this.#bounds.openBytes) log.giveUp()
     } catch (error) {
       if (!(error instanceof TreeTooLarge)) throw error
-      // The tree of this call exceeds its limit. The tree of all calls does not. Recording continues.
+      // The tree of this call exceeds its limit. The tree of all calls is not affected, and recording continues.
       log.giveUp()
     }
     this.#openBytes += log.builderBytes
@@ -391,4 +521,9 @@ export class SlowCalls {
 function insert(calls: KeptCall[], call: KeptCall): void {
   const at = calls.findIndex((it) => it.ticks < call.ticks)
   calls.splice(at < 0 ? calls.length : at, 0, call)
+}
+
+function callOf(call: KeptCall): SlowCall {
+  const { number, thread, method, ticks, beginTicks, endTicks, atMs, first, threw, details } = call
+  return { number, thread, method, ticks, beginTicks, endTicks, atMs, first, threw, details: details.read() }
 }

@@ -4,36 +4,41 @@
 // grows. No function here is recursive, since a context can be 100,000 calls deep.
 
 import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
+import { NOT_ATTRIBUTED } from '../events/event-layout.ts'
 import { METRICS, type Metric } from '../measures/columns.ts'
+import { isClassId } from './allocation.ts'
 import type { CctBuilder } from './builder.ts'
 import { type Forest, withoutTops } from './forest.ts'
 import { withPaths } from './handover.ts'
 import { costsOf } from './metric.ts'
 import { ALIVE_NODES, COLLAPSED, NODE, VIRTUAL_TOP } from './nodes.ts'
 import type { Tree } from './tree.ts'
+import { isValueRow, type ValueRows } from './value-rows.ts'
 
 /** Converts a builder's counts to the columns of a measure (`measures/sinks.ts`). */
 export interface Sink {
   readonly metric: Metric
-  /** Each call costs 1. Default: the cost of a call is its ticks. */
+  /** If true, each call costs 1. Default: the cost of a call is its ticks. */
   readonly countsCalls?: true
-  /** Returns the tree with the measure's columns. Absent if the metric's two cost columns suffice. */
+  /** Returns the tree with the measure's columns. Absent if the measure has only the metric's two cost columns. */
   columns?(tree: CostTree, known: Required<Pick<SnapshotOptions, 'every' | 'firstMethod'>>): Tree
 }
 
 export interface SnapshotOptions {
-  /** Default: the sink of times. */
+  /** Sink of the measure. Default: the sink of times. */
   readonly sink?: Sink
   readonly calibration: Calibration
   readonly nsPerTick: number
-  /** Charges open frames up to now, in the snapshot only. */
+  /** Current time: open frames are charged up to this time, in the snapshot only. */
   readonly nowTicks?: number
   /** Number of allocations per recorded allocation. Default: 1. */
   readonly every?: number
-  /** Default: true. A live view needs only the thread that it shows. */
+  /** Whether the snapshot contains a tree per thread. Default: true. */
   readonly perThread?: boolean
-  /** Ids below this one stand for waiting, and blocked and waiting times are summed. Default: 1. */
+  /** Lower ids stand for waiting. If there are lower ids, blocked and waiting times are summed per context. Default: 1. */
   readonly firstMethod?: number
+  /** Rows of values (--by). Default: none. */
+  readonly valueRows?: ValueRows | undefined
 }
 
 /** Trees with thread numbers instead of names. */
@@ -54,18 +59,20 @@ const NO_PROBES: Calibration = { innerTicks: 0, outerTicks: 0 }
 
 const NO_SUMS = new Float64Array(0)
 const NO_FOREST: Forest = {
-  ...{ count: 0, method: new Int32Array(0), parent: new Int32Array(0) },
+  count: 0,
+  method: new Int32Array(0),
+  parent: new Int32Array(0),
   columns: { calls: NO_SUMS, ticks: NO_SUMS, warmCalls: NO_SUMS, warmTicks: NO_SUMS },
 }
 
-/** Number that all virtual threads have in place of a thread number. */
+/** Number used for all virtual threads instead of their thread numbers. */
 export const VIRTUAL = 0
 
 /**
- * Copies, sorts and compensates: 0.3 to 0.7 us per node.
+ * Returns the trees: copies the records, sorts siblings and subtracts probe costs. Takes 0.3 to 0.7 us per node.
  * @param alive   called every few milliseconds, for a caller that must send signs of life
- * @param between called instead of `alive` after everything is copied (the first tenth of the time). It may pass events to the builder;
- * these events are not in the snapshot
+ * @param between called instead of `alive` once all records are copied, which is the first tenth of the time. It may pass events to the
+ * builder; these events are not in the snapshot
  */
 export function snapshotOf(
   builder: CctBuilder,
@@ -73,12 +80,12 @@ export function snapshotOf(
   alive: () => void = () => {},
   between: () => void = alive,
 ): NumberedSnapshot {
-  const { sink = TIMES, calibration, firstMethod = 1 } = options
+  const { sink = TIMES, calibration, firstMethod = 1, every = 1 } = options
   const { isTime, sumsUp } = sink.metric
   const countsCalls = sink.countsCalls === true
   const probes = isTime ? calibration : NO_PROBES
   const copied = forestOf(builder, probes, countsCalls, alive)
-  // If costs belong to rows below methods, a collapse does not merge these rows.
+  // If costs belong to rows below methods (such as allocated classes), a collapse does not merge these rows.
   const collapsed = sumsUp
     ? builder.collapsed?.methods(countsCalls, probes, isTime ? options.nsPerTick : 1)
     : undefined
@@ -87,6 +94,7 @@ export function snapshotOf(
       copied.columns.ticks[node] += ticks
     })
   }
+  if (builder.countsAllocated) subtractSites(copied, builder.hasHandOvers ? 0 : 1, every)
   const { hasHandOvers, waitTicks, healed } = builder
   const whole = isTime && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
   const forest = hasHandOvers ? withPaths(whole, between) : whole
@@ -161,14 +169,14 @@ function forestOf(
 }
 
 /**
- * Merges calls inside a wait into the wait. With `--jdk`, Object.wait and Thread.sleep call methods with probes, and the thread waits
- * inside these. The contexts of these methods keep neither calls nor time.
+ * Merges calls inside a wait into the wait. With `--jdk`, Object.wait and Thread.sleep call methods with probes, and the thread waits in
+ * these methods. The contexts of these methods keep neither calls nor time.
  */
 function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration, alive: () => void): Forest {
   const { count, method, parent, columns } = forest
   const { calls, ticks, warmTicks, shift, warmShift } = columns
   const warmCalls = columns.warmCalls.slice()
-  /** The wait that each node is, or belongs to. */
+  /** Per node: the node itself if it is a wait, or the wait that contains the node. */
   const waits = new Int32Array(count)
   for (let node = 1; node < count; node++) {
     if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
@@ -186,6 +194,24 @@ function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration
   return { ...forest, columns: { ...columns, warmCalls } }
 }
 
+/**
+ * Replaces the bytes of each root call by the bytes that no allocation site below the root has reported. Runs per thread, before trees
+ * are merged, since the JVM does not count the bytes of virtual threads. The result is 0 if the sites have reported more bytes, since the
+ * JIT compilers remove allocations.
+ * @param share  factor of the result: 0 if submitted tasks are followed, since another thread may have run the sites below a root
+ */
+function subtractSites({ count, method, parent, columns }: Forest, share: 0 | 1, every: number): void {
+  const { ticks } = columns
+  const sites = new Float64Array(count)
+  for (let node = count - 1; node > 0; node--) {
+    if (isClassId(method[node])) sites[node] += ticks[node] * every
+    if (parent[node] > 0) sites[parent[node]] += sites[node]
+  }
+  for (let node = 1; node < count; node++) {
+    if (method[node] === NOT_ATTRIBUTED) ticks[node] = share * Math.max(0, ticks[node] - sites[parent[node]])
+  }
+}
+
 function aliveOf({ survivors, count }: CctBuilder) {
   if (survivors === null) return undefined
   const column = () => new Float64Array(count)
@@ -198,7 +224,7 @@ function aliveOf({ survivors, count }: CctBuilder) {
   return { liveObjects, liveBytes, age }
 }
 
-/** Subtracts the cost of probes in exception handlers. The remaining probe cost is calls times t_I and t_O. */
+/** Subtracts the cost of probes in exception handlers. The rest of the probe cost is proportional to the calls: t_I and t_O per call. */
 function takeOutHandlerHalves(
   ticks: Float64Array,
   halves: ReadonlyMap<number, number>,
@@ -216,7 +242,7 @@ function topsWithChildren(forest: Forest): number[] {
   return [...busy]
 }
 
-/** Returns a sorted tree in preorder with the columns of the metric. Contexts with no counts are left out. */
+/** Returns a sorted tree in preorder with the columns of the metric. Contexts are left out if their whole subtree has no counts. */
 function layOut(
   forest: Forest,
   rank: (method: number) => number,
@@ -225,7 +251,7 @@ function layOut(
 ): Tree {
   const { sink = TIMES, firstMethod = 1, every = 1 } = options
   const { isTime, self, total } = sink.metric
-  // A "tick" may be an executed bytecode. In that case no probe cost is subtracted.
+  // If a tick stands for an executed bytecode, no probe cost is subtracted.
   const tree = compensatedTree(
     forest,
     rank,
@@ -262,8 +288,11 @@ function compensatedTree(
   const tree = treeOf(size)
   alive()
   const { calls: outCalls, selfNs, totalNs, measuredNs, warmupCalls, warmupSelfNs } = tree.metrics
-  const { nsPerTick } = options
+  const { nsPerTick, valueRows } = options
   const place = new Int32Array(count)
+  // Calls by rows of values, per parent (value-rows.ts).
+  const byValue = valueRows === undefined ? undefined : new Float64Array(size)
+  const warmByValue = valueRows === undefined ? undefined : new Float64Array(size)
   // Calls made by another thread cost the caller nothing.
   const callsOut = new Float64Array(size)
   const warmCallsOut = new Float64Array(size)
@@ -279,12 +308,21 @@ function compensatedTree(
       warmupCalls[at] = warmCalls[node]
       warmupSelfNs[at] = warmTicks[node]
     }
+    if (
+      byValue !== undefined &&
+      warmByValue !== undefined &&
+      parent[node] >= 0 &&
+      isValueRow(method[node], valueRows)
+    ) {
+      byValue[tree.parent[at]] += outCalls[at]
+      warmByValue[tree.parent[at]] += warmupCalls[at]
+    }
     if (handed !== undefined && parent[node] >= 0) {
       callsOut[tree.parent[at]] -= handed[node]
       warmCallsOut[tree.parent[at]] -= warmHanded?.[node] ?? 0
     }
     if (method[node] === COLLAPSED) {
-      // Calls between merged contexts are excluded: for the caller, only calls that it made itself count.
+      // Calls between merged contexts are excluded: the caller of the row is charged the probe cost of its own calls only.
       const [own, warmOwn] = [shift?.[node] ?? 0, warmShift?.[node] ?? 0]
       callsOut[at] += own
       warmCallsOut[at] += warmOwn
@@ -307,8 +345,11 @@ function compensatedTree(
     if ((at & ALIVE_NODES) === ALIVE_NODES) alive()
     const above = tree.parent[at]
     const { calibration } = options
-    selfNs[at] = exactTime(measuredNs[at], outCalls[at], callsOut[at], calibration) * nsPerTick
-    warmupSelfNs[at] = exactTime(warmupSelfNs[at], warmupCalls[at], warmCallsOut[at], calibration) * nsPerTick
+    const [own, warmOwn] = [byValue?.[at] ?? 0, warmByValue?.[at] ?? 0]
+    selfNs[at] = exactTime(measuredNs[at], outCalls[at] - own, callsOut[at] - own, calibration) * nsPerTick
+    warmupSelfNs[at] =
+      exactTime(warmupSelfNs[at], warmupCalls[at] - warmOwn, warmCallsOut[at] - warmOwn, calibration) *
+      nsPerTick
     measuredNs[at] *= nsPerTick
     totalNs[at] += selfNs[at]
     tree.size[at]++
@@ -330,7 +371,7 @@ function compensatedTree(
   return { ...tree, metrics: { ...tree.metrics, ...living } }
 }
 
-/** Links shown nodes to their siblings, in the order of rank. A thread's top has no rank and keeps its position. */
+/** Links the shown nodes to their siblings, sorted by rank. The top of a thread has no rank and keeps its position. */
 function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => number, alive: () => void) {
   const { count, method, parent } = forest
   const ranks = new Int32Array(count)
@@ -343,7 +384,7 @@ function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => n
   // Rows of collapsed contexts come last.
   for (let node = 0; node < count; node++) if (method[node] === COLLAPSED) ranks[node] = ranksEnd
   ranksEnd++
-  // A counting sort. Each node is then inserted before its siblings that are already linked, so the nodes are processed last to first.
+  // A counting sort. Each node is then inserted before its siblings that are already linked, so nodes are processed from last to first.
   alive()
   const start = new Int32Array(ranksEnd + 1)
   for (let node = 0; node < count; node++) start[ranks[node] + 1]++
@@ -417,8 +458,8 @@ export function methodsOf({ method, methodOf }: Tree): Int32Array {
 }
 
 /**
- * Returns the tree with a single method id, the lowest, for all ids with the same key: call sites, or classes of one name in two loaders. A
- * method's total then counts only outermost calls across these ids.
+ * Returns the tree with a single method id, the lowest, for all ids with the same key: ids of several call sites, or of classes with equal
+ * names in two loaders. A method's total then includes only the outermost calls among these ids.
  */
 export function mergedMethods(tree: Tree, keyOf: (id: number) => string): Tree {
   let ids = 0
@@ -441,9 +482,9 @@ export function mergedMethods(tree: Tree, keyOf: (id: number) => string): Tree {
 export interface HotMethod {
   readonly method: number
   readonly calls: number
-  /** In the unit of the tree's metric. */
+  /** Self cost, in the unit of the tree's metric. */
   readonly self: number
-  /** Sum of outermost activations only, so that recursion does not count twice. */
+  /** Total cost of outermost activations only, so that recursion does not count twice. */
   readonly total: number
   /** Number of objects allocated by the method itself, if recorded. */
   readonly objects?: number
@@ -451,8 +492,8 @@ export interface HotMethod {
 
 /**
  * Returns the methods of a tree, sorted by self cost, highest first.
- * The sums are in a dense array indexed by method id, so a million nodes take about 20 ms on the thread that draws. Calls from different
- * call sites count as one method.
+ * The sums are in a dense array indexed by method id, so a million nodes block the thread that draws views for only about 20 ms. Ids
+ * of different call sites count as one method.
  */
 export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
   const { count, size, collapsed } = tree
@@ -471,7 +512,7 @@ export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
   const found: number[] = []
   const isWhole = collapsed !== undefined && costs.self === costsOf(tree).self
   for (let node = 0; node < count; node++) {
-    // Contents of collapsed rows are added per method below.
+    // The contexts in collapsed rows are added after this loop, per method.
     if (isWhole && method[node] === COLLAPSED) continue
     const at = method[node] * 5
     if (sums[at + 4] === 0) found.push(method[node])
@@ -486,7 +527,7 @@ export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
   for (let i = 0; isWhole && i < collapsed.method.length; i++) {
     const id = idOf(collapsed.method[i])
     const at = id * 5
-    // All contexts of the method have been collapsed.
+    // The tree has no node of the method: all its contexts have been collapsed.
     if (sums[at + 4] === 0) {
       found.push(id)
       sums[at + 4] = 1

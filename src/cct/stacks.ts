@@ -1,6 +1,6 @@
 // Adds sampled stacks to a calling context tree, as changes since the thread's previous stack.
 //
-// Equal outer frames of two successive stacks count as the same calls. In reality a loop may have called a method many times between the
+// Equal outer frames of two successive stacks count as the same calls. A loop may in fact have called a method many times between the two
 // samples, so `calls` is a lower bound.
 
 import { KIND_SHIFT, METHOD_SHIFT } from '../events/event-halves.ts'
@@ -8,7 +8,7 @@ import { KIND_ENTER } from '../events/event-layout.ts'
 import type { CctBuilder } from './builder.ts'
 
 export class StackWriter {
-  /** Last stack, keyed by thread number. */
+  /** Last stack of each thread, keyed by thread number. */
   readonly #last = new Map<number, Int32Array>()
   #words = new Uint32Array(256)
 
@@ -26,7 +26,7 @@ export class StackWriter {
     this.#last.set(thread, path)
   }
 
-  /** Registers a stack that is not a sample: frames of the previous stack that are missing now have returned. */
+  /** Registers a stack that is not a sample: frames of the previous stack that are missing in this stack have returned. */
   away(thread: number, path: Int32Array): void {
     const last = this.#last.get(thread)
     if (last === undefined) return
@@ -61,7 +61,7 @@ export class StackWriter {
   }
 }
 
-/** Returns the number of equal methods, counted from the outermost. */
+/** Returns the number of equal methods at the outer end of two stacks. */
 function commonLength(a: Int32Array, b: Int32Array): number {
   const most = Math.min(a.length, b.length)
   let same = 0

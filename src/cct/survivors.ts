@@ -1,19 +1,19 @@
 // Tracks live objects and the contexts that allocated them (--liveness).
 //
-// There are two unsynchronized sources. The ring reports the context of each token's allocation; the agent reports the tokens of live
-// objects. A token consists of an index in the target's table and a generation. If one source is ahead of the other, the generations
-// differ, and the report is ignored.
+// The data have two unsynchronized sources. The event buffer reports the context in which each token was allocated. The agent reports the
+// tokens of live objects. A token consists of an index in the target's table and a generation. If one source is ahead of the other source,
+// the generations differ, and the object is ignored.
 
 const PLACES = 2 ** 16
 const GENERATION_BITS = 9
 
-/** Changes since the agent's previous check. Numbers have eight bytes. */
+/** Changes since the agent's previous check. Each number in the byte arrays has eight bytes. */
 export interface SurvivorNews {
   /** Number of garbage collections in the target so far. */
   readonly collections: number
-  /** Number of objects not tracked since the session began, because the table was full. */
+  /** Number of objects since the session began that are not tracked because the table was full. */
   readonly untracked: number
-  /** Triples of token, number of collections at allocation, and bytes. */
+  /** Three numbers per new object: token, number of collections at allocation, and bytes. */
   readonly came: Uint8Array
   /** Tokens of objects that have been collected. */
   readonly went: Uint8Array
@@ -22,7 +22,10 @@ export interface SurvivorNews {
 export class Survivors {
   collections = 0
   untracked = 0
-  /** Data per table index: node and token of the allocation event; then token, birth and bytes from the agent. */
+  /**
+   * The arrays have one entry per table index. The allocation event gives the node and the token of the object. The agent gives the token of a
+   * living object, the collection before which it was allocated, and its size.
+   */
   readonly #nodes = new Int32Array(PLACES)
   readonly #tokens = new Int32Array(PLACES).fill(-1)
   readonly #living = new Int32Array(PLACES).fill(-1)
@@ -39,7 +42,7 @@ export class Survivors {
   hear({ collections, untracked, came, went }: SurvivorNews): void {
     this.collections = collections
     this.untracked = untracked
-    // Indices are released before they are reused.
+    // Dead objects are removed first, since new objects may reuse their indices.
     for (const token of numbers(went)) {
       const at = token! >>> GENERATION_BITS
       if (this.#living[at] === token) this.#living[at] = -1
@@ -64,7 +67,7 @@ export class Survivors {
     this.#tokens.fill(-1)
   }
 
-  /** Calls `take` for each live object. The age is a number of garbage collections. */
+  /** Calls `take` for each live object. `age` is the number of garbage collections that the object has survived. */
   forEach(take: (node: number, bytes: number, age: number) => void): void {
     for (let at = 0; at < PLACES; at++) {
       const token = this.#tokens[at]!

@@ -1,5 +1,5 @@
-// The current thread: its position in its tree, the time up to which it has been charged, and the handling of calls, returns, and frames
-// that end without a return event. All other events are handled by `builder.ts`.
+// The current thread: its position in its tree, and the time up to which its current node has been charged. This class handles calls,
+// returns, and frames that end without a return event. `builder.ts` handles all other events.
 
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
@@ -26,20 +26,20 @@ const TWO_32 = 2 ** 32
 const UNTOLD = NO_SITE
 
 /**
- * Minimum time between two events of a thread that is kept as a gap, because it may contain a pause: 50 us of nanoTime, 20 us of a 2.5 GHz
- * counter.
+ * If the time between two events of a thread is at least this long, it is kept as a gap, since it may contain a pause: 50 us in ticks of
+ * nanoTime, 20 us in ticks of a 2.5 GHz counter.
  */
 const GAP_TICKS = 50_000
 
 export abstract class ThreadStack {
-  /** Number of frames closed by the exit of an outer frame or by a root's entry, plus exits without a frame. */
+  /** Number of frames that were closed by the exit of an outer frame or by a root's entry, plus the number of exits without a frame. */
   healed = 0
   /** Number of call site words processed in the loop over calls. */
   siteWords = 0
 
   /**
-   * Number of probe halves in a node's ticks that belong to no call of the node or its callees, keyed by node. Negative if halves are
-   * missing. Only exception handlers cause entries, so there are few.
+   * Maps a node to a correction of the number of probe halves (runs of an entry or exit probe) in its ticks. Positive: more probes ran than
+   * the calls of the node and its callees account for; negative: fewer. Only exception handlers cause entries, so the map is small.
    */
   probeHalves = new Map<number, number>()
 
@@ -47,7 +47,7 @@ export abstract class ThreadStack {
   protected readonly places: Places
   protected readonly pauses: Pauses
   protected readonly firstMethod: number
-  /** Ids below this one have no call site. */
+  /** Lower ids have no call site. */
   protected readonly firstPlaced: number
 
   // State of the current thread; `places` has the state of the other threads.
@@ -56,7 +56,7 @@ export abstract class ThreadStack {
   protected last = 0.5 // a fraction, so that the field holds doubles from the start
   /** Call site of the next call, if call sites are recorded. */
   protected nextSite = UNTOLD
-  /** `last` as set by the latest ADJUST, and the ticks of that ADJUST, which belong to the gap that starts there. */
+  /** `last` as set by the latest ADJUST, and the ticks of that ADJUST. These ticks belong to the gap that starts at `adjustedLast`. */
   protected adjustedLast = -0.5
   protected adjusted = 0.5
 
@@ -67,14 +67,14 @@ export abstract class ThreadStack {
   protected readonly activities = new Activities()
   /** Activity of the current thread; null until its first event. */
   protected activity: ThreadActivity | null = null
-  /** Threads report samples of their position, not entries and exits. */
+  /** Whether threads report samples of their position instead of entries and exits. */
   protected isSampled = false
   /** If there are more nodes than this, `makeRoom` is called after the current run of events. A run is at most one chunk. */
   protected mostNodes = Number.POSITIVE_INFINITY
   /** Index of the first word that the root clock has not counted yet. */
   #clockedTo = 0
 
-  /** @param firstMethod ids below it stand for waiting @param firstPlaced ids below it have no call site */
+  /** @param firstMethod lower ids stand for waiting @param firstPlaced lower ids have no call site */
   constructor(nodes: Nodes, firstMethod: number, firstPlaced: number) {
     this.nodes = nodes
     this.places = new Places(nodes)
@@ -85,10 +85,11 @@ export abstract class ThreadStack {
 
   /**
    * Hot: runs for every method call in the target. The thread's position is in local variables, events cause no function calls, and nothing
-   * is allocated. A new context, or another child than predicted, takes a slower function. Speed: test/bench/decode.mjs.
+   * is allocated. A new context, or a child that differs from the predicted child, is handled by a slower function. Benchmark:
+   * test/bench/decode.mjs.
    *
-   * In about 1 of 100 processes V8 (Node 20) keeps the code that it made during the first long loop (on-stack replacement). That code boxes
-   * `last`: 16 bytes per event, and a third of the speed.
+   * In about 1 of 100 processes V8 (Node 20) keeps the code that it compiled during the first long loop (on-stack replacement). That code
+   * boxes `last`: it allocates 16 bytes per event and runs at a third of the speed.
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number {
     this.#clockedTo = from
@@ -107,7 +108,7 @@ export abstract class ThreadStack {
         const recent = ints[node * INTS + RECENT]
         let callee = recent
         if (ints[recent * INTS + METHOD] !== method) {
-          // If no further context fits, the tree built so far stays usable.
+          // The look-up throws if no further context fits. `node` is saved first, so that the tree built so far stays usable.
           this.node = node
           this.last = last
           callee = this.#callee(node, recent, method)
@@ -204,8 +205,8 @@ export abstract class ThreadStack {
         node = ints[node * INTS + PARENT]
         last = ticks
       } else if (kind === CONTROL && method === SITE) {
-        // A run must end with a call, since the caller of this function reads the time of the last event. A site word needs its call in the
-        // same run.
+        // A run must end with a call, since the caller of this function reads the time of the last event. A site word is therefore consumed
+        // only if its call is in the same run.
         if (at + 2 >= to || words[at + 3] >>> SHIFT !== ENTER) break
         site = words[at]
         this.siteWords++
@@ -222,11 +223,11 @@ export abstract class ThreadStack {
   }
 
   /**
-   * Closes the frames above the frame of an exception handler. They ended without an exit event, such as a constructor with a failing
-   * super(). Their time ends here, as at an exit. Usually there are none. A handler's method that is not on the stack was entered while
-   * nothing was recorded, and is ignored.
-   * The probe in the handler is half a probe pair. If it ends exactly one frame, all halves are balanced. If it ends several frames, all
-   * but the innermost miss a half. If it ends none, there is one half too many.
+   * Closes the frames above the frame of an exception handler. These frames ended without an exit event, for example the
+   * frame of a constructor if super() threw. Their time ends here, as at an exit. Usually there are no such frames. If the handler's method
+   * is not on the stack, it was entered while nothing was recorded, and the event is ignored.
+   * The probe in the handler is half a probe pair. If this event ends exactly one frame, the halves are balanced. If it ends several
+   * frames, each ended frame except the innermost misses a half. If it ends no frame, there is one half too many.
    */
   caught(method: number, ticks: number): void {
     const { ints } = this.nodes
@@ -262,12 +263,12 @@ export abstract class ThreadStack {
     this.adjustedLast = -1
   }
 
-  /** Records a number of events of the current thread. */
+  /** Adds to the number of events of the current thread. */
   #countEvents(events: number): void {
     if (!this.isSampled) this.noteActivity(events)
   }
 
-  /** Records activity, unless the time of reading is unknown. */
+  /** Records activity, unless the time at which the events are read is unknown. */
   protected noteActivity(told: number): void {
     if (this.nodes.nowMs < 0) return
     const { second } = this
@@ -281,8 +282,8 @@ export abstract class ThreadStack {
   }
 
   /**
-   * Handles the entry of a root: the thread's previous root call ended with its latest event. A top has no `recent`, so the loop reaches
-   * this function for every root without a check for other calls.
+   * Handles the entry of a root: the thread's previous root call ended with the thread's latest event. A top has no `recent`, so the loop
+   * reaches this function for every root, and other calls need no additional check.
    */
   #enterRoot(callee: number, ticks: number, words: Uint32Array, at: number, base: number): void {
     const clock = this.clock
@@ -292,7 +293,7 @@ export abstract class ThreadStack {
     this.rootCalls?.slow?.begin(clock)
   }
 
-  /** Passes the words up to `at` to the root clock. A final ENTER of a root is excluded. */
+  /** Passes the words up to `at` to the root clock, without the ENTER of a root at `at`. */
   #countHalves(clock: RootClock, words: Uint32Array, at: number, base: number): void {
     clock.halves += (at - this.#clockedTo) / 2
     if (clock.isOpen) this.rootCalls?.slow?.calls(clock, words, this.#clockedTo, at, base)
@@ -320,7 +321,7 @@ export abstract class ThreadStack {
     return isRoot ? this.nodes.rootBelow(caller, id) : this.nodes.child(caller, recent, id)
   }
 
-  /** Returns the callee for a method and call site. Without a received site, the site of the caller's latest call is used. */
+  /** Returns the callee for a method and call site. If no site was received, the site of the caller's latest call is used. */
   #calleeFrom(ids: CallIds, caller: number, recent: number, method: number, site: number): number {
     if (method < this.firstPlaced) return this.nodes.find(caller, method)
     if (site !== UNTOLD) return this.#callee(caller, recent, ids.of(method, site))
@@ -340,7 +341,7 @@ export abstract class ThreadStack {
       if (this.nodes.methodOf(node) === method) {
         this.charge(ticks)
         this.healed += above
-        // The one exit probe ends the innermost frame. All other frames, including the exiting one, miss half a probe pair.
+        // The exit probe that ran counts for the innermost frame. All other frames, including the exiting frame, miss half a probe pair.
         for (let closed = this.node; closed !== node; ) {
           closed = ints[closed * INTS + PARENT]
           this.#addProbeHalf(closed, -1)
@@ -348,7 +349,7 @@ export abstract class ThreadStack {
         this.node = ints[node * INTS + PARENT]
         return
       }
-      // A waiting call that ends with an exception also ends this way, and is not counted as healed.
+      // A wait that ends with an exception has no exit event either, but is not counted as healed.
       if (ints[node * INTS + METHOD] >= this.firstMethod) above++
     }
     this.healed++
@@ -375,7 +376,7 @@ export abstract class ThreadStack {
   }
 
   /**
-   * Records a gap before its time is charged. If the gap contains a stall, only the part before the stall counts: the target stalls
+   * Records a gap before its time is charged. If the gap contains a stall, only the part before the stall is recorded: the target stalls
    * directly before it writes an event. A redefinition during the stall is already excluded from every node.
    */
   #noteGap(node: number, last: number, ticks: number): void {

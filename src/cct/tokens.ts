@@ -6,15 +6,15 @@ import { handedOverFrom, NODE, type Nodes } from './nodes.ts'
 const { INTS, METHOD, PARENT } = NODE
 
 /**
- * Maximum number of tokens with pending work. The target holds at most a quarter as many tasks. The other tokens belong to tasks dropped
- * without notice; the oldest are discarded first.
+ * Maximum number of tokens of pending work. The target holds at most a quarter as many tasks. The other tokens belong to tasks
+ * that were dropped without an event; the oldest tokens are discarded first.
  */
 const TOKENS = 2 ** 18
 
 export class Tokens {
-  /** Submitting node, keyed by token. */
+  /** Maps a token to the submitting node. */
   readonly #tokens = new Map<number, number>()
-  /** Representative of each submitting node, see #origin. */
+  /** Maps each submitting node to its representative, see #origin. */
   readonly #origins = new Map<number, number>()
 
   constructor(private readonly nodes: Nodes) {}
@@ -33,7 +33,7 @@ export class Tokens {
     }
   }
 
-  /** Applies new node indices. */
+  /** Replaces node indices by new indices. */
   move(moved: Int32Array): void {
     for (const [token, node] of this.#tokens) this.#tokens.set(token, moved[node])
     this.#origins.clear()
@@ -47,14 +47,14 @@ export class Tokens {
   }
 
   /**
-   * Returns the representative of a submitting node. A task that resubmits itself, directly or indirectly, would deepen the tree each time
-   * without limit. If the path from the task's start to the node equals the path by which the task or one of its ancestors was submitted,
-   * that ancestor's node is the representative. Recursion over submissions is thus folded.
+   * Returns the representative of a submitting node. Without representatives, each resubmission by a task of itself would deepen the tree.
+   * The submitter of the node's task, the submitter of that submitter's task, and so on, are compared with the node. The representative is
+   * the first of them with the same path from the start of its task, otherwise the node itself. Recursive submissions thus share one node.
    */
   #origin(node: number): number {
     const known = this.#origins.get(node)
     if (known !== undefined) return known
-    // Work submitted by a task outside all methods, such as a periodic task's own resubmission, has the same origin as the task.
+    // If a task submits work outside all methods, as a periodic task resubmits itself, the work has the same origin as the task.
     const own = handedOverFrom(this.nodes.ints[node * INTS + METHOD])
     if (own >= 0) return own
     let origin = node
@@ -75,7 +75,7 @@ export class Tokens {
     return handedOverFrom(ints[at * INTS + METHOD])
   }
 
-  /** Returns whether two nodes have the same path of methods from the start of their threads or tasks. */
+  /** Returns whether two nodes have the same path of methods from the start of the thread or task. */
   #isSameWay(one: number, other: number): boolean {
     const { ints } = this.nodes
     let [a, b] = [one, other]

@@ -2,12 +2,15 @@
 //
 // The clock of a thread stops during stalls by jfluid and during redefinitions. Each probe pair's cost is subtracted where it occurred: t_I
 // from the call itself, t_O from the caller (base/compensation.ts). An interval shorter than the cost becomes 0. The rest of the cost is
-// subtracted from the next interval of the same call, or finally from the caller. Time is therefore monotonic, self time plus callees
-// equals the caller exactly, and a call has the same total as in the tree, unless the call is shorter than its own probes.
+// subtracted from the next interval of the same call, or, if there is none, from the caller. Time is therefore monotonic, and a call's
+// total is exactly its self time plus the totals of its callees. A call has the same total as in the tree, unless it is shorter than its
+// own probes.
 //
-// Calls inside a wait are part of the wait, as in the tree. Probe halves in exception handlers are not known here.
+// Calls inside a wait are part of the wait, as in the tree. The cost of probes in exception handlers is not subtracted.
 
 import { type Calibration, owedTicks } from '../base/compensation.ts'
+import type { TakenOut } from './pauses.ts'
+import type { SlowCalls } from './slow-calls.ts'
 import {
   RAW_EXIT,
   RAW_STOOD,
@@ -15,50 +18,58 @@ import {
   type RawCall,
   type RawPause,
   type RawTrack,
-  type Tracer,
+  Tracer,
 } from './tracer.ts'
 import type { ThreadTree } from './tree.ts'
+import { isValueRow, type ValueRows } from './value-rows.ts'
 
 /** Event code: the innermost frame's method ends. */
 export const LEAVE = 0
 
 /**
- * Events of one thread in a call. The first track of a call belongs to the thread that called the root. Each further track is work
- * submitted within the call.
- * An event is the id of an entered method, LEAVE, or -k for the submission of the work in track k. Every frame has a LEAVE. Times never
- * decrease.
+ * Events of one thread in a call. The first track of a call contains the events of the thread that called the root. Each further track
+ * contains the events of one piece of submitted work.
+ * An event is the id of an entered method, LEAVE, or -k for the submission of the work in track k. Every entered method has a LEAVE. Times
+ * never decrease.
  */
 export interface TraceTrack<T = TraceThread> {
   readonly thread: T
   readonly events: Int32Array
-  /** Nanoseconds since the start of the call, per event. */
+  /** Time of each event, in nanoseconds since the start of the call. */
   readonly times: Float64Array
 }
 
 export type TraceThread = Pick<ThreadTree, 'id' | 'name'>
 
 /**
- * `whole`: all work of the call has ended. `open`: when recording ended, some work was unfinished or had not started. `cut`: the limit of
- * events was reached.
+ * `whole`: all work of the call has ended. `open`: when the recording ended, some work of the call was unfinished or had not started.
+ * `cut`: the limit of events was reached.
  */
 export type TraceState = 'whole' | 'open' | 'cut'
 
 export const TRACE_STATES: readonly TraceState[] = ['whole', 'open', 'cut']
 
 export interface TracedCall<T = TraceThread> {
-  /** Nanoseconds since the start of the recording. */
+  /** Start of the call, in nanoseconds since the start of the recording. */
   readonly startNs: number
   readonly state: TraceState
-  /** At least one track. */
+  /** Number of the slow call in the list of slow calls; absent if the first calls are traced. */
+  readonly slowCall?: number
+  /** Tracks of the call; there is at least one. */
   readonly tracks: readonly TraceTrack<T>[]
 }
 
 export interface Trace<T = TraceThread> {
   /** Number of requested calls. */
   readonly asked: number
-  /** In the order in which the calls began. */
+  /** Traced calls, in the order in which they began. */
   readonly calls: readonly TracedCall<T>[]
-  /** Number of events after which the limit was reached; absent if it was not reached. */
+  /** Present if the traced calls are the slowest calls instead of the first calls. */
+  readonly ofSlow?: {
+    /** Number of calls among the slowest calls without a trace, because they had more events than the log of a call holds. */
+    readonly tooLong: number
+  }
+  /** Number of recorded events, if the limit of events was reached; otherwise absent. */
   readonly cutAfter?: number
   /** Number of traced calls left out because their data are inconsistent; absent if 0. */
   readonly leftOut?: number
@@ -69,21 +80,23 @@ export interface TraceOptions {
   readonly nsPerTick: number
   /** Session ticks at the start of the recording. */
   readonly beginTicks: number
-  /** Ids below this one stand for waiting. Default: 1. */
+  /** Lower ids stand for waiting. Default: 1. */
   readonly firstMethod?: number
+  /** Rows of values (--by). Default: none. */
+  readonly valueRows?: ValueRows | undefined
 }
 
-/** Minimum time between two events that may contain a redefinition. Same value as in thread-stack.ts. */
+/** Minimum time between two events that is checked for a redefinition. Same value as in thread-stack.ts. */
 const GAP_TICKS = 50_000
 /** Bit mask: number of events between two calls of `alive`. */
 const ALIVE_EVENTS = 8191
 
 /**
- * Returns the calls kept by a tracer so far. Unfinished calls are shown up to their latest event.
+ * Returns the calls that a tracer has recorded so far. An unfinished call ends with its latest event.
  * @param alive called every few milliseconds; it may pass more events to the tracer
  */
 export function traceOf(tracer: Tracer, options: TraceOptions, alive: () => void = () => {}): Trace<number> {
-  // Threads are read one after the other, so the kept calls may be out of order.
+  // Events are read thread by thread, so the kept calls may be in another order.
   const inOrder = tracer.kept.toSorted((a, b) => a.root.ticks[0]! - b.root.ticks[0]!)
   const calls = inOrder.map((call) => {
     alive()
@@ -94,10 +107,36 @@ export function traceOf(tracer: Tracer, options: TraceOptions, alive: () => void
   return { asked: tracer.asked, calls, ...(tracer.isCut && { cutAfter: events }) }
 }
 
+/**
+ * Returns the traces of the slowest of the slow calls, from the logs of their events. Which calls are the slowest is known only at the end,
+ * so the logs are read when the trace is requested.
+ * @param asked  maximum number of calls
+ */
+export function slowTraceOf(
+  slow: SlowCalls,
+  asked: number,
+  options: TraceOptions,
+  alive: () => void = () => {},
+): Trace<number> {
+  const wanted = slow.slowestLogs.slice(0, asked)
+  const withEvents = wanted.filter((it) => it.log.builder === null)
+  const tracer = new Tracer(slow.builderOfOne(), asked)
+  // The slowest call is first: if the limit of events is reached, faster calls are cut.
+  for (const { number, thread, log } of withEvents) {
+    const before = tracer.kept.length
+    log.replay(tracer, thread)
+    const call = tracer.kept[before]
+    if (call === undefined) break
+    call.slowCall = number
+    call.takenOut = log.takenOut
+  }
+  return { ...traceOf(tracer, options, alive), ofSlow: { tooLong: wanted.length - withEvents.length } }
+}
+
 function tracedCall(
   call: RawCall,
   pauses: readonly RawPause[],
-  { calibration, nsPerTick, beginTicks, firstMethod = 1 }: TraceOptions,
+  { calibration, nsPerTick, beginTicks, firstMethod = 1, valueRows }: TraceOptions,
   alive: () => void,
 ): TracedCall<number> {
   const firsts = firstTicks(call)
@@ -116,9 +155,10 @@ function tracedCall(
   const tracks: TraceTrack<number>[] = []
   for (const [place, { raw, first }] of order.entries()) {
     if ((place & 255) === 255) alive()
-    const clock = new TrackClock(raw, first, pauses, calibration, firstMethod)
+    const paused = call.takenOut ? takenOutIn(raw, call.takenOut) : pausesIn(raw, first, pauses)
+    const clock = new TrackClock(raw, first, paused, { calibration, firstMethod, valueRows })
     const { events, times } = clock.run((task) => places.get(task), alive)
-    // The submitter is read before its submitted work, so a track follows the track that submitted it.
+    // A track is processed before the tracks of the work that it submits, so it also has a lower index.
     for (const handed of clock.handed) {
       const to = places.get(handed.task)
       const taken = to === undefined ? undefined : order[to]
@@ -134,13 +174,14 @@ function tracedCall(
   return {
     startNs: Math.max(0, (call.root.ticks[0]! - beginTicks) * nsPerTick),
     state: call.isCut ? 'cut' : isOpen ? 'open' : 'whole',
+    ...(call.slowCall !== undefined && { slowCall: call.slowCall }),
     tracks: notBackwards(tracks),
   }
 }
 
 /**
- * Returns the start of each task: its first method's entry, or, if it only submits work, the start of that work. NaN for an empty task. A
- * task is submitted after its submitter has begun, and has a higher number.
+ * Returns the start of each task: the entry of its first method, or, if the task only submits work, the start of that work. NaN for an
+ * empty task. A task is submitted after its submitter has begun, and has a higher number than its submitter.
  */
 function firstTicks({ tasks }: RawCall): Float64Array {
   const firsts = new Float64Array(tasks.length).fill(Number.NaN)
@@ -162,7 +203,7 @@ function firstTicks({ tasks }: RawCall): Float64Array {
   return firsts
 }
 
-/** Makes times monotonic: a late submission time is lowered to the time of the next event. */
+/** Makes times monotonic: a submission time that is later than the next event is lowered to the time of the next event. */
 function notBackwards(tracks: TraceTrack<number>[]): TraceTrack<number>[] {
   for (const { times } of tracks) {
     for (let i = times.length - 2; i >= 0; i--) if (times[i]! > times[i + 1]!) times[i] = times[i + 1]!
@@ -172,17 +213,17 @@ function notBackwards(tracks: TraceTrack<number>[]): TraceTrack<number>[] {
 
 interface HandedOver {
   readonly task: number
-  /** Index of the submitting event. */
+  /** Index of the submitting event in its track. */
   readonly event: number
-  /** The thread's events before and after the submission, in ring ticks and in track time. */
+  /** Times of the thread's events before and after the submission, on the clock of the event buffer (`ticks`) and of the track (`time`). */
   readonly before: { readonly ticks: number; readonly time: number }
   after: { readonly ticks: number; readonly time: number }
 }
 
 /**
- * Estimates the time of a submission, which has no timestamp. The latest possible time is used: the thread's next event, or the start of
- * the work if that is earlier.
- * @returns the time on the track's clock, and how long the work waited
+ * Estimates the time of a submission, which has no timestamp. The latest possible time is used: the time of the thread's next event, or the
+ * start of the submitted work, if this is earlier.
+ * @returns the time on the track's clock, and how long the work waited for its start
  */
 function handedAt({ before, after }: HandedOver, firstTicks: number): { time: number; waited: number } {
   if (firstTicks >= after.ticks) return { time: after.time, waited: firstTicks - after.ticks }
@@ -193,19 +234,17 @@ function handedAt({ before, after }: HandedOver, firstTicks: number): { time: nu
 /** Processes a raw track in one pass. Not recursive, since a call can be 100,000 frames deep. */
 class TrackClock {
   readonly handed: HandedOver[] = []
-  /** Ticks of redefinitions before each event of the raw track. */
-  readonly #paused: Map<number, number>
 
-  /** @param first start of the clock, in ticks */
+  /**
+   * @param first   start of the clock, in ticks
+   * @param paused  maps an event of the raw track to the ticks of redefinitions in the gap before it
+   */
   constructor(
     private readonly raw: RawTrack,
     private readonly first: number,
-    pauses: readonly RawPause[],
-    private readonly calibration: Calibration,
-    private readonly firstMethod: number,
-  ) {
-    this.#paused = pausesIn(raw, first, pauses)
-  }
+    private readonly paused: ReadonlyMap<number, number>,
+    private readonly options: Required<Pick<TraceOptions, 'calibration' | 'firstMethod' | 'valueRows'>>,
+  ) {}
 
   /** @param placeOf returns the track index of a task; undefined if the task has no track in this call */
   run(
@@ -213,12 +252,13 @@ class TrackClock {
     alive: () => void,
   ): { events: Int32Array; times: Float64Array } {
     const { codes, ticks, count } = this.raw
-    const ofCall = owedTicks(1, 0, this.calibration)
-    const ofCallOut = owedTicks(0, 1, this.calibration)
-    const ofCallInWait = owedTicks(1, 1, this.calibration)
+    const { calibration, firstMethod, valueRows } = this.options
+    const ofCall = owedTicks(1, 0, calibration)
+    const ofCallOut = owedTicks(0, 1, calibration)
+    const ofCallInWait = owedTicks(1, 1, calibration)
     const events = new Int32Array(count + this.raw.stack.length)
     const times = new Float64Array(events.length)
-    /** Per depth: cost still to be subtracted from the frame's time. */
+    /** Per stack depth: probe cost that must still be subtracted from the time of the frame. */
     const owed: number[] = []
     const methods: number[] = []
     let hidden = 0 // number of frames inside a wait
@@ -232,7 +272,7 @@ class TrackClock {
       times[made++] = now
     }
     const charge = (until: number, at: number): void => {
-      const net = Math.max(0, until - last - stood - (this.#paused.get(at) ?? 0))
+      const net = Math.max(0, until - last - stood - (this.paused.get(at) ?? 0))
       const top = owed.length - 1
       const due = top < 0 ? 0 : owed[top]!
       now += Math.max(0, net - due)
@@ -267,8 +307,10 @@ class TrackClock {
         else leave()
       } else {
         const top = owed.length - 1
-        const inWait = top >= 0 && methods[top]! < this.firstMethod
+        const inWait = top >= 0 && methods[top]! < firstMethod
         if (top >= 0) owed[top]! += inWait ? ofCallInWait : ofCallOut
+        // No probe has written the entry of this row: the row owes the cost of the root's probe instead of the root.
+        if (top >= 0 && isValueRow(code, valueRows)) owed[top]! -= ofCallOut + ofCall
         charge(ticks[at]!, at)
         if (inWait) hidden++
         else {
@@ -284,8 +326,8 @@ class TrackClock {
 }
 
 /**
- * Assigns each redefinition to the gap between two events with the largest overlap, as the builder does. Within a gap, the thread's own
- * stall comes last.
+ * Assigns each redefinition to one gap between two events, the gap with the largest overlap, as the builder does. In a gap with a stall,
+ * the stall is the last part.
  */
 function pausesIn(raw: RawTrack, from: number, pauses: readonly RawPause[]): Map<number, number> {
   const found = new Map<number, number>()
@@ -315,5 +357,18 @@ function pausesIn(raw: RawTrack, from: number, pauses: readonly RawPause[]): Map
     stood = 0
   }
   for (const { at, ticks: taken } of best) if (at >= 0) found.set(at, (found.get(at) ?? 0) + taken)
+  return found
+}
+
+/** Assigns the pauses that the builder has subtracted to the gaps from which it has subtracted them. */
+function takenOutIn({ codes, ticks, count }: RawTrack, takenOut: readonly TakenOut[]): Map<number, number> {
+  const found = new Map<number, number>()
+  const sorted = takenOut.toSorted((a, b) => a.at - b.at)
+  let next = 0
+  for (let at = 0; at < count && next < sorted.length; at++) {
+    if (codes[at]! < 0) continue
+    for (; next < sorted.length && sorted[next]!.at < ticks[at]!; next++)
+      found.set(at, (found.get(at) ?? 0) + sorted[next]!.ticks)
+  }
   return found
 }

@@ -1,15 +1,16 @@
 // Records the first root calls event by event: their execution history (JFluid report, sections 1 and 5.2).
 //
-// A tree loses the order of calls. This sink passes all events on to the builder, and keeps the events of the first N outermost root calls
-// of all threads. It only records; `trace.ts` subtracts probe costs and prepares the output.
+// A tree does not contain the order of calls. This sink passes all events on to the builder, and keeps the events of the first N outermost
+// root calls, counted over all threads. It only records; `trace.ts` subtracts probe costs and prepares the output.
 //
-// Outside recorded calls, its cost is one comparison per run of events. Memory is limited to MAX_EVENTS events of 12 bytes. Sessions
+// Outside recorded calls, this sink costs one comparison per run of events. Memory is limited to MAX_EVENTS events of 12 bytes. Sessions
 // without tracing do not use this sink.
 
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import type { CctBuilder } from './builder.ts'
+import type { TakenOut } from './pauses.ts'
 
 /** Maximum number of events of all traced calls. Further events are discarded, and the output states this. */
 export const MAX_EVENTS = 1_000_000
@@ -20,27 +21,27 @@ const MAX_PAUSES = 4096
 const FIRST_EVENTS = 64
 const TWO_32 = 2 ** 32
 
-/** Exit of the innermost frame. */
+/** Event code: exit of the innermost frame. */
 export const RAW_EXIT = 0
-/** The ticks of this event are the duration of a stall: the thread's clock was stopped until the next event. */
+/** Event code: a stall. The ticks of this event are the duration of the stall: the thread's clock was stopped until the next event. */
 export const RAW_STOOD = -1
-/** Submission of the call's task number RAW_SUBMIT - code. This event has no time. */
+/** Highest event code of a submission: the call submits its task number RAW_SUBMIT - code. This event has no time. */
 export const RAW_SUBMIT = -2
 
 /**
  * Events of one thread in a call, from the start of the call or of one of its tasks. A code is the id of an entered method or one of the
- * constants above. Every exit has its frame; frames may be open at the end.
+ * constants above. Every exit belongs to an open frame. Frames may still be open at the end.
  */
 export class RawTrack {
   readonly thread: number
   codes = new Int32Array(FIRST_EVENTS)
   ticks = new Float64Array(FIRST_EVENTS)
   count = 0
-  /** Entered methods without an exit. */
+  /** Entered methods that have no exit yet, innermost last. */
   stack: number[] = []
   /** Time up to which the thread has been charged, as in the builder. */
   last = 0
-  /** The thread has left this call or task. Frames that are still open have lost their exits. */
+  /** Whether the thread has left this call or task. If frames are still open, their exits were lost. */
   isOver = false
 
   constructor(thread: number) {
@@ -64,10 +65,14 @@ export interface RawCall {
   readonly root: RawTrack
   /** Tracks, indexed by task number; null before the task has begun. */
   readonly tasks: (RawTrack | null)[]
-  /** Number of pending tasks: not yet begun, and not dropped. */
+  /** Number of pending tasks: tasks that have not begun and were not dropped. */
   pending: number
-  /** Whether the limit of events was reached. */
+  /** Whether the limit of events was reached during the call. */
   isCut: boolean
+  /** Number of the slow call (slow-calls.ts), if this is the trace of a slow call. */
+  slowCall?: number
+  /** Pauses that the builder has subtracted from the call, if this is the trace of a slow call. */
+  takenOut?: readonly TakenOut[]
 }
 
 /** A stop-the-world redefinition. */
@@ -76,7 +81,7 @@ export interface RawPause {
   readonly end: number
 }
 
-/** A thread's current track in a call: receives the thread's events. */
+/** A traced call, and the track of the call that receives a thread's events. */
 interface Place {
   readonly call: RawCall
   readonly track: RawTrack
@@ -96,15 +101,15 @@ export class Tracer implements EventSink {
   #thread = 0
   /** Place of the current thread; null if the thread is not traced. */
   #place: Place | null = null
-  /** The current thread's next entry begins a recorded call. */
+  /** Whether the next entry of the current thread begins a recorded call. */
   #begins = false
   /** Threads in a traced call, keyed by thread number. */
   readonly #places = new Map<number, Place>()
-  /** Threads in which the next entry begins a recorded call. */
+  /** Threads whose next entry begins a recorded call. */
   readonly #beginning = new Set<number>()
   /** Tasks that have not begun, keyed by token. */
   readonly #pending = new Map<number, { readonly call: RawCall; readonly task: number }>()
-  /** Dropped tokens that were read before their submission, because threads are read one after the other. */
+  /** Tokens whose drop was read before their submission, since events are read thread by thread. */
   readonly #droppedEarly = new Set<number>()
 
   /** @param asked number of calls to record */
@@ -119,14 +124,14 @@ export class Tracer implements EventSink {
     return this.#isFull
   }
 
-  /** Discards all recorded calls, and records the next calls. */
+  /** Discards all recorded calls, and records the calls that begin from now on. */
   reset(): void {
     this.kept.length = this.pauses.length = this.#events = this.#latest = 0
     this.#isFull = false
     this.#letGo()
   }
 
-  /** Registers a redefinition. The notification may be late. */
+  /** Registers a redefinition. This method may be called after later events were read. */
   pause(startTicks: number, endTicks: number): void {
     const isFull = this.pauses.length === MAX_PAUSES
     if (startTicks >= this.#latest && this.#isIdle(isFull)) return
@@ -243,6 +248,14 @@ export class Tracer implements EventSink {
     this.#builder.site(site)
   }
 
+  value(slot: number, kind: number, data: number): void {
+    this.#builder.value(slot, kind, data)
+  }
+
+  threw(classNumber: number): void {
+    this.#builder.threw(classNumber)
+  }
+
   overflow(method: number): void {
     this.#builder.overflow(method)
   }
@@ -283,7 +296,7 @@ export class Tracer implements EventSink {
     if (!this.#begins) return this.#place !== null
     this.#begins = false
     this.#beginning.delete(this.#thread)
-    if (this.#isFull || this.kept.length >= this.asked) return false // other threads have begun the requested number of calls first
+    if (this.#isFull || this.kept.length >= this.asked) return false // other threads have already begun the requested number of calls
     const call: RawCall = { root: new RawTrack(this.#thread), tasks: [], pending: 0, isCut: false }
     this.kept.push(call)
     this.#place = { call, track: call.root }
@@ -299,7 +312,7 @@ export class Tracer implements EventSink {
     this.#add(track, method, ticks)
   }
 
-  /** Handles an exit like the builder: inner frames have lost their exits, and an exit without a frame is ignored. */
+  /** Handles an exit as the builder does: frames inside the exiting frame lost their exits, and an exit without a frame is ignored. */
   #exit(method: number, ticks: number): void {
     if (this.#place === null) return
     const { call, track } = this.#place
@@ -310,7 +323,7 @@ export class Tracer implements EventSink {
     if (at === 0 && track === call.root) this.#leave()
   }
 
-  /** Closes the frames from this depth on. */
+  /** Closes the frames at depth `from` and deeper. */
   #close(track: RawTrack, from: number, ticks: number): void {
     for (let open = track.stack.length; open > from; open--) {
       // A frame beyond the limit of events stays open, without an exit.
@@ -332,7 +345,7 @@ export class Tracer implements EventSink {
     this.#place = null
   }
 
-  /** @returns false if the limit of events is reached */
+  /** Adds an event. @returns false if the limit of events is reached */
   #add(track: RawTrack, code: number, ticks: number): boolean {
     if (this.#isFull) return false
     track.add(code, ticks)
@@ -344,7 +357,7 @@ export class Tracer implements EventSink {
     return true
   }
 
-  /** Returns whether no track is open and no call is about to begin. Submitted work may never start, and can be ignored. */
+  /** Returns whether no track is open and no call will begin. With `withoutPending`, work that has not begun is ignored. */
   #isIdle(withoutPending: boolean): boolean {
     if (!this.#isFull && this.kept.length < this.asked) return false
     return this.#places.size === 0 && (withoutPending || this.#pending.size === 0)
@@ -360,7 +373,7 @@ export class Tracer implements EventSink {
   }
 }
 
-/** Discards the oldest tokens above the limit. */
+/** Discards the oldest tokens if there are more than the limit. */
 function forgetOldest(tokens: Map<number, unknown> | Set<number>): void {
   if (tokens.size <= MAX_PENDING) return
   for (const oldest of tokens.keys()) {

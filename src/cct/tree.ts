@@ -1,4 +1,4 @@
-// A calling context tree, complete and immutable: produced by builders, read by views, files and exports.
+// A complete, immutable calling context tree. Builders produce it; views, files and exports read it.
 //
 // Structure of arrays in preorder: node i's subtree is [i, i + size[i]), its first child is i + 1, the next sibling of c is c + size[c].
 // There may be several top nodes (parent -1), the roots. Metrics are named columns, so that a new mode only adds a column.
@@ -20,13 +20,13 @@ export interface Tree {
   /** Number of nodes in the subtree, including its top. */
   readonly size: Int32Array
   /**
-   * `calls` invocations, and the two columns of the tree's metric (metric.ts). For exact time: `selfNs` compensated net time (may be
-   * negative); `totalNs` selfNs of the whole subtree, so children plus self equal the parent; `measuredNs` net time before compensation;
-   * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition had settled. If waiting is recorded
-   * separately, the columns of measures/locks as well.
+   * Columns: `calls`, the number of invocations, and the two columns of the tree's metric (metric.ts). For exact time: `selfNs`, self time
+   * without probe costs (may be negative); `totalNs`, the sum of selfNs over the subtree, so children plus self equal the parent;
+   * `measuredNs`, self time with probe costs; `warmupCalls` and `warmupSelfNs`, the part of `calls` and `selfNs` from before the last
+   * redefinition had settled. If waiting is recorded separately, there are also the columns of measures/locks.
    */
   readonly metrics: { readonly [name: string]: Float64Array }
-  /** Sums of collapsed contexts (collapse.ts), if any. Their rows have the id COLLAPSED, and the sums of all contexts in them. */
+  /** Sums of collapsed contexts (collapse.ts) per method, if any. In the tree, rows of collapsed contexts have the id COLLAPSED. */
   readonly collapsed?: CollapsedMethods
 }
 
@@ -52,7 +52,7 @@ export interface CollapsedMethods {
   readonly calls: Float64Array
   /** Self costs, in the unit of the tree's metric. */
   readonly self: Float64Array
-  /** Total costs: sums over outermost activations. */
+  /** Total costs, summed over outermost activations. */
   readonly total: Float64Array
 }
 
@@ -76,11 +76,11 @@ export interface ThreadTree {
   readonly id: number
   readonly name: string
   readonly tree: Tree
-  /** Present during a recording with activity enabled. */
+  /** Recent activity of the thread; present only during a recording with activity enabled. */
   readonly activity?: Activity
 }
 
-/** The client's data about all calls at one moment. */
+/** Data about all calls, as known to the client at one moment. */
 export interface Snapshot {
   readonly merged: Tree
   readonly threads: readonly ThreadTree[]
@@ -88,11 +88,11 @@ export interface Snapshot {
   readonly events: number
   /** Time application threads were stalled by jfluid. Excluded from every node. */
   readonly waitNs: number
-  /** Number of frames without a matching exit. They were closed by the exit of an outer frame, or by a root's entry. */
+  /** Number of frames that were closed by the exit of an outer frame or by a root's entry, since their own exit was missing. */
   readonly healed: number
   /** With call sites: maps ids to methods and sites. */
   readonly calls?: CallTable
-  /** Finished outermost root calls; absent if they are not timed. */
+  /** Durations of finished outermost root calls; absent if root calls are not timed. */
   readonly rootCalls?: RootCallTimes
   /** Values per second; absent if not requested. */
   readonly course?: CourseTimes

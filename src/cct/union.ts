@@ -1,9 +1,9 @@
-// Merges several trees: every context of any tree, with the sums of all trees. Methods are matched by name, since ids are valid within one
-// session only.
+// Merges several trees. The result has every context that is in any of the trees, with sums over all trees. Methods are matched by name,
+// since ids are valid within one session only.
 
 import { Contexts } from './contexts.ts'
+import { SAMPLED, TIMED } from './merge-samples.ts'
 import { COLLAPSED } from './nodes.ts'
-import { SAMPLED, TIMED } from './picture.ts'
 import type { CollapsedMethods, MethodName, Tree } from './tree.ts'
 
 /** One tree, and the names of its method ids. */
@@ -12,7 +12,7 @@ export interface Part {
   readonly nameOf: (method: number) => MethodName
 }
 
-/** Method ids from 1, keyed by name, for several unions: an id never changes. */
+/** Assigns ids from 1 to method names. An id never changes, so several unions can share the ids. */
 export class UnionIds {
   readonly #ids = new Map<string, number>()
   readonly #names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
@@ -45,19 +45,29 @@ export class UnionIds {
 }
 
 /**
- * All parts must have the same metric, and columns that can be summed: no averages, no states. A column missing in some parts is summed
- * over the others. Siblings are in the order of the first tree, followed by siblings that only the second tree has, and so on.
+ * All parts must have the same metric, and columns that can be summed (no averages, no states). If some parts do not have a column,
+ * the column is summed over the other parts. Siblings are in the order of the first tree, followed by siblings that only the second tree
+ * has, and so on.
  */
 export function unionOf(parts: readonly Part[], ids: UnionIds): Tree {
-  const contexts = new Contexts(parts.reduce((sum, { tree }) => sum + tree.count, 0))
   const idsOf = parts.map((part) => ids.of(part))
-  const of = parts.map(({ tree }, i) => contexts.take(tree, idsOf[i]!))
+  const merged = mergedOf(parts.map(({ tree }, i) => ({ tree, idOf: idsOf[i]! })))
+  const collapsed = collapsedOf(parts, idsOf)
+  return { ...merged, ...(collapsed !== undefined && { collapsed }) }
+}
+
+/** Merges trees like `unionOf`, without the sums of collapsed contexts. `idOf` maps a method id of a tree to its id in the result. */
+export function mergedOf(
+  parts: readonly { readonly tree: Tree; readonly idOf: (method: number) => number }[],
+): Tree {
+  const contexts = new Contexts(parts.reduce((sum, { tree }) => sum + tree.count, 0))
+  const of = parts.map(({ tree, idOf }) => contexts.take(tree, idOf))
   const { count, parent, size, place } = contexts.inPreorder()
   const method = new Int32Array(count)
   const metrics: { [name: string]: Float64Array } = {}
-  for (const [i, { tree }] of parts.entries()) {
+  for (const [i, { tree, idOf }] of parts.entries()) {
     const at = of[i]!.map((context) => place[context]!)
-    for (let node = 0; node < tree.count; node++) method[at[node]!] = idsOf[i]!(tree.method[node]!)
+    for (let node = 0; node < tree.count; node++) method[at[node]!] = idOf(tree.method[node]!)
     for (const [name, values] of Object.entries(tree.metrics)) {
       if (name === 'known') continue
       metrics[name] ??= new Float64Array(count)
@@ -66,17 +76,16 @@ export function unionOf(parts: readonly Part[], ids: UnionIds): Tree {
     }
   }
   if (parts.some(({ tree }) => tree.metrics.known !== undefined)) {
-    // A row is timed if any part has calls of it.
+    // A merged row is timed if the row has calls in any part.
     metrics.known = new Float64Array(count).fill(SAMPLED)
     for (const [i, { tree }] of parts.entries())
       for (let node = 0; node < tree.count; node++)
         if ((tree.metrics.known?.[node] ?? TIMED) === TIMED) metrics.known[place[of[i]![node]!]!] = TIMED
   }
-  const collapsed = collapsedOf(parts, idsOf)
-  return { count, method, parent, size, metrics, ...(collapsed !== undefined && { collapsed }) }
+  return { count, method, parent, size, metrics }
 }
 
-/** Returns the sums of collapsed contexts per method over all parts; undefined if there are none. */
+/** Returns the sums of collapsed contexts per method over all parts; undefined if no part has collapsed contexts. */
 function collapsedOf(
   parts: readonly Part[],
   idsOf: readonly ((method: number) => number)[],

@@ -1,5 +1,5 @@
 // Blocked and waiting time, summed per context. A wait is a row of its own: a call of a pseudo method below the waiting context
-// (events/wait-ids.ts). These columns show the same time in the rows of methods.
+// (events/wait-ids.ts). The columns of blocked and waiting time show the same time in the rows of methods.
 
 import type { Tree } from './tree.ts'
 

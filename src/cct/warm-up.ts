@@ -1,4 +1,4 @@
-// Warm-up share: measurements up to the moment when the last redefinition had settled.
+// Warm-up share: the measurements from before the last redefinition had settled.
 
 import type { Collapse } from './collapse.ts'
 import { ALIVE_NODES, NODE, type Nodes } from './nodes.ts'
@@ -21,7 +21,7 @@ export const NO_WARM_UP: WarmUp = {
   probeHalves: new Map(),
 }
 
-/** Applies new node indices to the warm-up share. Values of merged nodes are summed. */
+/** Returns the warm-up share with new node indices. Values of merged nodes are summed. */
 export function movedWarmUp(
   warm: WarmUp,
   { count, moved, callsInWaits }: Collapse,
@@ -40,7 +40,7 @@ export function movedWarmUp(
   return { count, calls, ticks, probeHalves }
 }
 
-/** Applies new node indices to probe halves per node. */
+/** Returns probe halves per node with new node indices. Values of merged nodes are summed. */
 export function movedHalves(halves: ReadonlyMap<number, number>, moved: Int32Array): Map<number, number> {
   const sums = new Map<number, number>()
   for (const [node, count] of halves) addHalves(sums, moved[node], count)

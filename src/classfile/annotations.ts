@@ -1,11 +1,11 @@
-// Checks for annotations of methods (JVMS 4.7.16), and skips nested annotations.
+// Searches the annotations of methods (JVMS 4.7.16), and skips annotations.
 
 import type { ClassFile, MethodInfo } from './class-file.ts'
 import { ClassFormatProblem } from './problem.ts'
 import { Reader } from './reader.ts'
 
 /**
- * Returns whether the method has the annotation, with class or runtime retention.
+ * Returns whether the method has the annotation. Finds annotations of class retention and of runtime retention.
  *
  * @param descriptor  descriptor of the annotation type: `Ljdk/internal/vm/annotation/IntrinsicCandidate;`
  */
@@ -27,7 +27,7 @@ export function skipAnnotation(reader: Reader): void {
   skipElements(reader, 0)
 }
 
-/** Maximum nesting. Real annotations are less deep; hostile bytes could cause 20,000 levels of recursion. */
+/** Maximum nesting depth. Real annotations are less deep; hostile bytes could cause 20,000 levels of recursion. */
 const MAX_DEPTH = 64
 
 function skipElements(reader: Reader, depth: number): void {

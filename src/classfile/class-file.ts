@@ -1,6 +1,6 @@
-// A class file (JVMS 4.1), read lazily: one pass finds names and offsets of its parts. `code.ts` reads
-// bytecode, `constant-pool.ts` the pool. A class file is immutable; a changed class is a splice of the
-// old bytes (`splice.ts`).
+// A class file (JVMS 4.1), read lazily: the first pass only finds the names and offsets of its parts. `code.ts` reads the
+// bytecode, `constant-pool.ts` reads the pool. A `ClassFile` is immutable; `splice.ts` creates the bytes of a changed
+// class.
 
 import { ConstantPool } from './constant-pool.ts'
 import { ClassFormatProblem } from './problem.ts'
@@ -9,13 +9,13 @@ import { Reader } from './reader.ts'
 export { ClassFormatProblem }
 
 export const MAJOR_1_4 = 48
-/** First version in which the JVM uses a method's StackMapTable. */
+/** First class file version for which the JVM uses a method's StackMapTable. */
 export const MAJOR_6 = 50
-/** First version with method handles and invokedynamic. */
+/** First class file version with method handles and invokedynamic. */
 export const MAJOR_7 = 51
-/** First version in which a class may call static and private methods of interfaces. */
+/** First class file version in which a class may call static and private methods of interfaces. */
 export const MAJOR_8 = 52
-/** First version with dynamically computed constants. */
+/** First class file version with dynamically computed constants. */
 export const MAJOR_11 = 55
 
 /** Name and position of an attribute in the class file. */
@@ -37,8 +37,14 @@ export interface MethodInfo {
   readonly descriptor: string
   readonly descriptorIndex: number
   readonly attributes: readonly AttributeRef[]
-  /** The Code attribute; abstract and native methods have none. */
+  /** Code attribute; undefined for abstract and native methods. */
   readonly code: AttributeRef | undefined
+}
+
+export interface FieldInfo {
+  readonly access: number
+  readonly name: string
+  readonly descriptor: string
 }
 
 export interface BootstrapMethod {
@@ -56,14 +62,29 @@ export class ClassFile {
     readonly major: number,
     readonly pool: ConstantPool,
     readonly access: number,
-    /** Internal name. */
+    /** Internal name of the class. */
     readonly name: string,
-    /** Internal name; null for java/lang/Object and for modules. */
+    /** Internal name of the superclass; null for java/lang/Object and for modules. */
     readonly superName: string | null,
     readonly interfaces: readonly string[],
     readonly methods: readonly MethodInfo[],
     readonly attributes: readonly AttributeRef[],
+    /** Offset of the field table. */
+    private readonly fieldsAt: number,
   ) {}
+
+  /** Reads the fields that the class declares, static fields included. */
+  fields(): FieldInfo[] {
+    const { bytes, pool } = this
+    const reader = new Reader(bytes, this.fieldsAt)
+    const found: FieldInfo[] = []
+    for (let left = reader.u2(); left > 0; left--) {
+      const access = reader.u2()
+      found.push({ access, name: pool.utf8(reader.u2()), descriptor: pool.utf8(reader.u2()) })
+      skipAttributes(reader)
+    }
+    return found
+  }
 
   /** Bootstrap methods, read at the first access. */
   get bootstrapMethods(): readonly BootstrapMethod[] {
@@ -87,7 +108,7 @@ export class ClassFile {
 }
 
 /**
- * Reads a class file up to, not including, its code.
+ * Reads a class file, except the content of its Code attributes.
  *
  * @throws ClassFormatProblem for anything that is not a well-formed class file
  */
@@ -103,6 +124,7 @@ export function parseClassFile(bytes: Uint8Array): ClassFile {
   const superName = superIndex === 0 ? null : pool.className(superIndex)
   const interfaces: string[] = []
   for (let left = reader.u2(); left > 0; left--) interfaces.push(pool.className(reader.u2()))
+  const fieldsAt = reader.at
   for (let left = reader.u2(); left > 0; left--) {
     reader.skip(6)
     skipAttributes(reader)
@@ -112,7 +134,7 @@ export function parseClassFile(bytes: Uint8Array): ClassFile {
   for (let index = 0; index < methodCount; index++) methods.push(readMethod(reader, pool, index))
   const attributes = readAttributes(reader, pool)
   reader.finish('the class file')
-  return new ClassFile(bytes, major, pool, access, name, superName, interfaces, methods, attributes)
+  return new ClassFile(bytes, major, pool, access, name, superName, interfaces, methods, attributes, fieldsAt)
 }
 
 function readMethod(reader: Reader, pool: ConstantPool, index: number): MethodInfo {
@@ -131,7 +153,7 @@ function readMethod(reader: Reader, pool: ConstantPool, index: number): MethodIn
   return { index, access, name, nameIndex, descriptor, descriptorIndex, attributes, code }
 }
 
-/** Reads the attribute table at the reader's position, of a class, a member or a Code attribute. */
+/** Reads the attribute table of a class, a member or a Code attribute. The table begins at the reader's position. */
 export function readAttributes(reader: Reader, pool: ConstantPool): AttributeRef[] {
   const attributes: AttributeRef[] = []
   for (let left = reader.u2(); left > 0; left--) {

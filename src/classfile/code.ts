@@ -1,4 +1,4 @@
-// The Code attribute of a method (JVMS 4.7.3), and walking over instructions.
+// Reads the Code attribute of a method (JVMS 4.7.3) and its instructions.
 
 import { type AttributeRef, type ClassFile, type MethodInfo, readAttributes } from './class-file.ts'
 import * as op from './opcodes.ts'
@@ -23,7 +23,7 @@ export interface Code {
   readonly attributes: readonly AttributeRef[]
 }
 
-/** @throws ClassFormatProblem if the method has no code or its Code attribute contradicts itself */
+/** Reads the Code attribute. @throws ClassFormatProblem if the method has no Code attribute or the attribute is inconsistent */
 export function parseCode(classFile: ClassFile, method: MethodInfo): Code {
   const attribute = method.code
   if (attribute === undefined) {
@@ -53,7 +53,7 @@ export function parseCode(classFile: ClassFile, method: MethodInfo): Code {
 }
 
 /**
- * Returns the line number per bci, -1 if unknown.
+ * Returns an array with the line number of each bci; -1 if the line is unknown.
  *
  * @returns undefined if the class was compiled without line numbers
  */
@@ -65,7 +65,7 @@ export function linesOf({ bytes }: ClassFile, code: Code): Int32Array | undefine
     for (let left = content.u2(); left > 0; left--) rows.push({ start: content.u2(), line: content.u2() })
   }
   if (rows.length === 0) return undefined
-  // A row applies up to the next row. If two rows have the same start, the later row applies.
+  // A row is valid up to the bci of the next row. Of two rows with the same bci, the later row in the table is valid.
   const lines = new Int32Array(code.bytecode.length).fill(-1)
   rows.sort((a, b) => a.start - b.start)
   rows.forEach(({ start, line }, i) => {
@@ -75,8 +75,8 @@ export function linesOf({ bytes }: ClassFile, code: Code): Int32Array | undefine
 }
 
 /**
- * Calls `visit` for every instruction, in order of bci. A `wide` instruction is visited once, at its
- * prefix. Allocates nothing, and terminates for any bytes.
+ * Calls `visit` for every instruction, in order of bci. A `wide` prefix and the instruction after it are visited as one
+ * instruction. Allocates nothing, and terminates for any bytes.
  *
  * @throws ClassFormatProblem at an unknown opcode or an instruction that runs past the end
  */
@@ -89,7 +89,7 @@ export function forEachInstruction(bytecode: Uint8Array, visit: (bci: number, op
 }
 
 /**
- * Returns the length of the instruction at `bci`, bytes: opcode, padding and operands.
+ * Returns the length of the instruction at `bci` in bytes, including opcode, padding and operands.
  *
  * @throws ClassFormatProblem at an unknown opcode or an instruction that runs past the end
  */
@@ -129,7 +129,7 @@ function variableLength(bytecode: Uint8Array, bci: number, opcode: number): numb
   return operands + 12 + 4 * targets - bci
 }
 
-/** Returns whether `wide` may precede the opcode: xload, xstore, ret and iinc, whose local then has 16 bits. */
+/** Returns whether `wide` may precede the opcode: xload, xstore, ret or iinc. With `wide`, the index of the local variable has 16 bits. */
 function canBeWide(opcode: number): boolean {
   return (
     (opcode >= op.ILOAD && opcode <= op.ALOAD) ||
@@ -139,7 +139,7 @@ function canBeWide(opcode: number): boolean {
   )
 }
 
-/** Returns the bci of the operands of a switch at `bci`: the next multiple of 4. */
+/** Returns the bci of the operands of a switch at `bci`: the next multiple of 4 after the opcode. */
 export function switchOperands(bci: number): number {
   return (bci & ~3) + 4
 }
@@ -153,7 +153,7 @@ export interface Access {
   readonly increment: number
 }
 
-/** Returns the instruction's access to a local, or undefined. */
+/** Returns how the instruction accesses a local variable; undefined if it accesses none. */
 export function accessAt(bytecode: Uint8Array, bci: number): Access | undefined {
   const opcode = bytecode[bci]
   if (opcode === op.WIDE) {
@@ -172,12 +172,12 @@ export function accessAt(bytecode: Uint8Array, bci: number): Access | undefined 
   return isLong ? { opcode, local: bytecode[bci + 1], increment: 0 } : undefined
 }
 
-/** Decodes xload_n and xstore_n: four opcodes per type. */
+/** Decodes xload_n or xstore_n. Each type has four such opcodes, from `first` on. */
 function short(first: number, at: number): Access {
   return { opcode: first + (at >> 2), local: at & 3, increment: 0 }
 }
 
-/** Returns the targets of a branch, jsr or switch; none for other instructions. */
+/** Returns the target bcis of a branch, jsr or switch; an empty list for other instructions. */
 export function branchTargets(bytecode: Uint8Array, bci: number): number[] {
   const opcode = bytecode[bci]
   if (opcode === op.GOTO_W || opcode === op.JSR_W) return [bci + s4At(bytecode, bci + 1)]

@@ -1,7 +1,7 @@
 // The constant pool (JVMS 4.4): offsets of the entries, decoded on demand.
 //
-// The constructor walks the entries once and checks that they fit; it decodes nothing. Every accessor
-// checks the tag it expects, so a wrong index is a ClassFormatProblem, never a wrong result.
+// The constructor reads the lengths of all entries and checks that they fit into the class file; it decodes nothing. Every accessor
+// checks the tag of the entry, so for a wrong index it throws a ClassFormatProblem and never returns a wrong result.
 // Strings and references are decoded once and cached.
 
 import { ClassFormatProblem } from './problem.ts'
@@ -24,10 +24,10 @@ export const CONSTANT_METHOD_TYPE = 16
 export const CONSTANT_DYNAMIC = 17
 export const CONSTANT_INVOKE_DYNAMIC = 18
 
-/** Size of an entry after its tag, bytes; 0 for unknown tags, and for Utf8, which contains its length. */
+/** Size of an entry without its tag, bytes, by tag; 0 for unknown tags, and for Utf8, whose entries contain their length. */
 const PAYLOAD = Uint8Array.of(0, 0, 0, 4, 4, 8, 8, 2, 2, 4, 4, 4, 4, 0, 0, 3, 2, 4, 4, 2, 2)
 
-/** Maximum of the pool's count, a u2. Entry 0 does not exist. */
+/** Maximum value of `constant_pool_count`, which has 16 bits. Entry 0 does not exist. */
 export const MAX_POOL_COUNT = 65535
 
 export interface NameAndType {
@@ -37,14 +37,14 @@ export interface NameAndType {
 
 /** A Fieldref, Methodref or InterfaceMethodref. */
 export interface MemberRef extends NameAndType {
-  /** Internal name of the class, or an array descriptor (`[I.clone()`). */
+  /** Internal name of the class, or the descriptor of an array class, as in `[I.clone()`. */
   readonly owner: string
   /** Whether this is an InterfaceMethodref. */
   readonly interface: boolean
 }
 
 export interface MethodHandle extends MemberRef {
-  /** REF_getField (1) … REF_invokeInterface (9), JVMS 5.4.3.5. */
+  /** Kind of the method handle: REF_getField (1) … REF_invokeInterface (9), JVMS 5.4.3.5. */
   readonly kind: number
 }
 
@@ -66,7 +66,7 @@ export class ConstantPool {
   readonly end: number
   readonly #decoded: (Decoded | undefined)[]
 
-  /** Reads the pool at the reader's position, the offset of `constant_pool_count`. */
+  /** Reads the pool. The reader's position must be the offset of `constant_pool_count`. */
   constructor(reader: Reader) {
     const { bytes } = reader
     const count = reader.u2()
@@ -84,7 +84,7 @@ export class ConstantPool {
       }
       offsets[index] = at
       if (tag === CONSTANT_LONG || tag === CONSTANT_DOUBLE) {
-        index++ // takes two slots
+        index++ // a long or double takes two slots
         if (index === count) throw new ClassFormatProblem('the last constant takes two slots, one is left')
       }
     }
@@ -159,7 +159,7 @@ export class ConstantPool {
     }))
   }
 
-  /** Caches the decoded form per index. The caller has checked the tag. */
+  /** Returns the cached entry, or decodes and caches it. The caller has checked the tag. */
   #decode<T extends Decoded>(index: number, decode: () => T): T {
     const known = this.#decoded[index]
     if (known !== undefined) return known as T

@@ -29,12 +29,12 @@ export function parseMethodDescriptor(descriptor: string): MethodDescriptor {
   return { parameters, returnType }
 }
 
-/** Returns the internal names of the classes in a descriptor, including elements of arrays. */
+/** Returns the internal names of the classes in a descriptor, including element classes of arrays. */
 export function classNames(descriptor: string): string[] {
   return [...descriptor.matchAll(/L([^;]+);/g)].map(([, name]) => name)
 }
 
-/** Returns the number of argument slots: two for `J` and `D`. Excludes the receiver. */
+/** Returns the number of argument slots, without the receiver. `J` and `D` have two slots. */
 export function argumentSlots(descriptor: string): number {
   if (descriptor.charCodeAt(0) !== OPEN) malformed(descriptor)
   let slots = 0
@@ -46,7 +46,7 @@ export function argumentSlots(descriptor: string): number {
   return slots
 }
 
-/** Returns the number of result slots: 0 for `V`. */
+/** Returns the number of slots of the result: 0 for `V`. */
 export function returnSlots(descriptor: string): number {
   return typeSlots(descriptor, descriptor.lastIndexOf(')') + 1)
 }

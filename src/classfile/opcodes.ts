@@ -12,6 +12,7 @@ export const LDC_W = 19
 export const LDC2_W = 20
 export const ILOAD = 21
 export const LLOAD = 22
+export const FLOAD = 23
 export const DLOAD = 24
 export const ALOAD = 25
 export const ILOAD_0 = 26
@@ -43,6 +44,8 @@ export const LREM = 113
 export const ISHL = 120
 export const IOR = 128
 export const IINC = 132
+export const I2L = 133
+export const F2D = 141
 export const I2C = 146
 export const IFEQ = 153
 export const IF_ACMPEQ = 165
@@ -110,7 +113,7 @@ export const MNEMONICS: readonly string[] = [
   'ifnonnull', 'goto_w', 'jsr_w',
 ]
 
-/** Length of an instruction by opcode, including the opcode, bytes; 0 if it depends on the operands. */
+/** Length of each instruction in bytes, including the opcode, indexed by opcode; 0 if the length depends on the operands. */
 export const LENGTHS: Uint8Array = Uint8Array.from(
   '11111111111111112323322222111111111111111111111111' +
     '11112222211111111111111111111111111111111111111111' +
@@ -121,7 +124,7 @@ export const LENGTHS: Uint8Array = Uint8Array.from(
 )
 
 /**
- * Number of stack slots that an instruction pops, by opcode. 0 if it depends on operands (field access, calls,
+ * Number of stack slots that each instruction pops, indexed by opcode. 0 if the number depends on operands (field access, calls,
  * multianewarray, wide), and for instructions that rearrange the stack (dup…, swap).
  */
 // biome-ignore format: a table
@@ -134,7 +137,7 @@ export const POPS: Uint8Array = Uint8Array.from(
   Number,
 )
 
-/** Number of stack slots that an instruction pushes, by opcode. Like POPS, 0 if it depends on operands or the stack is rearranged. */
+/** Number of stack slots that each instruction pushes, indexed by opcode. 0 for the same instructions as in POPS. */
 // biome-ignore format: a table
 export const PUSHES: Uint8Array = Uint8Array.from(
   '01111111122111221111212121111122221111222211111212' +
@@ -165,8 +168,8 @@ export function isShortBranch(opcode: number): boolean {
   return (opcode >= IFEQ && opcode <= JSR) || opcode === IFNULL || opcode === IFNONNULL
 }
 
-/** Returns whether control never continues at the next instruction. (After jsr it does, through ret.) */
+/** Returns whether control never continues at the next instruction. False for jsr, since `ret` continues after the jsr. */
 export function endsFlow(opcode: number): boolean {
-  // RET to RETURN are ret, both switches and all returns.
+  // The opcodes from RET to RETURN are ret, tableswitch, lookupswitch and all return instructions.
   return opcode === GOTO || opcode === GOTO_W || opcode === ATHROW || (opcode >= RET && opcode <= RETURN)
 }

@@ -1,12 +1,12 @@
-// Bounds-checked big-endian reading. Every length in a class file is checked here against the available bytes.
+// Reads big-endian numbers with bounds checks. Every length in a class file is checked here against the available bytes.
 
 import { ClassFormatProblem } from './problem.ts'
 
 export class Reader {
   readonly bytes: Uint8Array
-  /** Next byte to read. */
+  /** Offset of the next byte to read. */
   at: number
-  /** End offset, exclusive. */
+  /** Offset of the first byte that must not be read. */
   readonly end: number
 
   constructor(bytes: Uint8Array, at = 0, end = bytes.length) {
@@ -44,7 +44,7 @@ export class Reader {
     return at
   }
 
-  /** Throws if unread bytes remain: a length was wrong. */
+  /** Throws if unread bytes remain, which means that a length in the class file is wrong. */
   finish(what: string): void {
     if (this.at !== this.end) {
       throw new ClassFormatProblem(`${this.end - this.at} bytes too many in ${what} at offset ${this.at}`)
@@ -58,7 +58,7 @@ export class Reader {
   }
 }
 
-/** Unchecked read, for offsets that a Reader has checked. */
+/** Reads two bytes without a bounds check, at an offset that a Reader has checked. */
 export function u2At(bytes: Uint8Array, at: number): number {
   return (bytes[at] << 8) | bytes[at + 1]
 }

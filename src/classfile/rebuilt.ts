@@ -1,9 +1,9 @@
-// Builds a class file from the data that a debugger provides: the pool and the bytecode of the methods. It serves only to read the calls of
-// methods: it has no fields, handlers, frames or annotations.
+// Builds a class file from the data that a debugger provides: the pool and the bytecode of the methods. The class file is used only to find
+// the calls of methods: it has no fields, handlers, frames or annotations.
 //
-// A debugger does not provide the bootstrap methods (JVMS 4.7.23), only the method handles in the pool. So each call site gets the factory
-// that its name implies. A lambda gets every handle whose parameters begin with the captured types (LambdaMetafactory requires
-// equality, except for a receiver): a superset of its possible methods.
+// A debugger does not provide the bootstrap methods (JVMS 4.7.23), only the method handles in the pool. So each dynamic call site gets the
+// bootstrap method that its name implies. A lambda gets every method handle whose first parameters have the types of the captured values
+// (LambdaMetafactory requires equal types, except for a receiver). These handles contain the lambda's actual method.
 
 import type { ClassFile, MethodInfo } from './class-file.ts'
 import {
@@ -31,7 +31,7 @@ export interface ClassParts
 }
 
 export interface MethodParts extends Pick<MethodInfo, 'access' | 'name' | 'descriptor'> {
-  /** Bytecode; null for a method without code. */
+  /** Bytecode of the method; null for a method without code. */
   readonly bytecode: Uint8Array | null
 }
 
@@ -44,7 +44,7 @@ const CONCATENATIONS = 'java/lang/invoke/StringConcatFactory'
 const RECORDS = 'java/lang/runtime/ObjectMethods'
 const SWITCHES = 'java/lang/runtime/SwitchBootstraps'
 const MAKERS: ReadonlySet<string> = new Set([LAMBDAS, CONCATENATIONS, RECORDS, SWITCHES])
-/** Start of the descriptor of every bootstrap method. */
+/** First characters of the descriptor of every bootstrap method. */
 const LOOKUP = '(Ljava/lang/invoke/MethodHandles$Lookup;'
 
 const REF_INVOKE_STATIC = 6
@@ -101,7 +101,7 @@ function writeMethod(
   w.u2(0) // attributes
 }
 
-/** A bootstrap method: pool indices of its factory and of its argument handles. */
+/** A bootstrap method: pool indices of the method and of the method handles that are its arguments. */
 interface Bootstrap {
   readonly maker: number
   readonly handles: readonly number[]
@@ -118,7 +118,7 @@ function writeBootstraps(w: Writer, pool: GrowingPool, all: readonly Bootstrap[]
   }
 }
 
-/** Returns the bootstrap methods by index; empty if the class has no dynamic call site. */
+/** Returns the table of bootstrap methods; empty if the class has no dynamic call site. */
 function bootstrapsOf(pool: ConstantPool, className: string): Bootstrap[] {
   const handles: { readonly index: number; readonly handle: MethodHandle }[] = []
   const sites: DynamicRef[] = []
@@ -140,7 +140,7 @@ function bootstrapsOf(pool: ConstantPool, className: string): Bootstrap[] {
   const all: Bootstrap[] = []
   for (const site of sites) {
     const told = makerOf(standsFor(site, className))
-    // A call site that creates an interface uses the lambda factory, unless the class has a factory of its own.
+    // If the pool does not contain the implied bootstrap method, prefers a bootstrap method that is not a JDK method.
     const maker = told ?? stranger ?? makerOf(LAMBDAS) ?? someMaker
     const before = all[site.bootstrapIndex]?.handles ?? []
     const own = maker.handle.owner === LAMBDAS ? meant.filter(({ handle }) => takes(handle, site)) : meant
@@ -151,7 +151,7 @@ function bootstrapsOf(pool: ConstantPool, className: string): Bootstrap[] {
   return Array.from(all, (it) => it ?? { maker: someMaker.index, handles: [] })
 }
 
-/** Returns the factory implied by the name of a call site; empty if unknown. */
+/** Returns the class of the bootstrap method that the name of a call site implies; empty if unknown. */
 function standsFor({ name, descriptor }: DynamicRef, className: string): string {
   if (/^makeConcat(?:WithConstants)?$/.test(name)) return CONCATENATIONS
   if (/^(?:equals|hashCode|toString)$/.test(name) && descriptor.startsWith(`(L${className};`)) return RECORDS
@@ -159,7 +159,7 @@ function standsFor({ name, descriptor }: DynamicRef, className: string): string 
   return /\)L[^;]+;$/.test(descriptor) ? LAMBDAS : ''
 }
 
-/** Returns whether this method can be the body of a lambda that captures the site's parameters. */
+/** Returns whether this method can be the body of a lambda. The parameters of the call site are the captured values. */
 function takes({ kind, descriptor }: MethodHandle, site: DynamicRef): boolean {
   const captured = parseMethodDescriptor(site.descriptor).parameters
   const { parameters } = parseMethodDescriptor(descriptor)
@@ -169,7 +169,7 @@ function takes({ kind, descriptor }: MethodHandle, site: DynamicRef): boolean {
   return (receiver === undefined || receiver.startsWith('L')) && others.every((it, i) => parameters[i] === it)
 }
 
-/** The debugger's pool with appended entries. */
+/** The pool from the debugger, to which entries can be appended. */
 class GrowingPool {
   readonly told: ConstantPool
   readonly #added = new Writer()

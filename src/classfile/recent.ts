@@ -1,11 +1,11 @@
-// Cache of recently parsed class files. Revealing, choosing and rewriting parse the same class one after the other, and a large class takes
-// 20 ms each time, which delays the user.
+// Cache of recently parsed class files. Several steps of a session parse the same class one after the other. Parsing a large class takes
+// 20 ms, which would delay the user in each step.
 
 import { type ClassFile, ClassFormatProblem, parseClassFile } from './class-file.ts'
 
 /**
- * Total size of the class files in the cache, bytes: twice the maximum of one batch of scheme adaptive (`MAX_METASPACE_BYTES` /
- * `METASPACE_PER_CLASS_BYTE`). Their parsed structures need several times as much memory.
+ * Maximum total size of the class files in the cache, bytes: twice the maximum of one batch of scheme adaptive (`MAX_METASPACE_BYTES` /
+ * `METASPACE_PER_CLASS_BYTE`). The parsed structures need several times as much memory.
  */
 const KEPT_BYTES = 4 << 20
 
@@ -14,7 +14,7 @@ const recent = new Map<Uint8Array, ClassFile>()
 let kept = 0
 
 /**
- * Like `parseClassFile`, with the cache. The bytes must not change.
+ * Like `parseClassFile`, but uses the cache. The bytes must not be modified later.
  *
  * @throws ClassFormatProblem
  */
@@ -47,7 +47,7 @@ export function readableClassFile(bytes: Uint8Array): ClassFile | null {
   }
 }
 
-/** Clears the cache: its bytes may be views of larger messages. */
+/** Clears the cache. Its byte arrays may be views of larger messages, which they keep in memory. */
 export function forgetRecent(): void {
   recent.clear()
   kept = 0

@@ -1,11 +1,11 @@
-// A changed class: the old bytes with appended constant pool entries and replaced contents of some Code
-// attributes. The Java agent's `Splicer` has the same function. This file is the reference for its tests, and is
-// used by tests without a JVM.
+// Creates the bytes of a changed class: the old bytes with appended constant pool entries and replaced contents of some Code
+// attributes. `Splicer` in the Java agent does the same, and its tests compare it with this file. Tests without a JVM also
+// use this file.
 //
 //   old:  … | count | pool           | … | Code | length | content | …
 //   new:  … | count | pool | entries | … | Code | length | content | …
 //
-// Everything else is copied, so a splice without changes gives the same bytes.
+// All other bytes are copied, so without new entries and bodies the result equals the old bytes.
 
 import type { ClassFile } from './class-file.ts'
 import { MAX_POOL_COUNT } from './constant-pool.ts'
@@ -22,8 +22,8 @@ export interface SplicedBody {
 /**
  * @param poolEntries  number of slots of `poolBytes`
  * @param poolBytes    raw constant-pool entries
- * @param bodies       at most one for each method; each method has code
- * @throws RangeError if the bodies do not fit the class: a bug of the caller
+ * @param bodies       new bodies, at most one per method; a method without code has none
+ * @throws RangeError if the bodies or the pool entries do not fit the class, which is a bug of the caller
  */
 export function spliceClass(
   classFile: ClassFile,

@@ -1,7 +1,7 @@
 // StackMapTable (JVMS 4.7.4): the types of locals and stack at branch targets.
 //
-// In the class file a frame is a difference to the previous frame; here it is absolute, and equal frames share
-// their arrays, so an unchanged frame costs one object. Encoding uses the smallest form, like javac.
+// In the class file, a frame is encoded as the difference to the previous frame. Here a frame is complete. Frames with equal locals share
+// an array, so such a frame costs only one object. Encoding uses the smallest form, like javac.
 
 import { ACC_STATIC } from './access.ts'
 import type { ClassFile, MethodInfo } from './class-file.ts'
@@ -11,8 +11,8 @@ import { ClassFormatProblem } from './problem.ts'
 import { Reader } from './reader.ts'
 import { Writer } from './writer.ts'
 
-// A verification type is one number: the tag of JVMS 4.7.4 in the low four bits, above them the
-// pool index of an OBJECT, or the bci of the `new` of an UNINITIALIZED. Long and double are one entry.
+// A verification type is one number. Its low four bits are the tag of JVMS 4.7.4. The higher bits are the
+// pool index for OBJECT, or the bci of the `new` instruction for UNINITIALIZED. A long or double is one entry.
 export type VerificationType = number
 export const TOP = 0
 export const INTEGER = 1
@@ -24,8 +24,8 @@ export const UNINITIALIZED_THIS = 6
 export const OBJECT = 7
 export const UNINITIALIZED = 8
 /**
- * An argument of the method in frames that inherit it from the implicit first frame: 0 is the receiver, n the n-th
- * parameter. Its class may be missing in the pool, so it is never encoded.
+ * Tag of a method argument in frames that inherit it from the implicit first frame. The higher bits are 0 for the receiver, n for the n-th
+ * parameter. The pool may have no entry for the argument's class, so this type is never encoded.
  */
 export const ARGUMENT = 9
 
@@ -42,7 +42,7 @@ export function typeOperand(type: VerificationType): number {
   return type >>> 4
 }
 
-/** Thrown if a frame must name the class of an argument, which may be missing in the pool. */
+/** Thrown if a frame must name the class of an argument, for which the pool may have no entry. */
 export class UnnamedArgument extends RangeError {
   constructor() {
     super('an argument type cannot be written: its class has no entry')
@@ -63,7 +63,7 @@ const SAME_LOCALS_1_STACK_EXTENDED = 247
 const SAME_EXTENDED = 251
 const FULL = 255
 
-/** Maximum number of locals in all frames. A table with more is hostile. */
+/** Maximum total number of locals in all frames of a method. Only a hostile table has more. */
 const MAX_TOTAL_LOCALS = 1 << 22
 
 /** Returns the locals at method entry: receiver and parameters. */
@@ -85,10 +85,10 @@ export function initialLocals(classFile: ClassFile, method: MethodInfo): Verific
 }
 
 /**
- * Returns the frames of a method, in order of bci; none without a StackMapTable. Excludes the implicit entry
- * frame (`initialLocals`).
+ * Returns the frames of a method, in order of bci; an empty list if it has no StackMapTable. The result does not contain the implicit
+ * first frame (`initialLocals`).
  *
- * @throws ClassFormatProblem if the table contradicts itself or the code
+ * @throws ClassFormatProblem if the table is inconsistent, or does not match the code
  */
 export function decodeStackMap(classFile: ClassFile, method: MethodInfo, code: Code): Frame[] {
   const attribute = code.attributes.find(({ name }) => name === 'StackMapTable')
@@ -149,7 +149,7 @@ function readTypes(reader: Reader, count: number): VerificationType[] {
  * Returns the content of a StackMapTable attribute.
  *
  * @param frames   in order of bci, at most one per bci
- * @param initial  locals at method entry; the first frame is encoded as a difference to them
+ * @param initial  locals at method entry; the first frame is encoded as the difference to these locals
  */
 export function encodeStackMap(frames: readonly Frame[], initial: readonly VerificationType[]): Uint8Array {
   const writer = new Writer(2 + 4 * frames.length)

@@ -1,4 +1,4 @@
-// Modified UTF-8 (JVMS 4.4.7): NUL has two bytes, and a character beyond the BMP is two surrogates of
+// Modified UTF-8 (JVMS 4.4.7): NUL is encoded as two bytes, and a character beyond the BMP as two surrogates of
 // three bytes each. A lone surrogate is legal, so a name may be malformed Unicode.
 
 import { ClassFormatProblem } from './problem.ts'

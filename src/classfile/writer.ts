@@ -1,4 +1,4 @@
-// Big-endian writing into a buffer that grows.
+// Writes big-endian numbers into a buffer that grows.
 
 export class Writer {
   #bytes: Uint8Array
@@ -35,7 +35,7 @@ export class Writer {
   copy(from: Uint8Array, start = 0, end = from.length): void {
     const at = this.#grow(end - start)
     if (end - start < 24) {
-      // For a few bytes, such as instructions, a view costs more than a loop.
+      // To copy a few bytes, such as an instruction, a loop is faster than a view.
       for (let i = start; i < end; i++) this.#bytes[at + i - start] = from[i]
     } else {
       this.#bytes.set(from.subarray(start, end), at)

@@ -1,7 +1,7 @@
 // jfluid agent-path: prints the JVM option that loads a sleeping agent, for command lines and environments.
 //
-// The user may keep the option in a configuration. A JVM with the option does not start if the jar is missing or unreadable, so
-// the command warns about conditions that may make the jar missing or unreadable later.
+// The user may keep the option in a configuration. A JVM with the option does not start if the jar is missing or unreadable. So the command
+// warns about conditions that may cause this later.
 
 import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

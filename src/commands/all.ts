@@ -1,4 +1,4 @@
-// --all: selects the JVMs for a command that handles several JVMs at once, and rejects conflicting arguments.
+// --all: selects the JVMs for a command that handles several JVMs at once, and rejects arguments that conflict with --all.
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { EX_NOHOST, JfluidError, UsageError } from '../base/errors.ts'

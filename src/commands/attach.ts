@@ -1,16 +1,22 @@
 // jfluid attach: the live view of one task in a running JVM.
 
+import { ManyThreads, refuseManyThreads } from '../base/many-threads.ts'
 import type { Flags } from '../options/table.ts'
+import { WHY_TOP } from '../options/what-to-profile.ts'
+import type { SourceFolders } from '../profile/source-folders.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import { needsAllCalls } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { preloadScreen, terminalProblem } from '../tui/screen.ts'
-import { withConsent } from './consent.ts'
-import { commandOptions } from './options.ts'
+import { consentToDumps, DUMPS_HINT, withConsent } from './consent.ts'
+import { commandOptions, NoRoot } from './options.ts'
 import { ProfilePlace } from './place.ts'
-import { samplesInstead, whySampled } from './samples-instead.ts'
+import { sampledInstead, samplesInstead } from './samples-instead.ts'
+import { say } from './say.ts'
 import { type StopSignal, stopSignal } from './signals.ts'
 import type { RecordedSource, Way } from './source.ts'
+import { sourcesOf } from './sources.ts'
+import { jvmFor } from './wait-for.ts'
 import { wayIn } from './way-in.ts'
 import { wayOf } from './ways.ts'
 
@@ -26,19 +32,29 @@ function withoutSampler({ sampler: _, ...rest }: Flags<'attach'>): Flags<'attach
   return rest
 }
 
-export async function attach(pidText: string | undefined, flags: Flags<'attach'>): Promise<void> {
+export async function attach(
+  pidText: string | undefined,
+  flags: Flags<'attach'>,
+  print: (text: string) => void,
+): Promise<void> {
+  const sources = await sourcesOf(flags)
   /** Options for recording calls. They include a root as soon as the user has chosen a root. */
   let asked = withoutSampler(flags)
-  const calls = async (): Promise<Way> => {
+  const calls = async (): Promise<Way | null> => {
     const isScreenThere = terminalProblem(process.stdin, process.stdout, process.env) === null
     const chooses = lacksRoot(flags) && isScreenThere
     // Conflicting options are reported before the root search.
-    let options = await commandOptions(chooses ? { ...asked, root: [ANY_ROOT] } : flags)
+    let options = await commandOptions(lacksRoot(flags) ? { ...asked, root: [ANY_ROOT] } : flags)
+    if (lacksRoot(flags) && !chooses) {
+      if (await answerInstead(pidText, flags, print)) throw new NoRoot()
+      return null
+    }
     return async ({ progress, found }) => {
       const { name, number, open } = await wayIn(pidText, flags)
       await found(number)
       preloadRecorder()
       if (chooses) {
+        await consentToDumps(number, flags.yes, () => progress.close())
         const { findRoot } = await import('./choose-root.ts')
         const isAdaptive =
           options.scheme === 'adaptive' || (options.scheme === 'auto' && needsAllCalls(options) === null)
@@ -67,18 +83,43 @@ export async function attach(pidText: string | undefined, flags: Flags<'attach'>
     }
   }
   const way = await wayOf('attach', pidText, flags, calls)
+  if (way === null) return
   try {
-    await attachBy(way, flags)
+    await attachBy(way, flags, sources)
   } catch (problem) {
-    const instead = whySampled(problem, asked)
+    const instead = await sampledInstead(problem, asked)
     if (instead === null) throw problem
-    const { wholeJvm } = await import('./whole-jvm.ts')
-    await attachBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
+    await attachBy(instead.way, instead.flags, sources)
+  }
+}
+
+/**
+ * Used without a terminal, where the user cannot choose a root: prints the lines that the root chooser shows, and the candidates for the
+ * root. Prints nothing if the dumps for the answer need the consent of the user.
+ *
+ * @returns false if a signal ended the command before sampling began; the exit status is set then
+ */
+async function answerInstead(
+  pidText: string | undefined,
+  flags: Flags<'attach'>,
+  print: (text: string) => void,
+): Promise<boolean> {
+  if (flags.jdwp !== undefined || (pidText === undefined && flags.waitFor === undefined)) return true
+  const { NothingWorked, whyOf } = await import('./why.ts')
+  try {
+    const pid = await jvmFor(pidText, flags)
+    if (flags.yes !== true) refuseManyThreads(pid, DUMPS_HINT)
+    return await whyOf(pid, { top: WHY_TOP }, print)
+  } catch (problem) {
+    if (problem instanceof ManyThreads) return true
+    if (!(problem instanceof NothingWorked)) throw problem
+    say(problem.message)
+    return true
   }
 }
 
 /** Starts the recording and shows it until the user leaves. */
-async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
+async function attachBy(way: Way, flags: Flags<'attach'>, sources: SourceFolders | undefined): Promise<void> {
   /** Messages to print after the view is closed. */
   const later: string[] = []
   const tell = (line: string): void => void later.push(line)
@@ -94,7 +135,10 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
   let viewing: Promise<typeof import('./view.ts')> | undefined
   try {
     source = await way({
-      ...{ progress, isShown: true, tell, untold: () => later.splice(0) },
+      progress,
+      isShown: true,
+      tell,
+      untold: () => later.splice(0),
       async found() {
         place ??= await placeOf()
         preloadScreen()
@@ -111,6 +155,7 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
   try {
     const { view } = await (viewing ?? import('./view.ts'))
     await view(source, place, later, {
+      sources,
       async told(how) {
         const told = await outcome(how === 'quit' ? null : how, place?.path ?? null)
         if (told !== null) throw told

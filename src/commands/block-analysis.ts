@@ -24,7 +24,7 @@ export class BadAnalysis extends JfluidError {
 
 /** Name of the analysis in profiles. The name includes a hash, since two analyses may have the same file name. */
 export async function analysisName(path: string): Promise<string> {
-  const content = await readFile(path).catch(() => Buffer.alloc(0)) // loading the file reports the error
+  const content = await readFile(path).catch(() => Buffer.alloc(0)) // if the file is unreadable, loading the module reports the error
   return `${basename(path)}:${createHash('sha256').update(content).digest('hex').slice(0, 8)}`
 }
 

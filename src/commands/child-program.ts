@@ -45,7 +45,7 @@ export interface RunFlags extends Flags<'run'> {
   readonly outputToStderr?: boolean
 }
 
-/** Way to start a program so that it is recorded from its first moment. */
+/** Starts a program such that it is recorded from its first moment. */
 export interface ProgramDoor {
   /** Options for the JVM of the program. */
   readonly options: readonly string[]
@@ -58,8 +58,14 @@ export interface ProgramDoor {
   leave(): void
 }
 
+/** The recording of a program, which normally ends together with the program. */
+export interface ProgramSource extends RecordedSource {
+  /** Error to report after `finish` if the program has succeeded, but the recording lacks data that the user asked for. */
+  missing(): JfluidError | null
+}
+
 interface ProgramRecording {
-  readonly source: RecordedSource
+  readonly source: ProgramSource
   readonly session: Pick<Session, 'pid' | 'ending' | 'endedBy'>
 }
 

@@ -3,17 +3,20 @@
 import { NoSuchProcess } from '../attach/admission.ts'
 import { JfluidError } from '../base/errors.ts'
 import type { SamplerName } from '../options/how-exactly.ts'
-import { DEFAULT_SAMPLING } from '../options/what-to-profile.ts'
+import { WHY_SAMPLING } from '../options/what-to-profile.ts'
+import { wrap } from '../profile/text.ts'
 import { parseRoot } from '../reveal/patterns.ts'
 import type { Seen } from '../session/adaptive/choose.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
 import { isUsableRoot, rootText } from '../session/roots/root-names.ts'
-import { type AllSamples, type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
+import type { AllSamples, FoundRoots } from '../session/roots/root-search.ts'
 import { seenBelow } from '../session/roots/seen-below.ts'
+import { searchWhy, type Why } from '../session/why/search.ts'
+import { answerLines, nextLine } from '../session/why/text.ts'
 import { createProgress } from '../tui/progress.ts'
 import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
 import { type Chosen, chooseRoot } from '../tui/root-chooser.ts'
-import { costOf } from './roots.ts'
+import { costOf } from './root-list.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { onScreen } from './view.ts'
@@ -39,11 +42,12 @@ export async function findRoot(
   sampler: SamplerName | undefined,
   isAdaptive: boolean,
 ): Promise<RootFound | null> {
-  const found = await searched(pid, sampler, isAdaptive)
-  if ('left' in found) return leave(pid, found.left)
+  const why = await searched(pid, sampler, isAdaptive)
+  if ('left' in why) return leave(pid, why.left)
+  const { found } = why
   try {
     if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
-    const { left, root } = await onScreen((screen) => chooseRoot(choiceOf(found), screen))
+    const { left, root } = await onScreen((screen) => chooseRoot(choiceOf(why), screen))
     const all = await found.finish()
     if (all.hasEnded && left === 'quit') throw new NoSuchProcess(pid, 'has ended')
     return root === null ? leave(pid, left) : { root, seen: seenAt(root, found, all) }
@@ -62,12 +66,12 @@ async function searched(
   pid: number,
   sampler: SamplerName | undefined,
   goesOn: boolean,
-): Promise<FoundRoots | { readonly left: Chosen['left'] }> {
+): Promise<Why | { readonly left: Chosen['left'] }> {
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
   try {
-    const found = await searchRoots(pid, {
-      ...DEFAULT_SAMPLING,
+    const why = await searchWhy(pid, {
+      ...WHY_SAMPLING,
       sampler,
       onCost: (text) => progress.note(text),
       onPhase: (phase) => progress.phase(phase),
@@ -76,14 +80,15 @@ async function searched(
       withNames: true,
       goesOn,
     })
-    if (found === null || stop.signal !== null) {
+    if (why === null || stop.signal !== null) {
       progress.close()
-      await found?.finish()
+      await why?.found.finish()
       return { left: await stop.fired }
     }
+    const { found } = why
     for (const line of costOf(found))
       progress.note(found.goesOn ? `${line}; sampling continues while you choose, for a minute` : line)
-    return found
+    return why
   } finally {
     stop.dispose()
     progress.close()
@@ -105,7 +110,7 @@ function leave(pid: number, how: Chosen['left']): null {
   return null
 }
 
-function choiceOf(found: FoundRoots): RootChoice {
+function choiceOf({ found, answered }: Why): RootChoice {
   const { pid, target, snapshot, candidates, names, warnings, durationMs } = found
   const row =
     (returns: boolean) =>
@@ -120,6 +125,10 @@ function choiceOf(found: FoundRoots): RootChoice {
   const methods = new Set([...rows.map((it) => it.root), ...names.methods])
   return {
     ...{ pid, mainClass: target.mainClass, jdk: target.jdk, durationMs, warnings, snapshot, rows },
+    answer: (columns) =>
+      answered === null
+        ? []
+        : [...answerLines(answered, columns), ...wrap(nextLine(answered), columns, '   ')],
     methods: [...methods],
     classes: names.classes,
     methodName: found.methodName,

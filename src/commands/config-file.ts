@@ -66,7 +66,7 @@ interface LeftOut {
   /** The option as typed on a command line. */
   readonly option: string
   readonly why: string
-  /** Whether to report the ignored option without --show-config. */
+  /** Whether jfluid reports the ignored option even without --show-config. */
   readonly isTold: boolean
 }
 
@@ -97,8 +97,8 @@ export function configured(command: Command, name: CommandName): Configured {
     if (isOnlyTyped(row, value)) leftOut.push({ option: longOf(row), why, isTold: false })
     else values.set(row, value)
   }
-  // Options of the file are added one by one, in the order of the table. An option may need one that is added later, so each pass tries the
-  // refused options again, until a pass adds none.
+  // Options of the file are added one by one, in the order of the table. An option may need another option that is added later. So each
+  // pass tries the refused options again, until a pass adds no option.
   const taken = new Map<string, string>()
   let refused: LeftOut[] = []
   for (let before = -1; before < taken.size; ) {
@@ -122,8 +122,8 @@ export function configured(command: Command, name: CommandName): Configured {
 }
 
 /**
- * Returns why an option of the file is ignored: the JVM was named on the command line, or the option conflicts with or requires another
- * option.
+ * Returns why an option of the file is ignored: the command line already names the JVM, or the option conflicts with another option or
+ * requires one.
  */
 function refusalIn(command: Command, row: Row): Omit<LeftOut, 'option'> | null {
   const { args } = command
@@ -189,7 +189,7 @@ function checkKey(key: string, value: unknown): void {
       `"${key}" can only be given on the command line`,
       'Remove the option from the file, or ignore the file with --no-config.',
     )
-  // The option of this name may be allowed in the file for another command.
+  // The file may set an option of this name for another command.
   if (rows.some((it) => !isOnlyTyped(it, value))) return
   throw new BadConfigFile(
     `"${key}" ${rows[0]!.notInFile}, so it can only be given on the command line`,

@@ -4,8 +4,14 @@ import { lstatSync, type Stats } from 'node:fs'
 import { type Command, CommanderError } from 'commander'
 import { CONFIG_FILE } from '../options/of-itself.ts'
 import type { CommandName } from '../options/option.ts'
+import { OptionRefused } from '../options/refusals.ts'
 import { optionsOf } from '../options/table.ts'
 import { errorCode } from '../profile/errors.ts'
+
+const TEXT_ONLY = {
+  says: '--show-config cannot be combined with --json: it prints text',
+  hint: 'Leave one of the two out.',
+}
 
 /** Options of the command that came from the file, as typed on a command line. */
 let fromFile: readonly string[] = []
@@ -30,7 +36,7 @@ export function withShowConfig(command: Command): Command {
  *
  * @param print  prints the answer to --show-config
  * @param tell   receives a line for the user
- * @throws BadConfigFile, ConfigFileOfOthers; CommanderError with status 0 after the answer to --show-config
+ * @throws BadConfigFile, ConfigFileOfOthers, OptionRefused; CommanderError with status 0 after the answer to --show-config
  */
 export async function withConfigFile(
   command: Command,
@@ -47,6 +53,7 @@ export async function withConfigFile(
   const configured = isRead ? file.configured(command, name) : file.NOTHING
   fromFile = [...configured.taken.keys()]
   if (showConfig) {
+    if (command.getOptionValueSource('json') === 'cli') throw new OptionRefused(TEXT_ONLY)
     print(file.inForce(command, name, configured, isRead))
     throw new CommanderError(0, 'jfluid.showConfig', '')
   }

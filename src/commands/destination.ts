@@ -9,6 +9,7 @@ import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
+import { pushedValues } from '../profile/values.ts'
 import { PushHostUnknown } from '../push/errors.ts'
 import type { Push, push } from '../push/push.ts'
 import { parseStore } from '../push/store.ts'
@@ -130,6 +131,8 @@ export class Destination {
     }
     const { to, send } = this.store
     const store = to.store.shown
+    const values = pushedValues(profile)
+    if (values !== null) this.tell(values)
     phase(`pushing to ${store}`)
     const ended = new AbortController()
     stop.instead(() => ended.abort())

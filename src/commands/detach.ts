@@ -1,8 +1,8 @@
 // jfluid detach: ends a session if the client of the session hangs or is stopped, and removes the files of clients that have died.
 
 import type { Flags } from '../options/table.ts'
+import { commandJson } from '../profile/command-json.ts'
 import { remainsText } from '../profile/detach-facts.ts'
-import { jsonText } from '../profile/json-text.ts'
 import { count } from '../profile/text.ts'
 import { type Dismissal, dismiss, NotGone } from '../session/doors/dismiss.ts'
 import { targetOf } from './target.ts'
@@ -15,7 +15,7 @@ export async function detach(
 ): Promise<void> {
   const pid = await targetOf(pidText)
   const done = withProbes(await dismiss(pid, flags.force === true))
-  print(flags.json === true ? `${jsonText(asJson(done), 2)}\n` : dismissalText(done))
+  print(flags.json === true ? dismissalJson(done) : dismissalText(done))
   if (done.left.length > 0) throw new NotGone(pid, done.left)
 }
 
@@ -43,6 +43,6 @@ function classes(number: number): string {
   return number === 1 ? '1 class' : `${count(number)} classes`
 }
 
-function asJson({ pid, ended, removed, left, unseen }: Dismissal): object {
-  return { pid, ended, removed, left, unseen }
+export function dismissalJson({ pid, ended, removed, left, unseen }: Dismissal): string {
+  return commandJson('detach', { pid, ended, removed, left, unseen })
 }

@@ -4,7 +4,7 @@ import { NoSuchProcess } from '../attach/admission.ts'
 import { readProcessors } from '../attach/processors.ts'
 import { append, maxOf } from '../base/arrays.ts'
 import type { Flags } from '../options/table.ts'
-import { jsonText } from '../profile/json-text.ts'
+import { commandJson } from '../profile/command-json.ts'
 import { clean, count, plural, width } from '../profile/text.ts'
 import type { DebuggedExamination } from '../session/doors/debugger-doctor.ts'
 import { type DebuggerAddress, textOf } from '../session/doors/debugger-port.ts'
@@ -55,8 +55,7 @@ export async function doctor(
     if (!json) print(reachText(reach))
   }
   if (json) {
-    const { pid, mainClass } = jvm
-    print(`${jsonText({ pid, mainClass: mainClass ?? null, ...asJson(findings, status, reach) }, 2)}\n`)
+    print(doctorJson(jvm, findings, reach))
   } else print(verdict(String(jvm.pid), findings, status, hasRoot && reach === undefined))
   return status
 }
@@ -76,11 +75,11 @@ async function doctorOverPort(
   } finally {
     progress.close()
   }
-  const { classes, findings, mainClass = null, pid, reach } = examination
+  const { classes, findings, mainClass, pid, reach } = examination
   const status = statusOf(findings)
   const name = textOf(address)
   if (json) {
-    print(`${jsonText({ jdwp: name, pid, mainClass, ...asJson(findings, status, reach), classes }, 2)}\n`)
+    print(doctorJson({ jdwp: name, pid, mainClass, classes }, findings, reach))
     return status
   }
   print(findingsText(`${name}  ${clean(mainClass ?? '?')}`, findings))
@@ -172,7 +171,7 @@ function counted(texts: readonly string[]): [text: string, times: number][] {
   return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
 }
 
-/** Findings with effects that the program may notice. */
+/** Checks whose notes mean that an attach would affect the program. */
 const COSTS: ReadonlySet<Finding['check']> = new Set(['redefinition', 'classes', 'metaspace', 'processors'])
 
 /** @param name  the JVM as the user typed it */
@@ -192,11 +191,23 @@ export function verdict(
   return `\ndo not attach: ${plural(problems, 'problem')}${unasked}; jfluid attach would end with exit code ${status}\n`
 }
 
-function asJson(findings: readonly Finding[], status: number, reach: RootReach | undefined): object {
-  return {
-    go: status === 0,
-    exitCode: status,
-    findings,
+/** A JVM of this machine, or one that was examined over a debugger's port, with the classes of its program. */
+interface Examined {
+  readonly jdwp?: string
+  readonly pid: number | null
+  readonly mainClass?: string | undefined
+  readonly classes?: readonly string[]
+}
+
+export function doctorJson(
+  { jdwp, pid, mainClass, classes }: Examined,
+  findings: readonly Finding[],
+  reach?: RootReach,
+): string {
+  const exitCode = statusOf(findings)
+  return commandJson('doctor', {
+    ...{ jdwp, pid, mainClass: mainClass ?? null, classes },
+    ...{ go: exitCode === 0, exitCode, findings },
     ...(reach !== undefined && {
       reach: {
         roots: reach.roots.map(({ text, methods, classes }) => ({ root: text, methods, classes })),
@@ -207,5 +218,5 @@ function asJson(findings: readonly Finding[], status: number, reach: RootReach |
         auto: reach.auto,
       },
     }),
-  }
+  })
 }

@@ -20,9 +20,13 @@ const TEXTS: { readonly [command: string]: { readonly [line: string]: string } }
     'doctor 4711 --root OrderService.process': 'how many methods would be instrumented?',
     'doctor --jdwp 5005 --root Checkout.pay': 'check an attach through a debug port, without an agent',
   },
-  roots: {
-    'roots 4711': 'which methods are good roots?',
-    'roots 4711 --duration 20s --top 5': 'more samples, fewer lines',
+  why: {
+    'why 4711': 'what do requests spend their time on?',
+    'why 4711 --duration 30s --top 20': 'more samples, more roots',
+  },
+  threads: {
+    'threads 4711': 'what does each thread do, and which locks do threads wait for?',
+    'threads 4711 --idle': 'also the stacks of idle threads',
   },
   attach: {
     'attach 4711 --root com.shop.OrderService.process': 'profile one task, live',
@@ -61,16 +65,23 @@ const TEXTS: { readonly [command: string]: { readonly [line: string]: string } }
     'gate baseline.jfluid -- java -jar app.jar':
       'run the program with the options of the baseline, and compare',
   },
-  open: { 'open p.jfluid': 'show a profile in the live view, offline' },
+  open: {
+    'open p.jfluid': 'show a profile in the live view, offline',
+    'open p.jfluid --source src/main/java': 'also show source lines with the key v',
+  },
   compare: {
     'compare old.jfluid new.jfluid': 'show which methods cost more, and which cost less',
     "compare old.jfluid new.jfluid --fail-if 'Checkout.pay self > +10%'":
       'exit with status 82 if the condition holds',
+    'compare --before a1.jfluid a2.jfluid --after b1.jfluid b2.jfluid':
+      'compare several recordings a side: the noise is known',
+    'compare p.jfluid --before 0s-30s --after 30s-60s': 'compare two parts of a recording',
   },
   report: {
     'report p.jfluid': 'print a profile as text',
     'report p.jfluid --back-traces EditDistance.row': 'show the callers of a method, and the share of each',
     'report p.jfluid --top 50 --json': 'print a profile as JSON',
+    'report p.jfluid --from 12s --to 20s': 'print only a part of the recording',
   },
   export: {
     'export p.jfluid --format collapsed --out p.collapsed': 'convert for flame graph tools',

@@ -11,9 +11,11 @@ import {
   formatOfFile,
 } from '../export/formats.ts'
 import type { Flags } from '../options/table.ts'
+import { mustHaveData } from '../profile/empty.ts'
 import type { Profile } from '../profile/profile.ts'
+import { NotOfRange } from '../profile/range.ts'
 import { createProgress } from '../tui/progress.ts'
-import { readWithProgress } from './read.ts'
+import { readPart } from './read.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
@@ -32,9 +34,12 @@ export async function exportCommand(file: string, flags: Flags<'export'>): Promi
   if (out === undefined && format.isBinary && process.stdout.isTTY) {
     throw new BinaryOnTerminal(format.name, format.extension)
   }
-  const profile = await readWithProgress(file)
+  const profile = await readPart(file, flags)
   if (profile.regions !== undefined && !format.saysRegions) throw new NoTreeInProfile(file, format.name)
+  if (format.needsTrace && profile.range !== undefined)
+    throw new NotOfRange(`--format ${format.name}`, 'traced calls are')
   if (format.needsTrace && !profile.trace?.calls.length) throw new NoTraceInProfile(file, format.name)
+  mustHaveData('export', file, profile)
   const options = { threads: flags.threads === true }
   const { count } = profile.merged
   const what = `writing ${out ?? format.name}`

@@ -13,7 +13,7 @@ export interface Failure {
   readonly exitCode: number
 }
 
-/** @param error  thrown by a command; commander also throws for a help text */
+/** @param error  error that a command has thrown; commander also throws to end after a help text */
 export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) {
     return { text: '', log: '', exitCode: error.exitCode === 0 ? 0 : EX_USAGE }

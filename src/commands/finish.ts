@@ -23,7 +23,7 @@ export async function finish(session: Session): Promise<Finished> {
     if (detached.status === 'rejected') throw detached.reason
     if (recorded.status === 'rejected') throw recorded.reason
     const [report, profile] = [detached.value, recorded.value]
-    const warnings = [...profile.warnings, ...(await silence(session, profile)), ...idleFilters(session)]
+    const warnings = [...profile.warnings, ...silence(session, profile), ...idleFilters(session)]
     made = { profile: { ...profile, warnings }, report }
   } catch (error) {
     await session.close()
@@ -32,11 +32,11 @@ export async function finish(session: Session): Promise<Finished> {
   return { ...made, closed: session.close() }
 }
 
-/** Returns warnings that explain why the profile has no calls, or why a root has no class or no method. */
-async function silence(session: Session, profile: Profile): Promise<string[]> {
+/** Returns warnings that explain why the profile has no calls, or why no class or method was found for a root. */
+function silence(session: Session, profile: Profile): string[] {
   const armed = session.rootReport().filter((it) => it.armed)
   const absent = armed.filter((it) => it.problem === null).map((it) => it.text)
-  // It is unknown whether a root without probes was called.
+  // If a root has no probes, jfluid does not know whether the root was called.
   const isKnown = !armed.some((it) => it.problem instanceof RootRefused)
   const said = [
     ...(profile.events.count > 0 || !isKnown
@@ -48,7 +48,7 @@ async function silence(session: Session, profile: Profile): Promise<string[]> {
   const isTold = (it: RootProblem): boolean =>
     it instanceof RootRefused && session.regionProblems().length > 0
   const problems = armed.flatMap(({ problem: it }) => (it === null || isTold(it) ? [] : [it]))
-  const uncalled = profile.events.count > 0 ? await session.uncalledRoots() : []
+  const uncalled = profile.events.count > 0 ? session.rootsNeverCalled : []
   const idle = session.timesRegions
     ? uncalled.map((it) => `region ${it} was not executed`)
     : uncalled.map((it) => `root ${it} was not called`)

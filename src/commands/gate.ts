@@ -5,29 +5,44 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, JfluidError, UsageError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
+import { metricOf } from '../cct/metric.ts'
 import { SECTIONS } from '../measures/sections.ts'
 import type { Flags } from '../options/table.ts'
+import { changedRootCalls } from '../profile/changed-root-calls.ts'
+import { type Compared, MAX_ROWS } from '../profile/changes-text.ts'
+import { commandJson } from '../profile/command-json.ts'
 import { choiceOf } from '../profile/comparable.ts'
 import { type Comparison, compareProfiles, isWithin } from '../profile/compare.ts'
+import { changeText, relativeChange } from '../profile/condition.ts'
 import { readProfile } from '../profile/file.ts'
-import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
+import { callCost } from '../profile/root-calls.ts'
 import { clean, count, plural } from '../profile/text.ts'
 import { run } from './run.ts'
 
-/** Maximum number of methods in the text. */
-const MAX_NAMED_METHODS = 10
-
 /** The task executes more than the tolerance allows. */
 export class Regression extends JfluidError {
-  static sample = () => new Regression({ growth: 0.07, unit: 'bytecodes' }, 0.02)
+  static sample = () =>
+    new Regression(
+      { growth: 0.07, unit: 'bytecodes' },
+      0.02,
+      'baseline.jfluid',
+      '/tmp/jfluid-gate-x/now.jfluid',
+    )
   readonly exitCode = EX_REGRESSION
-  readonly hint =
-    'Find the cause in the methods above, or with jfluid report. If the change is intended, use the new profile as the baseline.'
-  constructor({ growth, unit }: Pick<Comparison, 'growth' | 'unit'>, tolerance: number) {
+  readonly hint: string
+  /** @param now  path of the new profile, which remains after the end of jfluid */
+  constructor(
+    { growth, unit }: Pick<Comparison, 'growth' | 'unit'>,
+    tolerance: number,
+    baseline: string,
+    now: string,
+  ) {
     super(
       `one call of the root costs ${percentText(growth)} more ${unit} than in the baseline, and ${percentText(tolerance)} are allowed`,
     )
+    this.hint = `Find the cause in the methods above, or with: jfluid compare ${shellWord(baseline)} ${shellWord(now)} --top 0. If the change is intended, use ${shellWord(now)} as the baseline.`
   }
 }
 
@@ -77,39 +92,61 @@ export async function gate(
   mustCount(before, baseline)
   if (rest.length === 0) throw new NothingToCompare()
   const isFile = rest.length === 1 && rest[0]!.endsWith('.jfluid')
-  const after = isFile ? await readProfile(rest[0]!) : await profileOf(rest, before)
-  mustMatch(before, after)
-  const comparison = compareProfiles(before, after)
-  const passed = isWithin(comparison, flags.tolerance)
-  print(flags.json === true ? comparisonJson(comparison, flags.tolerance, passed) : plainText(comparison))
-  if (!passed) throw new Regression(comparison, flags.tolerance)
+  if (isFile) {
+    judge(
+      { path: baseline, profile: before },
+      { path: rest[0]!, profile: await readProfile(rest[0]!) },
+      flags,
+      print,
+    )
+    return
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'jfluid-gate-'))
+  let isKept = false
+  try {
+    const path = join(directory, 'now.jfluid')
+    const after = { path, profile: await profileOf(rest, before, path) }
+    judge({ path: baseline, profile: before }, after, flags, print)
+  } catch (error) {
+    isKept = error instanceof Regression
+    throw error
+  } finally {
+    if (!isKept) rmSync(directory, { recursive: true, force: true })
+  }
 }
 
-/** Runs the command in the same mode as the baseline. */
-async function profileOf(command: readonly string[], baseline: Profile): Promise<Profile> {
-  const directory = mkdtempSync(join(tmpdir(), 'jfluid-gate-'))
-  try {
-    const file = join(directory, 'now.jfluid')
-    const { roots, scheme, mode, blocks, selection } = baseline
-    if (blocks !== undefined && blocks !== 'default' && blocks !== 'precise') {
-      const hint = `Record the new profile yourself, with --bba and the path of ${blocks}, and compare the two files.`
-      throw new NotComparable(`the baseline was recorded with a custom block analysis, ${blocks}`, hint)
-    }
-    const flags: Flags<'run'> = {
-      ...{ root: roots, scheme, mode },
-      ...(blocks !== undefined && { bba: blocks }),
-      ...(selection !== undefined && {
-        ...{ include: selection.include, exclude: selection.exclude, jdk: selection.jdk },
-        ...(baseline.callSites && { callSites: true }),
-        followThreads: baseline.followedTasks !== undefined,
-      }),
-    }
-    const status = await run(command, { ...flags, record: file, autosave: 'off', outputToStderr: true })
-    if (status !== 0) throw new ProgramFailed(command.join(' '), status)
-    return await readProfile(file)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
+/** Prints the comparison. @throws Regression, NotComparable */
+function judge(before: Compared, after: Compared, flags: Flags<'gate'>, print: (text: string) => void): void {
+  mustMatch(before.profile, after.profile)
+  const comparison = compareProfiles(before.profile, after.profile)
+  const passed = isWithin(comparison, flags.tolerance)
+  print(
+    flags.json === true
+      ? comparisonJson(comparison, flags.tolerance, passed)
+      : plainText(comparison, before.profile, after.profile),
+  )
+  if (!passed) throw new Regression(comparison, flags.tolerance, before.path, after.path)
+}
+
+/** Runs the command in the same mode as the baseline, and records into `file`. */
+async function profileOf(command: readonly string[], baseline: Profile, file: string): Promise<Profile> {
+  const { roots, scheme, mode, blocks, selection } = baseline
+  if (blocks !== undefined && blocks !== 'default' && blocks !== 'precise') {
+    const hint = `Record the new profile yourself, with --bba and the path of ${blocks}, and compare the two files.`
+    throw new NotComparable(`the baseline was recorded with a custom block analysis, ${blocks}`, hint)
   }
+  const flags: Flags<'run'> = {
+    ...{ root: roots, scheme, mode },
+    ...(blocks !== undefined && { bba: blocks }),
+    ...(selection !== undefined && {
+      ...{ include: selection.include, exclude: selection.exclude, jdk: selection.jdk },
+      ...(baseline.callSites && { callSites: true }),
+      followThreads: baseline.followedTasks !== undefined,
+    }),
+  }
+  const status = await run(command, { ...flags, record: file, autosave: 'off', outputToStderr: true })
+  if (status !== 0) throw new ProgramFailed(command.join(' '), status)
+  return await readProfile(file)
 }
 
 function mustCount({ mode }: Profile, path: string): void {
@@ -177,28 +214,40 @@ function percentText(part: number): string {
   return `${Math.abs(percent) >= 0.1 || percent === 0 ? percent.toFixed(2) : percent.toPrecision(2)} %`
 }
 
-function plainText(comparison: Comparison): string {
+function plainText(comparison: Comparison, profileBefore: Profile, profileAfter: Profile): string {
   const { unit, before, after, growth, methods, rootCallsBefore, rootCallsAfter } = comparison
   const calls = (n: number): string => (n === 1 ? '1 call' : `${count(n)} calls`)
   const lines = [
     `baseline  ${count(before, 20)} ${unit} in ${calls(rootCallsBefore)} of the root`,
     `now       ${count(after, 20)} ${unit} in ${calls(rootCallsAfter)} of the root`,
     `per call  ${growth > 0 ? '+' : ''}${percentText(growth)}`,
+    ...percentileLines(profileBefore, profileAfter),
   ]
   if (methods.length > 0) lines.push('', `changes of self ${unit} per method, largest first:`)
-  for (const it of methods.slice(0, MAX_NAMED_METHODS)) {
+  for (const it of methods.slice(0, MAX_ROWS)) {
     const change = it.after - it.before
     const sign = change > 0 ? '+' : ''
     lines.push(
       `  ${sign}${count(change, 20)}  ${clean(it.method)}  (${count(it.callsBefore, 20)} calls, now ${count(it.callsAfter, 20)})`,
     )
   }
-  if (methods.length > MAX_NAMED_METHODS)
-    lines.push(`  and ${plural(methods.length - MAX_NAMED_METHODS, 'more method')}`)
+  if (methods.length > MAX_ROWS) lines.push(`  and ${plural(methods.length - MAX_ROWS, 'more method')}`)
   return `${lines.join('\n')}\n`
 }
 
-function comparisonJson(comparison: Comparison, tolerance: number, passed: boolean): string {
+/** Returns the percentiles of the root calls, if there are several calls. Without a rate, which depends on the machine and its load. */
+function percentileLines(before: Profile, after: Profile): string[] {
+  const [one, other] = [before, after].map((whole) => ({ whole, parts: [whole] }))
+  if ([before, after].some(({ rootCalls }) => rootCalls === undefined || rootCalls.count < 2)) return []
+  return changedRootCalls(one!, other!, metricOf(before.merged))
+    .filter(({ unit }) => unit === 'bytecodes')
+    .map((it) => {
+      const [was, now] = [it.before, it.after].map((value) => callCost(value, 'bytecodes'))
+      return `${it.key.padEnd(10)}${was} in the baseline, now ${now}: ${changeText(relativeChange(it.before, it.after))}`
+    })
+}
+
+export function comparisonJson(comparison: Comparison, tolerance: number, passed: boolean): string {
   const growth = Number.isFinite(comparison.growth) ? comparison.growth : null
-  return `${jsonText({ format: 'jfluid-gate', version: 1, passed, tolerance, ...comparison, growth })}\n`
+  return commandJson('gate', { passed, tolerance, ...comparison, growth })
 }

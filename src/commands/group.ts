@@ -124,7 +124,7 @@ export class Group {
     }
     const settled = await Promise.allSettled(Array.from({ length: MAX_CONCURRENT_ATTACHES }, attach))
     members.sort(byPid)
-    problems.sort(byPid) // sorted by process id instead of by time: the first problem determines the error
+    problems.sort(byPid) // the order is by process id and not by time, since the first problem determines the reported error
     const failed = settled.find((it) => it.status === 'rejected')
     if (failed !== undefined || stop.signal !== null) {
       await Promise.all(members.map(({ session }) => finish(session)))

@@ -55,12 +55,12 @@ export class HostedSession implements Hosted {
   /** Snapshots keyed by number, the oldest first. */
   readonly #soFar = new Map<number, Buffer>()
   #nextSoFar = 1
-  /** Profile before the last change of the roots, if it would otherwise be lost; else undefined. */
+  /** Profile from before the last change of the roots. Undefined unless it would otherwise be lost. */
   #before: Buffer | undefined
-  #tell: (reason: string) => void = () => {}
+  #endWith: (reason: string) => void = () => {}
   /** Reason why the proxy ends the session. */
-  readonly #told = new Promise<string>((resolve) => {
-    this.#tell = resolve
+  readonly #endedByProxy = new Promise<string>((resolve) => {
+    this.#endWith = resolve
   })
 
   readonly operations: Operations = {
@@ -78,6 +78,10 @@ export class HostedSession implements Hosted {
     },
     status: async () => jsonText(await (await this.#session()).status()),
     picture: async (args) => (await this.#shown()).picture(args, this.#pace),
+    threads: async (args) => {
+      const { isConfirmed } = partsOf(args)
+      return jsonText(await (await this.#session()).dumpThreads(isConfirmed === true))
+    },
     reset: async () => {
       const session = await this.#session()
       session.reset()
@@ -92,7 +96,7 @@ export class HostedSession implements Hosted {
       const session = await this.#session()
       return await Promise.race([
         session.ended.then((why) => [why, false]),
-        this.#told.then((why) => [why, true]),
+        this.#endedByProxy.then((why) => [why, true]),
       ])
     },
     'so far': async (args) => {
@@ -179,7 +183,7 @@ export class HostedSession implements Hosted {
   }
 
   async end(reason: string): Promise<boolean> {
-    this.#tell(reason)
+    this.#endWith(reason)
     await this.close()
     return this.#finishing !== undefined
   }

@@ -1,4 +1,5 @@
-// Pictures of a session for a proxy's client, encoded as differences from the previous picture (remote/tree-writer.ts).
+// Pictures (snapshots for the live view) of a session in a proxy, for the proxy's client. Each picture is encoded as the differences from
+// the previous picture (remote/tree-writer.ts).
 //
 // A picture is an array:
 //
@@ -13,6 +14,7 @@
 //
 // where a tree consists of its columns (null if unchanged) and the bytes of the update.
 
+import { getOrAdd } from '../base/maps.ts'
 import type { Activity } from '../cct/activity.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { CollapsedMethods, MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
@@ -32,7 +34,7 @@ export interface PictureFacts {
   readonly course?: CourseTail
   /** Methods that the user excluded or added. Absent if unchanged since the previous picture. */
   readonly byHand?: ByHandFacts
-  /** Number of contexts that are missing or outdated in the trees. */
+  /** Number of contexts that are not sent yet, or are outdated in the sent trees. */
   readonly pending: number
 }
 
@@ -62,11 +64,14 @@ export interface NameEntry {
 const OPEN_DURATION_SECONDS = 3
 /** Minimum interval between two requests for the durations of root calls. */
 const ROOT_CALLS_INTERVAL_MS = 1000
-/** Minimum interval between two updates of the excluded methods, unless the user changes them: new classes may contain excluded methods. */
+/**
+ * Minimum interval between two updates of the excluded methods. (Newly loaded classes may contain excluded methods.) A change by the user
+ * is sent at once.
+ */
 const BY_HAND_INTERVAL_MS = 1000
 /** Share of the budget for the merged tree, if the client shows threads too. */
 const MERGED_SHARE = 0.5
-/** Minimum budget of a thread that is due, in bytes. */
+/** Minimum budget, in bytes, for a thread whose turn it is. */
 const MIN_THREAD_BUDGET = 256
 /** Maximum number of bytes that MessagePack needs for the head of a text, byte string or list. MAX_NUMBER_BYTES: for a number. */
 const MAX_HEAD_BYTES = 5
@@ -177,8 +182,8 @@ export class HostedView {
 
   /** `entry` is null if nothing has changed. */
   #ofThread({ id, name, tree, activity }: ThreadTree, budget: number): { entry: Value; pending: number } {
-    const told = this.#told.threads.get(id) ?? { writer: this.#told.writer(), name: null, activity: null }
-    this.#told.threads.set(id, told)
+    const { threads } = this.#told
+    const told = getOrAdd(threads, id, () => ({ writer: this.#told.writer(), name: null, activity: null }))
     const { columns, bytes, pending } = told.writer.update(tree, budget)
     const text = activityText(activity)
     const isOld = name === told.name && text === told.activity

@@ -6,8 +6,10 @@ import { homeDirectory } from '../base/home.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { exportToFile, formats } from '../export/formats.ts'
 import { writeProfile } from '../profile/file.ts'
-import type { Profile } from '../profile/profile.ts'
+import type { Mode, Profile } from '../profile/profile.ts'
+import { whyNoSegments } from '../profile/range.ts'
 import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
+import type { RangeSource } from '../tui/live-source.ts'
 import type { Saved } from './autosave.ts'
 import { nameNow } from './file-name.ts'
 
@@ -27,6 +29,14 @@ export function sessionKeeper(session: Recording): Keeper {
     (format) => nameNow(pid, format.extension),
     timesRegions === true,
   )
+}
+
+/** Time ranges of a session: they are parts of the profile recorded so far. */
+export function sessionRanges(session: Saved, mode: () => Mode): RangeSource {
+  return {
+    refusal: () => whyNoSegments({ mode: mode() }),
+    profile: async () => session.profileSoFar(SAVED_WHILE_RECORDING),
+  }
 }
 
 /** @param path  file that the profile was read from */

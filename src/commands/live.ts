@@ -2,11 +2,14 @@
 
 import { dirname } from 'node:path'
 import { skippedWarnings } from '../profile/skipped.ts'
+import { codeSince } from '../profile/source-lines.ts'
+import { valuePaths } from '../profile/values.ts'
 import type { Session } from '../session/session.ts'
 import type { LiveSource, LiveStatus } from '../tui/app.ts'
 import type { RegionSource } from '../tui/region-app.ts'
-import { sessionKeeper } from './keeper.ts'
+import { sessionKeeper, sessionRanges } from './keeper.ts'
 import { keptBeside, sessionSteering } from './steering.ts'
+import { threadText } from './threads.ts'
 
 /** Status before the first request. */
 const NOTHING_YET = {
@@ -37,11 +40,16 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
   let last = { events: 0, waitMs: 0, costMs: 0, elapsedMs: 0 }
   let rates = { eventsPerSecond: 0, waitPercent: 0 }
   let costPercent = 0
+  const openedAt = new Date().toISOString()
   const facts = () => ({
     pid: session.pid,
     mainClass: session.target.command.split(' ')[0] ?? '',
     jdk: session.target.version,
-    ...{ scheme: session.scheme, mode: session.mode, roots: session.rootNames },
+    scheme: session.scheme,
+    mode: session.mode,
+    roots: session.rootNames,
+    ...(session.values !== null && { values: valuePaths(session.values) }),
+    codeSince: codeSince(session.jvmStartedAt, openedAt),
   })
   let latest: LiveStatus | null = null
   const poll = async (): Promise<void> => {
@@ -61,7 +69,11 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
     latest = {
       ...facts(),
       ...rates,
-      ...{ instrumentedMethods, calledMethods, events, elapsedMs, phase },
+      instrumentedMethods,
+      calledMethods,
+      events,
+      elapsedMs,
+      phase,
       ...(s.stacks !== undefined && { stacks: { ...s.stacks, costPercent } }),
       ...(s.message === null ? {} : { message: s.message }),
       warnings: [...s.warnings, ...skippedWarnings(s.skipped)],
@@ -69,7 +81,7 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
   }
   return {
     async snapshot(perThread, slow) {
-      // Ids are valid for one generation. An answer of an older generation is discarded.
+      // Ids are valid for one generation of the session. An answer for an older generation is discarded.
       for (;;) {
         const { generation } = session
         const [snapshot] = await Promise.all([session.snapshot(perThread, slow), poll()]).catch(
@@ -82,14 +94,18 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
       }
     },
     methodName: (id) => session.methodName(id),
+    ...(session.samplesLines && { linesOf: (id: number) => session.linesOf(id) }),
+    placeOf: (id) => session.placeOf(id),
     status: () => latest ?? { ...facts(), ...NOTHING_YET },
     ...(session.mayKeepSlow && {
       keepSlow: () => {
         if (!session.keepsSlow) session.keepSlow()
       },
     }),
+    dumpThreads: async (isConfirmed) => threadText(await session.dumpThreads(isConfirmed)),
     reset: () => session.reset(),
     keeper: sessionKeeper(session),
+    ranges: sessionRanges(session, () => session.mode),
     steering: sessionSteering(session, keptBeside(session.pid, out === null ? '.' : dirname(out))),
     instrumentation: () => session.instrumentation(),
     ended: session.ended,

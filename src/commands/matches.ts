@@ -1,18 +1,27 @@
 // Reports the matches of the user's patterns. A filter that matches nothing would otherwise go unnoticed.
 
 import { clean } from '../profile/text.ts'
+import { type ValueFacts, valuePaths } from '../profile/values.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { Session } from '../session/session.ts'
 import { filterText } from './outcome.ts'
 
-/** Returns one line for each root, and for each filter that matched nothing. */
+/** Returns one line for each root, for the values that are read, and for each filter that matched nothing. */
 export function describeMatches(session: Session): string[] {
   const filters = session
     .filterReport()
     .filter((f) => f.classes === 0)
     .map((f) => `warning: ${filterText(f)} matches no loaded class`)
     .map(clean)
-  return [...describeRoots(session.rootReport()), ...filters]
+  const { values } = session
+  const read = values === null ? [] : [clean(describeValues(values))]
+  return [...describeRoots(session.rootReport()), ...read, ...filters]
+}
+
+/** Returns the values that are read. The user should know that they are stored, since they may be personal data. */
+function describeValues(values: ValueFacts): string {
+  const how = values.getters === undefined ? '' : ' (also by calling methods)'
+  return `reads values of the program: ${valuePaths(values)}${how}; they are in the profile, and --redact leaves them out of reports and exports`
 }
 
 /** Returns one line for each root. */

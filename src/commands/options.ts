@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import { UsageError } from '../base/errors.ts'
+import { parseValuePath } from '../base/value-path.ts'
 import { METRICS } from '../measures/columns.ts'
 import { DEFAULT_RANDOM } from '../options/how-exactly.ts'
 import { checkBelowRoot, checkRegion, checkSampled } from '../options/refusals.ts'
@@ -25,7 +26,7 @@ export class BadPid extends UsageError {
 export class NoRoot extends UsageError {
   static sample = () => new NoRoot()
   readonly hint =
-    'Name the method where the task starts, for example --root com.foo.Service.process; jfluid roots <pid> lists candidates. To time some lines of code, use --region.'
+    'Name the method where the task starts, for example --root com.foo.Service.process; jfluid why <pid> lists candidates. To time some lines of code, use --region.'
   constructor() {
     super('no root method was given')
   }
@@ -71,9 +72,11 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionRe
   }
 }
 
-/** @throws NoRoot, BadPattern */
+/** @throws NoRoot, BadPattern, BadValuePath */
 export function sessionOptions(flags: SessionFlags): SessionRequest {
   if (flags.root === undefined || flags.root.length === 0) throw new NoRoot()
+  for (const text of [...(flags.show ?? []), ...(flags.by === undefined ? [] : [flags.by])])
+    parseValuePath(text)
   return {
     ...passedOf(flags),
     scheme: flags.scheme ?? 'auto',
@@ -83,6 +86,7 @@ export function sessionOptions(flags: SessionFlags): SessionRequest {
     include: (flags.include ?? []).map((p) => parseClassPattern('include', p)),
     exclude: (flags.exclude ?? []).map((p) => parseClassPattern('exclude', p)),
     jdk: flags.jdk === true,
+    ...(flags.reproducible === true && { reproducible: true }),
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }
 }

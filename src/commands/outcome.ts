@@ -115,24 +115,41 @@ export class RootNeverLoaded extends JfluidError {
   }
 }
 
-/** The roots exist, but the program has not called any of the roots. */
+/** What is known about roots that were not called. */
+interface Uncalled {
+  readonly names: readonly string[]
+  /** Whether regions are timed instead of roots. */
+  readonly areRegions?: boolean
+  /** Number of first calls that the agent let continue without an answer. Calls of roots may be among them. */
+  readonly gaps?: number
+}
+
+/** The roots exist, but the program has not called any of them. */
 export class RootNeverCalled extends JfluidError {
   static sample = () => [
-    new RootNeverCalled(4711, ['com.acme.shop.OrderService.place']),
-    new RootNeverCalled(4711, ['com.acme.shop.OrderService.place'], 3),
+    new RootNeverCalled(4711, { names: ['com.acme.shop.OrderService.place'] }),
+    new RootNeverCalled(4711, { names: ['com.acme.shop.OrderService.place'], gaps: 3 }),
+    new RootNeverCalled(null, { names: ['com.acme.shop.OrderService.place'] }),
+    new RootNeverCalled(4711, { names: ['com.acme.shop.OrderService.place:17-23'], areRegions: true }),
   ]
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  /** @param gaps  number of first calls that the agent let continue without an answer: calls of roots may be among these calls */
-  constructor(pid: number, roots: readonly string[], gaps = 0) {
-    const names = roots.join(', ')
-    super(
-      gaps > 0 ? `no call of a root was recorded (gaps: ${gaps}): ${names}` : `no root was called: ${names}`,
-    )
-    this.hint =
-      gaps > 0
-        ? 'Record again: the root may have been called before it had probes.'
-        : `Name a method that the program calls; jfluid roots ${pid} lists candidates.`
+  /** @param pid  the JVM; null if it has ended */
+  constructor(pid: number | null, { names, areRegions = false, gaps = 0 }: Uncalled) {
+    const [what, happened] = areRegions ? ['region', 'executed'] : ['root', 'called']
+    const none = gaps > 0 ? `no call of a ${what} was recorded (gaps: ${gaps})` : `no ${what} was ${happened}`
+    super(`${none}: ${[...new Set(names)].join(', ')}`)
+    if (gaps > 0) {
+      this.hint = `Record again: the ${what} may have been ${happened} before it had probes.`
+    } else if (areRegions) {
+      this.hint = 'Name lines that the program executes, or record for longer.'
+    } else {
+      const candidates =
+        pid === null
+          ? 'jfluid run --mode sample shows the methods in which it spends its time'
+          : `jfluid why ${pid} lists candidates`
+      this.hint = `Name a method that the program calls; ${candidates}.`
+    }
   }
 }
 
@@ -152,10 +169,16 @@ export class NothingSampled extends JfluidError {
       target: { jdk: '21.0.4' },
     }),
     new NothingSampled(4711, { roots: [], target: { jdk: '21.0.4' } }),
+    new NothingSampled(null, {
+      roots: ['OrderService.place'],
+      sampling: { outside: 9, dumps: 12 },
+      target: { jdk: '21.0.4' },
+    }),
   ]
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  constructor(pid: number, { roots, sampling, target }: SampledFacts) {
+  /** @param pid  the JVM; null if it has ended */
+  constructor(pid: number | null, { roots, sampling, target }: SampledFacts) {
     const { outside = 0, dumps } = sampling ?? {}
     const looks = dumps === undefined ? '' : dumps === 1 ? ' in 1 thread dump' : ` in ${dumps} thread dumps`
     const isInside = roots.length > 0 && outside > 0
@@ -170,7 +193,10 @@ export class NothingSampled extends JfluidError {
       ? ' For virtual threads use --sampler jfr: thread dumps of this JDK do not contain them.'
       : ''
     const longer = `${isInside ? 'Sample for longer.' : 'Sample while the program is busy.'}${unseen}`
-    const there = `Check that the method exists: jfluid doctor ${pid} ${asked}`
+    const there =
+      pid === null
+        ? 'Check that the method exists.'
+        : `Check that the method exists: jfluid doctor ${pid} ${asked}`
     this.hint = roots.length === 0 ? longer : `${longer} ${there}`
   }
 }
@@ -190,6 +216,14 @@ export function filterText({ option, text }: FilterReport): string {
   return `--${option} ${text}`
 }
 
+type Finished = Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> &
+  Partial<
+    Pick<
+      Session,
+      'regionProblems' | 'rootsNeverCalled' | 'wasAnyRootCalled' | 'timesRegions' | 'gaps' | 'detachFacts'
+    >
+  >
+
 /**
  * Returns the most important error of a finished recording, null if there is none.
  *
@@ -197,16 +231,7 @@ export function filterText({ option, text }: FilterReport): string {
  *
  * @param signal  signal that ended the recording, null if no signal did
  */
-export function outcome(
-  session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> & {
-    regionProblems?: Session['regionProblems']
-    rootsNeverCalled?: Session['rootsNeverCalled']
-    gaps?: Session['gaps']
-    detachFacts?: Session['detachFacts']
-  },
-  signal: NodeJS.Signals | null,
-  where: Kept,
-): JfluidError | null {
+export function outcome(session: Finished, signal: NodeJS.Signals | null, where: Kept): JfluidError | null {
   const { ending } = session
   if (ending?.how === 'target ended') return new JvmEnded(session.pid, where)
   if (ending?.how === 'by itself') return new SessionCutShort(ending, where)
@@ -214,12 +239,24 @@ export function outcome(
   if (ending?.how === 'target silent') return NotRestored.unanswered(session.pid)
   const kept = keptProbes(session.detachFacts ?? null)
   if (kept > 0) return NotRestored.kept(session.pid, kept)
+  return missing(session)
+}
+
+/** Returns the error of a recording that lacks data that the user asked for, however it has ended; null if no data are missing. */
+export function missing(session: Finished): JfluidError | null {
   const [region] = session.regionProblems?.() ?? []
   if (region !== undefined) return region // more specific than the message that the method got no probes
   const root = session.rootReport().find((it) => it.armed)
   if (root !== undefined) return root.problem ?? new RootNeverLoaded(root)
-  const neverCalled = session.rootsNeverCalled ?? []
-  if (neverCalled.length > 0) return new RootNeverCalled(session.pid, neverCalled, session.gaps)
+  const { ending, gaps, pid, rootsNeverCalled: names = [], timesRegions, wasAnyRootCalled } = session
+  // If another root was called, the profile has a warning: a short recording often contains no call of a rare root.
+  if (names.length > 0 && wasAnyRootCalled !== true) {
+    return new RootNeverCalled(ending?.how === 'target ended' ? null : pid, {
+      names,
+      areRegions: timesRegions === true,
+      ...(gaps !== undefined && { gaps }),
+    })
+  }
   const filters = session.filterReport().filter((it) => it.classes === 0)
   return filters.length > 0 ? new NoClassMatched(filters) : null
 }

@@ -80,11 +80,11 @@ export class PassOn {
   async #giveUnlessSeen(name: NodeJS.Signals): Promise<void> {
     const [before] = this.#seen
     this.#seen = []
-    if (before === undefined || before === null) return // there is no JVM to check: most likely the signal comes from the keyboard
+    if (before === undefined || before === null) return // there is no JVM to check: most likely the signal comes from the keyboard, and has also reached the program
     this.#asking = true
     if (!(await this.#runsAgain(before))) {
       this.#give(name)
-      await this.#runsAgain(before) // otherwise the next check would miss the dispatcher's reaction to this signal
+      await this.#runsAgain(before) // waits, since otherwise the next check would miss the dispatcher's reaction to this signal
     }
     this.#asking = false
     this.#check()
@@ -122,7 +122,8 @@ export class PassOn {
   }
 
   /**
-   * Checks the dispatcher. The newer of two checks may fall between a signal and its handler. The older check is always before the signal.
+   * Checks the dispatcher. The newer of two checks may happen between a signal and its handler. The older check is always before the
+   * signal.
    */
   #check(): void {
     if (this.#asking) return

@@ -1,6 +1,8 @@
-// jfluid attaches on Linux only. On other systems, the commands print one line that names the alternatives.
+// jfluid attaches on Linux only, and needs the /proc of its own pid namespace. Otherwise the commands print one line that names the
+// alternatives.
 
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { linkOf } from '../base/visible.ts'
 import type { CommandName } from '../options/option.ts'
 import { isRemote } from '../remote/address.ts'
 
@@ -14,20 +16,49 @@ export class NotLinux extends JfluidError {
   }
 }
 
+/**
+ * /proc was mounted in another pid namespace. The process ids in /proc then are not the ids to which jfluid sends signals, so SIGQUIT would
+ * reach another process.
+ */
+export class ProcOfOtherNamespace extends JfluidError {
+  static sample = () => new ProcOfOtherNamespace('16852', 7)
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Start jfluid where /proc belongs to its own pid namespace: mount -t proc proc /proc (unshare does it with --mount-proc).'
+  constructor(inProc: string, pid: number) {
+    super(
+      `/proc shows the processes of another pid namespace: there jfluid is process ${inProc}, and in its own namespace ${pid}`,
+    )
+  }
+}
+
 const NAMES: Readonly<Record<string, string>> = { darwin: 'macOS', win32: 'Windows' }
 
 /** These commands read /proc, or use features of Linux to talk to a JVM. `gate` calls `run`. */
-const NEED_LINUX: readonly string[] = ['ps', 'doctor', 'roots', 'attach', 'record', 'run', 'proxy', 'detach']
+const NEED_LINUX: readonly string[] = [
+  'ps',
+  'doctor',
+  'why',
+  'threads',
+  'attach',
+  'record',
+  'run',
+  'proxy',
+  'detach',
+]
 const REACH_OTHERS: readonly string[] = ['attach', 'record']
 
 /**
  * Checks the platform.
  *
  * @param target  target of the command; a target on another machine is allowed on any platform
- * @throws NotLinux
+ * @throws NotLinux, ProcOfOtherNamespace
  */
 export function checkPlatform(command: CommandName, target: string | undefined, platform: string): void {
-  if (platform === 'linux' || !NEED_LINUX.includes(command)) return
+  if (!NEED_LINUX.includes(command)) return
   if (REACH_OTHERS.includes(command) && target !== undefined && isRemote(target)) return
-  throw new NotLinux(platform)
+  if (platform !== 'linux') throw new NotLinux(platform)
+  const inProc = linkOf('/proc/self')
+  if (inProc !== undefined && inProc !== String(process.pid))
+    throw new ProcOfOtherNamespace(inProc, process.pid)
 }

@@ -4,6 +4,7 @@ import { Argument, Command } from 'commander'
 import { COMMANDS, type CommandName } from '../options/option.ts'
 import { withOptions } from '../options/parser.ts'
 import { checkOwnOptions } from '../options/refusals.ts'
+import { RootsRemoved } from '../options/removed.ts'
 import type { Flags } from '../options/table.ts'
 import { describeAgent } from '../session/doors/agent-jar.ts'
 import { withConfigFile, withShowConfig } from './config.ts'
@@ -56,16 +57,22 @@ export function commandLine(version: string): Command {
       process.exitCode = await doctor(pid, flags, print)
     })
 
-  command('roots', 'sample a JVM for some seconds and suggest methods for --root')
+  command('why', 'sample a JVM for some seconds and say why its requests take their time')
     .argument('[pid]', PID_HELP)
-    .action(async (pid: string | undefined, flags: Flags<'roots'>) =>
-      (await import('./roots.ts')).roots(pid, flags, print),
+    .action(async (pid: string | undefined, flags: Flags<'why'>) =>
+      (await import('./why.ts')).why(pid, flags, print),
+    )
+
+  command('threads', 'print the stacks of all threads, grouped, with states, locks and deadlocks')
+    .argument('[pid]', PID_HELP)
+    .action(async (pid: string | undefined, flags: Flags<'threads'>) =>
+      (await import('./threads.ts')).threads(pid, flags, print),
     )
 
   command('attach', 'profile a root method and show its calling context tree live')
     .argument('[pid]', PID_HELP)
     .action(async (pid: string | undefined, flags: Flags<'attach'>) =>
-      (await import('./attach.ts')).attach(pid, flags),
+      (await import('./attach.ts')).attach(pid, flags, print),
     )
 
   command('record', 'profile for a given time without the live view, and write or push the profile')
@@ -112,12 +119,12 @@ export function commandLine(version: string): Command {
 
   command('open', 'show a recorded profile in the live view')
     .argument('<file>', 'a .jfluid file')
-    .action(async (file: string) => (await import('./open.ts')).open(file))
+    .action(async (file: string, flags: Flags<'open'>) => (await import('./open.ts')).open(file, flags))
 
   command('compare', 'compare two profiles per root call')
-    .argument('<before>', 'a .jfluid file')
-    .argument('<after>', 'another .jfluid file of the same --mode')
-    .action(async (before: string, after: string, flags: Flags<'compare'>) =>
+    .argument('[before]', 'a .jfluid file')
+    .argument('[after]', 'another .jfluid file of the same --mode')
+    .action(async (before: string | undefined, after: string | undefined, flags: Flags<'compare'>) =>
       (await import('./compare.ts')).compare(before, after, flags),
     )
 
@@ -159,6 +166,16 @@ JVMs: an Environment= line of a systemd unit, an ENV line of a container image.`
   command('man', 'print the manual page').action(async () =>
     print((await import('./shell/manual.ts')).manual(program, version)),
   )
+
+  program
+    .command('roots', { hidden: true })
+    .argument('[words...]')
+    .allowUnknownOption()
+    .passThroughOptions()
+    .helpOption(false)
+    .action(() => {
+      throw new RootsRemoved()
+    })
 
   program
     .command('__complete', { hidden: true })

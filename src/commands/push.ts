@@ -1,30 +1,21 @@
 // jfluid push: sends a recorded profile to a store.
 
-import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import { NoTreeInProfile } from '../export/errors.ts'
 import type { Flags } from '../options/table.ts'
+import { mustHaveData } from '../profile/empty.ts'
+import { pushedValues } from '../profile/values.ts'
 import { push } from '../push/push.ts'
 import { createProgress } from '../tui/progress.ts'
 import { pushTo, warnAboutStore } from './push-options.ts'
-import { readWithProgress } from './read.ts'
+import { readPart } from './read.ts'
 import { stopSignal } from './signals.ts'
-
-/** The profile has no calls, so a store would show nothing. */
-export class NothingToPush extends JfluidError {
-  static sample = () => new NothingToPush('/tmp/app.jfluid')
-  readonly exitCode = EX_DATAERR
-  readonly hint =
-    'Find the reason in the warnings of jfluid report, for example that the root was not called.'
-  constructor(file: string) {
-    super(`nothing to push: ${file} contains no calls`)
-  }
-}
 
 export async function pushCommand(file: string, flags: Flags<'push'>): Promise<void> {
   const to = pushTo(flags.to, flags.label)
-  const profile = await readWithProgress(file)
+  const { from, until, redact } = flags
+  const profile = await readPart(file, { from, to: until, redact })
   if (profile.regions !== undefined) throw new NoTreeInProfile(file, 'pprof')
-  if (profile.events.count === 0) throw new NothingToPush(file)
+  mustHaveData('push', file, profile)
   const progress = createProgress(process.stderr)
   const tell = (line: string): void => progress.note(line)
   const stop = stopSignal()
@@ -32,6 +23,8 @@ export async function pushCommand(file: string, flags: Flags<'push'>): Promise<v
   void stop.fired.then(() => ended.abort())
   try {
     warnAboutStore(to, tell)
+    const values = pushedValues(profile)
+    if (values !== null) tell(`${values}; --redact removes them`)
     progress.phase(`pushing to ${to.store.shown}`)
     const filed = await push(profile, to, tell, ended.signal)
     progress.done(`pushed to ${to.store.shown} as ${filed}`)

@@ -8,7 +8,7 @@ import { createProgress, type Progress } from '../tui/progress.ts'
 import { withConsent } from './consent.ts'
 import { Destination, keptIn } from './destination.ts'
 import { commandOptions } from './options.ts'
-import { type SampledInstead, samplesInstead, whySampled } from './samples-instead.ts'
+import { type SampledInstead, sampledInstead, samplesInstead } from './samples-instead.ts'
 import { sessionSource } from './session-source.ts'
 import { keepStatus, type StopSignal, signalStatus, stopSignal } from './signals.ts'
 import type { RecordedSource, Way } from './source.ts'
@@ -18,9 +18,7 @@ import { wayOf } from './ways.ts'
 export async function record(pidText: string | undefined, flags: Flags<'record'>): Promise<void> {
   const way = await wayOf('record', pidText, flags, () => callsOf(pidText, flags))
   const instead = await recordBy(way, flags)
-  if (instead === null) return
-  const { wholeJvm } = await import('./whole-jvm.ts')
-  await recordBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
+  if (instead !== null) await recordBy(instead.way, instead.flags)
 }
 
 /** @returns the sampling to run instead; null if the recording is finished */
@@ -39,13 +37,17 @@ async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstea
       listen()
     }
     source = await way({
-      ...{ progress, isShown: false, tell, untold: () => [] },
-      ...{ found, stop: listen },
+      progress,
+      isShown: false,
+      tell,
+      untold: () => [],
+      found,
+      stop: listen,
     })
     if (source !== null && to !== undefined)
       await recordStarted(source, flags.duration, to, listen(), progress)
   } catch (problem) {
-    instead = whySampled(problem, flags)
+    instead = await sampledInstead(problem, flags)
     if (instead === null) throw problem
   } finally {
     await source?.leave?.()

@@ -99,12 +99,15 @@ function remoteSource(session: RemoteSession, caller: Caller): RecordedSource {
     },
     outcome: (signal, kept) => session.outcome(signal, kept),
     leave: () => caller.leave(),
-    async drawn() {
+    async drawn(sources) {
       const [{ runLiveView }, { remoteSource: liveSource }] = await Promise.all([
         import('../tui/app.ts'),
         import('./remote-source.ts'),
       ])
-      return (screen, out) => runLiveView(liveSource(session, out === null ? '.' : dirname(out)), screen)
+      return (screen, out) => {
+        const live = liveSource(session, out === null ? '.' : dirname(out))
+        return runLiveView({ ...live, ...(sources !== undefined && { sources }) }, screen)
+      }
     },
   }
 }

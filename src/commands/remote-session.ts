@@ -10,7 +10,7 @@ import { Caller } from '../remote/caller.ts'
 import { NoProxyKey, NotAProxy, ProxySays, readErrorFrame } from '../remote/errors.ts'
 import { keyOfEnvironment } from '../remote/key.ts'
 import { BEFORE, FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
-import { sshWay, tcpWay } from '../remote/ways.ts'
+import { sshWay, tcpWay } from '../remote/transports.ts'
 import { type KeepProfile, OldRootsAgain } from '../session/changed-roots.ts'
 import type { SessionStatus } from '../session/session.ts'
 import type { Saved } from './autosave.ts'
@@ -29,7 +29,7 @@ export class RemoteSession implements Saved {
   readonly timesRegions: boolean
   /** Lines that describe the matches of the user's patterns. */
   readonly matches: readonly string[]
-  /** Reason why the proxy ended the session; null if the session goes on. After the end, only the profile is transferred. */
+  /** Reason why the proxy ended the session; null while the session continues. After the end, only the profile is transferred. */
   #proxyEnded: string | null = null
   #finishing: Promise<SourceResult> | undefined
   /** Actual locations of earlier profiles (before a change of roots), keyed by their planned location; null if the profile is lost. */
@@ -155,7 +155,7 @@ export class RemoteSession implements Saved {
     return `it is lost: ${messageOf(lost)}`
   }
 
-  /** Corrects the warnings: the proxy named the planned location before the profile was saved. */
+  /** Corrects the warnings: the proxy has written the planned location into the warnings before the profile was saved. */
   #withRealPlaces(profile: Profile): Profile {
     const warnings = profile.warnings.map((warning) => {
       let right = warning
@@ -166,7 +166,7 @@ export class RemoteSession implements Saved {
     return { ...profile, warnings }
   }
 
-  /** @returns location of the earlier profile; null if it is not lost */
+  /** @returns location of the earlier profile; null if no earlier profile had to be saved */
   async #keepBefore(keep: KeepProfile): Promise<string | null> {
     const bytes = await this.#caller.ask('before')
     return bytes === null ? null : await keep(await this.#profile(BEFORE, bytes, MAX_PENDING_PIECES))

@@ -8,20 +8,22 @@ import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { CollapsedMethods, MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
 import { NotAProxy } from '../remote/errors.ts'
 import { TreeMirror } from '../remote/tree-mirror.ts'
+import type { JvmThreads } from '../session/why/jvm-threads.ts'
 import { SNAPSHOT } from '../tui/keeper.ts'
 import type { LiveSource, LiveStatus } from '../tui/live-source.ts'
 import type { Steering } from '../tui/steering.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { nameNow } from './file-name.ts'
 import type { ByHandFacts, CourseTail, NameEntry, PictureFacts } from './hosted-view.ts'
-import { sessionKeeper } from './keeper.ts'
+import { sessionKeeper, sessionRanges } from './keeper.ts'
 import { keepIn } from './place.ts'
 import { parsed, type RemoteSession } from './remote-session.ts'
 import { steeredText } from './steering.ts'
+import { threadText } from './threads.ts'
 
 /** Minimum interval between two pictures: five per second. */
 const PICTURE_INTERVAL_MS = 200
-/** Interval between two checks, during the wait for a picture, whether the picture is late or the connection is lost. */
+/** Interval between two checks while the view waits for a picture: whether the picture is late, or the connection is lost. */
 const CHECK_INTERVAL_MS = 100
 /** Delay after which the previous picture is drawn until the new picture arrives. */
 const LATE_TIMEOUT_MS = 500
@@ -42,10 +44,13 @@ export function remoteSource(session: RemoteSession, directory = '.'): LiveSourc
     snapshot: (perThread) => view.snapshot(perThread),
     methodName: (id) => view.nameOf(id),
     status: () => view.status(),
+    dumpThreads: async (isConfirmed) =>
+      threadText(parsed<JvmThreads>(session, await session.ask('threads', { isConfirmed }))),
     reset: () => {
       session.ask('reset').catch(() => {}) // `ended` reports the error
     },
     keeper: sessionKeeper(session),
+    ranges: sessionRanges(session, () => view.status().mode),
     steering: remoteSteering(session, view, directory),
     ended: session.ended,
   }

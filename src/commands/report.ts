@@ -2,13 +2,15 @@
 
 import { UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
-import { closeMethods, methodsNamed, NoSuchMethod } from '../profile/find-method.ts'
+import { mustHaveData } from '../profile/empty.ts'
+import { methodsNamed, NoSuchMethod } from '../profile/find-method.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
+import { NotOfRange } from '../profile/range.ts'
 import { reportJsonPieces } from '../profile/report/json.ts'
 import { type TracedMethods, terminalOptions } from '../profile/report/page.ts'
 import { reportPieces } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
-import { readWithProgress } from './read.ts'
+import { readPart } from './read.ts'
 
 /** `report --trace` names a call that the profile does not contain. */
 export class NoSuchTracedCall extends UsageError {
@@ -30,11 +32,12 @@ export class NoSuchTracedCall extends UsageError {
   }
 }
 
-/** @throws CannotReadProfile and similar errors, NoSuchMethod, NoSuchTracedCall */
+/** @throws CannotReadProfile and similar errors, NoSuchMethod, NoSuchTracedCall, NotOfRange; after the report, EmptyProfile */
 export async function report(file: string, flags: Flags<'report'>): Promise<void> {
-  const profile = await readWithProgress(file)
+  const profile = await readPart(file, flags)
   const backTraces = (flags.backTraces ?? []).map((text) => tracedMethods(text, profile))
   const { trace } = flags
+  if (trace !== undefined && profile.range !== undefined) throw new NotOfRange('--trace', 'traced calls are')
   const traced = profile.trace?.calls.length ?? 0
   if (trace !== undefined && (trace < 1 || trace > traced)) throw new NoSuchTracedCall(file, trace, traced)
   const options = {
@@ -48,10 +51,11 @@ export async function report(file: string, flags: Flags<'report'>): Promise<void
       ? reportJsonPieces(profile, options)
       : reportPieces(profile, { ...terminalOptions(process.stdout), ...options })
   await writePieces(process.stdout, pieces)
+  mustHaveData('report', file, profile)
 }
 
 function tracedMethods(text: string, { merged, methodNames }: Profile): TracedMethods {
   const methods = methodsNamed(text, merged, (id) => nameOf(methodNames, id))
-  if (methods.length === 0) throw new NoSuchMethod(text, closeMethods(text, methodNames))
+  if (methods.length === 0) throw new NoSuchMethod(text, methodNames)
   return { text, methods }
 }

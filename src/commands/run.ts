@@ -20,11 +20,14 @@ import {
   type RunFlags,
   start,
 } from './child-program.ts'
+import { CalledElsewhere, FurtherJvms } from './further-jvms.ts'
 import { commandOptions } from './options.ts'
+import { NothingSampled, RootNeverCalled, RootNeverLoaded } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
 import { checkPlatform } from './platform.ts'
 import { sessionSource } from './session-source.ts'
+import { sourcesOf } from './sources.ts'
 import { view } from './view.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
@@ -44,9 +47,13 @@ export class EndedBeforeRecording extends JfluidError {
   }
 }
 
-/** @returns the program's own exit status, 128 + n if signal n ended it */
+/**
+ * @returns the program's own exit status, 128 + n if signal n ended it
+ * @throws errors of `missing` if the program has succeeded, but the recording lacks data that the user asked for
+ */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
   checkPlatform('run', undefined, process.platform)
+  const sources = await sourcesOf(flags)
   const openDoor = await doorOf(command, flags)
   const headless = flags.record !== undefined
   const progress = createProgress(process.stderr)
@@ -72,6 +79,8 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     }
     const { source, session } = begun
     signals.knows(session.pid)
+    const further = new FurtherJvms(child.pid ?? session.pid, session.pid)
+    void exit.finally(() => further.stop()).catch(() => {})
     const noteSignal = (): void => {
       if (child.signalCode !== null) session.endedBy(child.signalCode)
     }
@@ -91,16 +100,33 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       for (const warning of profile.warnings) note(`warning: ${warning}`)
       note(`profile written to ${place.path}; read it with: jfluid report ${shellWord(place.path)}`)
     } else {
-      await view(source, null, [], { onLeft: noteSignal })
+      await view(source, null, [], { sources, onLeft: noteSignal })
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
       note(`the program's output is in ${output}${goesOn ? '; the program continues, Ctrl-C ends it' : ''}`)
     }
-    return await exit
+    const status = await exit
+    const problem = status === 0 ? source.missing() : null // a failure of the program has priority over missing data
+    if (problem !== null) throw elsewhere(problem, session.pid, flags.root ?? [], further.names)
+    return status
   } finally {
     signals.dispose()
     progress.close()
     door.leave()
   }
+}
+
+/** Returns a more specific error if the roots may have run in JVMs that were not profiled. */
+function elsewhere(
+  problem: JfluidError,
+  pid: number,
+  roots: readonly string[],
+  further: readonly string[],
+): JfluidError {
+  const isUnseen =
+    problem instanceof RootNeverLoaded ||
+    problem instanceof RootNeverCalled ||
+    problem instanceof NothingSampled
+  return isUnseen && further.length > 0 ? new CalledElsewhere(pid, roots, further) : problem
 }
 
 async function doorOf(

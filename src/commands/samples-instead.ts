@@ -5,6 +5,7 @@ import { JfluidError } from '../base/errors.ts'
 import { EVENTS } from '../measures/events.ts'
 import type { SessionFlags } from '../options/table.ts'
 import { mustDoWithDumps } from '../session/sampling/not-by-dumps.ts'
+import type { Way } from './source.ts'
 import type { WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
@@ -27,20 +28,23 @@ export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T 
 }
 
 export interface SampledInstead<T> {
-  readonly pid: string
+  readonly way: Way
   readonly flags: T
-  /** Explanation for the user. */
-  readonly why: string
 }
 
 /** @returns null if the problem is no BusyBeforeFlush, or if stacks are not sufficient */
-export function whySampled<T extends SessionFlags & WaitFlags>(
+export async function sampledInstead<T extends SessionFlags & WaitFlags>(
   problem: unknown,
   flags: T,
-): SampledInstead<T> | null {
+): Promise<SampledInstead<T> | null> {
   const sampled = problem instanceof BusyBeforeFlush ? samplesInstead(flags) : null
   if (sampled === null) return null
-  const { message, pid } = problem as BusyBeforeFlush
-  const why = `only sampling stacks, without counting calls: ${message} (--yes attaches anyway)`
-  return { pid: `${pid}`, flags: sampled, why }
+  const { wholeJvm } = await import('./whole-jvm.ts')
+  const { pid, message } = problem as BusyBeforeFlush
+  return { way: wholeJvm(`${pid}`, sampled, whySampled(message)), flags: sampled }
+}
+
+/** Explanation for the user. */
+export function whySampled(message: string): string {
+  return `only sampling stacks, without counting calls: ${message} (--yes attaches anyway)`
 }

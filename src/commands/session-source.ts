@@ -1,17 +1,18 @@
 // Source for a recorded session with a JVM of this machine.
 
 import type { Session } from '../session/session.ts'
+import type { ProgramSource } from './child-program.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { outcome } from './outcome.ts'
-import { countsText, type RecordedSource } from './source.ts'
+import { missing, outcome } from './outcome.ts'
+import { countsText } from './source.ts'
 
 /** Interval and maximum duration of the checks for the first call of the root. The user waits for the first call. */
 const FIRST_CALL_INTERVAL_MS = 20
 const FIRST_CALL_TIMEOUT_MS = 3_000
 const STATUS_INTERVAL_MS = 500
 
-export function sessionSource(session: Session): RecordedSource {
+export function sessionSource(session: Session): ProgramSource {
   const begun = performance.now()
   let nextLine = begun
   return {
@@ -21,7 +22,7 @@ export function sessionSource(session: Session): RecordedSource {
     everyMs: FIRST_CALL_INTERVAL_MS,
     async status() {
       if (performance.now() < nextLine) return null
-      nextLine = Number.POSITIVE_INFINITY // one request at a time
+      nextLine = Number.POSITIVE_INFINITY // prevents a second request before the first request is answered
       const s = await session.status().catch(() => null)
       const now = performance.now()
       const waits = s?.events === 0 && now - begun < FIRST_CALL_TIMEOUT_MS
@@ -31,14 +32,15 @@ export function sessionSource(session: Session): RecordedSource {
     },
     matches: () => describeMatches(session),
     tellMessages: (tell) => tellMessages(session, tell),
-    async drawn() {
+    async drawn(sources) {
       const { showSession } = await import('./session-view.ts')
-      return (screen, out) => showSession(session, screen, out)
+      return (screen, out) => showSession(session, screen, out, sources)
     },
     async finish() {
       const { profile, report } = await finish(session)
       return { profile, described: [describeDetach(session, report)] }
     },
     outcome: async (signal, kept) => outcome(session, signal, kept),
+    missing: () => missing(session),
   }
 }

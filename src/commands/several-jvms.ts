@@ -47,9 +47,9 @@ function groupSource(group: Group, untold: () => readonly string[]): RecordedSou
       return { profile, described: untold(), parts: group.keptLines }
     },
     outcome: async (signal, kept) => group.outcome(signal, kept),
-    async drawn() {
+    async drawn(sources) {
       const { showGroup } = await import('./group-view.ts')
-      return (screen) => showGroup(group, screen)
+      return (screen) => showGroup(group, screen, sources)
     },
   }
 }

@@ -25,7 +25,8 @@ export function signalStatus(signal: NodeJS.Signals): number {
  */
 export function keepStatus(): void {
   for (const name of ENDING) process.on(name, () => process.exit())
-  // When Node.js runs out of work, it removes its handlers first. For some milliseconds, a signal could then still end the process.
+  // When Node.js runs out of work, it removes its signal handlers before it exits. For some milliseconds, a signal could then end the
+  // process.
   process.on('beforeExit', () => process.exit())
 }
 
@@ -53,8 +54,8 @@ export function stopSignal(names = endingSignals()): StopSignal {
         instead = null
         return
       }
-      // A second signal exits at once; the agent then detaches on its own. A closed terminal may send SIGHUP repeatedly, so a repeated
-      // SIGHUP is ignored.
+      // A second signal exits at once; the agent then detaches on its own. A closed terminal may send SIGHUP several times, so only a
+      // repeated SIGHUP is ignored.
       if (again && name !== 'SIGHUP') process.exit(signalStatus(name))
       again = true
       signal ??= name

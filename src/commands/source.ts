@@ -4,6 +4,7 @@
 
 import type { JfluidError } from '../base/errors.ts'
 import type { Profile } from '../profile/profile.ts'
+import type { SourceFolders } from '../profile/source-folders.ts'
 import type { SessionStatus } from '../session/session.ts'
 import type { Leave } from '../tui/app.ts'
 import type { Progress } from '../tui/progress.ts'
@@ -13,8 +14,8 @@ import type { Kept } from './outcome.ts'
 import type { StopSignal } from './signals.ts'
 
 export interface Source {
-  /** Loads the view before the screen is opened. */
-  drawn(): Promise<Show>
+  /** Loads the view before the screen is opened. @param sources  folders of --source */
+  drawn(sources?: SourceFolders): Promise<Show>
 }
 
 /**
@@ -51,7 +52,7 @@ export interface RecordedSource extends Source {
 
 export interface SourceResult {
   readonly profile: Profile
-  /** Text that describes how the session left the target. */
+  /** Lines that describe how the session left the target. */
   readonly described: readonly string[]
   /** Paths of the profiles of several JVMs. */
   readonly parts?: readonly string[]

@@ -6,8 +6,8 @@ import { EX_NOHOST, JfluidError, UsageError } from '../base/errors.ts'
 import { loginTo, remoteAddress } from '../remote/address.ts'
 import { JvmElsewhere } from '../remote/errors.ts'
 import type { JvmRow } from '../tui/jvm-list.ts'
-import type { IsInside } from './containers/inside.ts'
 import { isContainerName } from './containers/name.ts'
+import type { IsInside } from './containers/processes.ts'
 import { BadPid, parsePid } from './options.ts'
 
 /** No process id was given, and there is no terminal to ask. */
@@ -37,7 +37,7 @@ export class AmbiguousName extends UsageError {
   }
 }
 
-/** A client of the proxy named no JVM of this machine. The hint lists JVMs, since the client sees no list of the JVMs here. */
+/** A client of the proxy named a JVM that does not exist on this machine. The hint lists the JVMs, since the client cannot list them. */
 export class NoJvmThere extends UsageError {
   static sample = () => new NoJvmThere('acme', [])
   readonly hint: string
@@ -216,7 +216,7 @@ async function picked(isMeant: IsInside = () => true): Promise<number> {
   }
 }
 
-/** Loads the picker with `CI` set to false. With `CI` set, Ink draws only its last picture, and some users set `CI` in their shells. */
+/** Loads the picker with `CI` set to false. With `CI` set, Ink draws only its last frame, and some users set `CI` in their shells. */
 async function loadPicker() {
   const { CI, CONTINUOUS_INTEGRATION } = process.env
   process.env.CI = process.env.CONTINUOUS_INTEGRATION = 'false'

@@ -1,7 +1,8 @@
-// The screen of a recording, from its first picture to the report on the terminal.
+// The screen of a recording, from its first frame to the report on the terminal.
 
 import { terminalOptions } from '../profile/report/page.ts'
 import { reportPieces } from '../profile/report.ts'
+import type { SourceFolders } from '../profile/source-folders.ts'
 import { writePieces } from '../profile/write.ts'
 import type { Leave } from '../tui/app.ts'
 import { openScreen, type Screen } from '../tui/screen.ts'
@@ -11,6 +12,8 @@ import { endingSignals, stopSignal } from './signals.ts'
 import type { RecordedSource } from './source.ts'
 
 interface Around {
+  /** Folders of --source. */
+  readonly sources?: SourceFolders | undefined
   /** Called when the user has left the view, before the report is printed. May add messages. */
   readonly onLeft?: () => void
   /** Prints the final messages, depending on how the user left. */
@@ -55,9 +58,9 @@ export async function view(
   source: RecordedSource,
   place: ProfilePlace | null,
   later: readonly string[],
-  { onLeft, told }: Around,
+  { sources, onLeft, told }: Around,
 ): Promise<void> {
-  const show = await source.drawn()
+  const show = await source.drawn(sources)
   const shown = (screen: Screen): Promise<Leave> => {
     if (source.saved !== undefined) place?.guard(source.saved)
     return show(screen, place?.path ?? null)

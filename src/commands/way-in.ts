@@ -1,4 +1,4 @@
-// How a command gets into its JVM: by its process id, or by its debugger port.
+// How a command connects to its JVM: by process id, or over the debugger's port.
 
 import { UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
@@ -24,7 +24,7 @@ export interface WayIn {
   open(onPhase: (phase: string) => void, request: SessionRequest): Promise<OpenDoor>
 }
 
-/** Call it before any JVM is examined. @throws JdwpOrPid */
+/** Must be called before any JVM is examined. @throws JdwpOrPid */
 export function checkJdwp(pidText: string | undefined, { jdwp }: Pick<Flags<'attach'>, 'jdwp'>): void {
   if (jdwp !== undefined && pidText !== undefined) throw new JdwpOrPid(pidText)
 }

@@ -13,14 +13,15 @@ import { isSampledByJvm } from './whole-jvm-options.ts'
  * Imports only the selected implementation.
  *
  * @param calls  implementation that records calls
+ * @returns the result of `calls` if that implementation is selected
  * @throws errors in the flags, before any JVM is examined
  */
-export async function wayOf(
+export async function wayOf<T>(
   command: 'attach' | 'record',
   pidText: string | undefined,
   flags: Flags<'attach'> & Partial<Pick<Flags<'record'>, 'push'>>,
-  calls: () => Promise<Way>,
-): Promise<Way> {
+  calls: () => Promise<T>,
+): Promise<Way | T> {
   checkAll(command, pidText, flags)
   checkWait(pidText, flags)
   if (flags.all !== undefined) {

@@ -4,21 +4,22 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NoSuchProcess } from '../attach/admission.ts'
-import { readTargetProcess } from '../attach/target-process.ts'
-import { namesIn, textOf } from '../base/visible.ts'
+import { childrenOf, readTargetProcess } from '../attach/target-process.ts'
+import type { JfluidError } from '../base/errors.ts'
 import type { SessionFlags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
 import { JvmSampling, type JvmSamplingOptions, recorderSampling } from '../session/sampling/jvm-sampling.ts'
 import { openRecordingDoor, type RecordingDoor } from '../session/sampling/recording-door.ts'
 import { type LiveSource, runLiveView } from '../tui/app.ts'
-import { NoJvmStarted, type ProgramDoor } from './child-program.ts'
-import { sessionKeeper } from './keeper.ts'
+import { NoJvmStarted, type ProgramDoor, type ProgramSource } from './child-program.ts'
+import { sessionKeeper, sessionRanges } from './keeper.ts'
 import { NothingSampled, outcome } from './outcome.ts'
-import type { RecordedSource, Way } from './source.ts'
+import type { Way } from './source.ts'
+import { threadText } from './threads.ts'
 import { jvmFor, type WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
-/** The program prints the reason itself. */
+/** Advice if no JVM began to record. The started program prints the reason. */
 const RECORDER_HINT =
   'Give a command that starts a JVM of JDK 17 or newer with a flight recorder (module jdk.jfr, no -XX:-FlightRecorder), or use jfluid record once the program runs.'
 const STATUS_INTERVAL_MS = 500
@@ -112,14 +113,10 @@ function findJvm(pid: number): number | undefined {
   return undefined
 }
 
-function childrenOf(pid: number): number[] {
-  return (namesIn(`/proc/${pid}/task`) ?? []).flatMap((task) =>
-    (textOf(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
-  )
-}
-
-function sampledSource(session: JvmSampling): RecordedSource {
+function sampledSource(session: JvmSampling): ProgramSource {
   let profile: Profile | undefined
+  const nothing = (): JfluidError | null =>
+    profile !== undefined && session.foundNothing ? nothingSampled(session, profile) : null
   return {
     ended: session.ended,
     saved: session,
@@ -136,20 +133,22 @@ function sampledSource(session: JvmSampling): RecordedSource {
       profile = await finish(session)
       return { profile, described: [describeLeaving(session)] }
     },
-    async outcome(signal, kept) {
-      const how = outcome(session, signal, kept)
-      const isEmpty = how === null && profile !== undefined && session.foundNothing
-      return isEmpty ? new NothingSampled(session.pid, profile!) : how
-    },
-    drawn: async () => (screen) => runLiveView(liveSource(session), screen),
+    outcome: async (signal, kept) => outcome(session, signal, kept) ?? nothing(),
+    missing: nothing,
+    drawn: async (sources) => (screen) =>
+      runLiveView({ ...liveSource(session), ...(sources !== undefined && { sources }) }, screen),
   }
+}
+
+function nothingSampled({ ending, pid }: JvmSampling, profile: Profile): NothingSampled {
+  return new NothingSampled(ending?.how === 'target ended' ? null : pid, profile)
 }
 
 async function finish(session: JvmSampling): Promise<Profile> {
   await session.leave()
   const profile = session.profile()
   if (!session.foundNothing) return profile
-  const { message, hint } = new NothingSampled(session.pid, profile)
+  const { message, hint } = nothingSampled(session, profile)
   return { ...profile, warnings: [...profile.warnings, `${message}. ${hint}`] }
 }
 
@@ -175,6 +174,7 @@ function liveSource(session: JvmSampling): LiveSource {
   return {
     snapshot: async (perThread) => session.snapshot(perThread),
     methodName: (id) => session.methodName(id),
+    linesOf: (id) => session.linesOf(id),
     status: () => {
       const { samples, methods, elapsedMs, phase, warnings } = session.status()
       if (elapsedMs < last.elapsedMs) last = { samples: 0, elapsedMs: 0 } // the counts were reset
@@ -184,15 +184,28 @@ function liveSource(session: JvmSampling): LiveSource {
         last = { samples, elapsedMs }
       }
       return {
-        ...{ pid: session.pid, mainClass: session.target.mainClass, jdk: session.target.jdk },
-        ...{ scheme: 'b', mode: 'sample', roots: session.rootNames, isSampledByJvm: true },
-        ...{ instrumentedMethods: 0, calledMethods: methods },
-        ...{ events: samples, eventsPerSecond: Math.max(0, rate), waitPercent: 0 },
-        ...{ elapsedMs, phase, warnings },
+        pid: session.pid,
+        mainClass: session.target.mainClass,
+        jdk: session.target.jdk,
+        scheme: 'b',
+        mode: 'sample',
+        roots: session.rootNames,
+        isSampledByJvm: true,
+        instrumentedMethods: 0,
+        calledMethods: methods,
+        events: samples,
+        eventsPerSecond: Math.max(0, rate),
+        waitPercent: 0,
+        codeSince: { at: session.jvmStartedAt, what: 'the JVM started' },
+        elapsedMs,
+        phase,
+        warnings,
       }
     },
+    dumpThreads: async (isConfirmed) => threadText(await session.dumpThreads(isConfirmed)),
     reset: () => session.reset(),
     keeper: sessionKeeper(session),
+    ranges: sessionRanges(session, () => 'sample'),
     ended: session.ended,
   }
 }

@@ -1,49 +1,51 @@
 // Decodes 64-bit words and calls a sink.
 //
-// This module knows what an event means for the writer that wrote it. `ring.ts` knows where the words are. `ring-reader.ts` decides which
-// writer is read next, and whether a thread's next segment may begin. Nearly all events are enters and exits; the sink itself loops over
-// them (`CctBuilder.calls`).
+// This module interprets the events of one writer. `ring.ts` finds the words in memory. `ring-reader.ts` decides which writer is read next,
+// and whether a thread's next segment may begin. Nearly all events are enters and exits; the sink itself loops over these
+// (`CctBuilder.calls`).
 
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, MAX_EPOCHS, METHOD_MASK, METHOD_SHIFT } from './event-halves.ts'
 import * as layout from './event-layout.ts'
 
 /**
- * Receives the events for which it has a method. Called often, so the arguments are scalars only. Ticks are session ticks, exact below
- * 2^53, and never less than the previous event's ticks (see MAX_EPOCHS).
+ * Receiver of events. It gets only the kinds of events for which it has a method. The methods are called often, so all arguments are
+ * scalars. Ticks are session ticks, exact below 2^53 (see MAX_EPOCHS), and never less than the ticks of the previous event.
  */
-export interface EventSink extends Partial<CallSink & SampleSink & HandOverSink & AllocationSink> {
+export interface EventSink
+  extends Partial<CallSink & SampleSink & HandOverSink & AllocationSink & RootCallSink> {
   /**
-   * Consumes enters and exits of the current thread as long as they are adjacent, oldest first: a word's low
-   * half comes first. This is one loop, since a call per event would cost a third of the total time.
+   * Consumes adjacent enters and exits of the current thread, oldest first. The low half of a word precedes the high half.
+   * This is one loop, since a function call per event would cost a third of the total time.
    *
-   * @param from element of the first event
-   * @param to   element after the last event
-   * @param base session ticks at which the words' ticks begin
-   * @returns `to`, or the element of the first event that is not an enter or exit
+   * @param from index of the first event in `words`
+   * @param to   index after the last event
+   * @param base session ticks to be added to the ticks in the words
+   * @returns `to`, or the index of the first event that is not an enter or exit
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number
-  /** `ticks` were spent since the last event while the thread waited for jfluid. */
+  /** Since the last event, the thread has waited `ticks` for jfluid. */
   adjust(ticks: number): void
 }
 
-/** A thread's position in its calls, and its time. */
+/** Events that change a thread's position in its calls, or stop its clock. */
 interface CallSink {
   /** The thread is in an exception handler of this method: frames above the method's nearest frame have ended without an exit. */
   caught(method: number, ticks: number): void
   /**
    * The following events belong to this thread.
    *
-   * @param segment -1 if the thread is the writer; otherwise the number, modulo 2^16, of the segment of a virtual thread on the writer
+   * @param segment -1 if the thread is the writer. Otherwise the writer is the carrier of a virtual thread, and `segment` is the number,
+   * modulo 2^16, of the virtual thread's segment
    */
   thread(number: number, segment: number): void
   suspend(ticks: number): void
   resume(ticks: number): void
-  /** The next `enter` is a root entered from outside. */
+  /** The next `enter` is an outermost root call: the thread is outside all roots. */
   root(): void
-  /** The next `enter` of the thread is a call from this site; 0 is no site. If an enter follows, `calls` may consume this word as well. */
+  /** The next `enter` of the thread is a call from this site; 0 means no site. If an enter follows, `calls` may consume the two words. */
   site(site: number): void
-  /** A StackOverflowError has left this method. It is the first instrumented method with enough stack to record it. */
+  /** A StackOverflowError has left this method. It is the first instrumented method with enough stack to record the error. */
   overflow(method: number): void
 }
 
@@ -62,11 +64,11 @@ interface HandOverSink {
   /** The thread submits work from its current position. */
   submit(token: number): void
   /**
-   * Whether `begin` of this token may be delivered: its `submit` was delivered, and no `drop`. A sink without this method gets every
-   * `begin`.
+   * Returns whether `begin` of this token may be delivered: the `submit` of the token was delivered, but no `drop`. A sink without this
+   * method gets every `begin`.
    */
   knows(token: number): boolean
-  /** The thread begins the work: later enters are called from the position of the submit. 0: the thread has ended its work. */
+  /** The thread begins the work: later enters are calls from the position of the `submit`. Token 0: the thread has ended its work. */
   begin(token: number): void
   /** No thread will begin this work. */
   drop(token: number): void
@@ -75,21 +77,35 @@ interface HandOverSink {
 interface AllocationSink {
   /** One UTF-16 unit of an allocated class's name. */
   className(id: number, at: number, unit: number): void
-  /** A root call has ended. `bytes` is the JVM's own count of its allocation. */
+  /** A root call ends; its EXIT follows. `bytes` is the number of bytes that it has allocated, as counted by the JVM. */
   allocated(bytes: number): void
-  /** An object of this class was allocated at the thread's current position. `token` identifies it as long as it lives. */
+  /** An object of this class was allocated at the thread's current position. `token` identifies the object as long as it lives. */
   track(classId: number, token: number): void
 }
 
-/** Decoder state of a writer between two pieces of its events. */
+/** Details of outermost root calls. */
+interface RootCallSink {
+  /**
+   * Part of a detail of the outermost root call of the thread that has just ended.
+   *
+   * @param slot 0 to 31; SLOT_DETAILS is the first part of a call
+   * @param kind 0 to 7; the kind defines how `data` is read
+   * @param data 32 bits without a sign
+   */
+  value(slot: number, kind: number, data: number): void
+  /** An exception of the class with this number ends the outermost root call of the thread; its EXIT follows. */
+  threw(classNumber: number): void
+}
+
+/** State of a writer's decoder between two calls of `decodeEvents`. */
 export class WriterState {
   readonly writer: number
   /** First tick of the current epoch. */
   base = 0
-  /** Thread that wrote the current events, and its segment; -1 if the thread is the writer itself. */
+  /** Thread to which the current events belong. `segment` is the thread's current segment, or -1 if the thread is the writer itself. */
   thread: number
   segment = -1
-  /** The last call stopped at a THREAD or BEGIN that may not be read yet. */
+  /** Whether the last call of `decodeEvents` stopped at a THREAD or BEGIN that may not be read yet. */
   held = false
   /** Number of enter and exit events. */
   events = 0
@@ -101,7 +117,7 @@ export class WriterState {
     this.thread = writer
   }
 
-  /** A new chunk states its own epoch, and begins with its writer's own events. */
+  /** Sets the state for a new chunk: the chunk's header contains the epoch, and the first events belong to the writer itself. */
   startChunk(epoch: number): void {
     this.base = epoch * 2 ** layout.TICK_BITS
     this.thread = this.writer
@@ -109,15 +125,15 @@ export class WriterState {
   }
 }
 
-/** Orders events of different writers, if an event must be read before another. */
+/** Delays an event of one writer until the events of other writers that must be read earlier have been read. */
 export interface ThreadGate {
-  /** Whether this segment may be read now. May feed events of other writers to the sink. */
+  /** Returns whether this segment may be read now. May feed events of other writers to the sink. */
   mayBegin(by: WriterState, thread: number, segment: number): boolean
-  /** Whether the SUBMIT of this token has been read, so that its BEGIN may be read. */
+  /** Returns whether the SUBMIT of this token has been read, so that its BEGIN may be read. */
   mayTakeUp(token: number): boolean
 }
 
-/** A word in the buffer that no version of the target's runtime writes. */
+/** Thrown for a word in the buffer that no version of the target's runtime writes. */
 export class UnknownEvent extends JfluidError {
   static sample = () => new UnknownEvent(3, 17, 64, 0xdead, 0xbeef)
   readonly exitCode = EX_SOFTWARE
@@ -134,17 +150,17 @@ export class UnknownEvent extends JfluidError {
 const TWO_32 = 2 ** 32
 
 /**
- * Feeds a piece of one writer's events to `sink`, oldest first.
+ * Passes adjacent events of one writer to `sink`, oldest first.
  *
- * Hot path: the sink's `calls` handles every method call in the target, the other code only other events. Nothing
- * is allocated (test: "decoding allocates nothing"; speed: test/bench/decode.mjs). A word is read as two halves,
+ * Hot path: the sink's `calls` handles every method call in the target, the other code handles only other events. Nothing
+ * is allocated (test: "decoding allocates nothing"; benchmark: test/bench/decode.mjs). A word is read as two halves,
  * since a BigInt would cost one heap object per event.
  *
- * @param words the buffer; an event's low half comes first
- * @param from  element of the first event
- * @param to    element after the last event
- * @returns `to`, or the element of the first event that was not consumed: a zero word, an unknown event,
- *          or a THREAD or BEGIN that `gate` holds (`state.held`)
+ * @param words the buffer; the low half of an event precedes the high half
+ * @param from  index of the first event in `words`
+ * @param to    index after the last event
+ * @returns `to`, or the index of the first event that was not consumed: a zero word, an unknown event,
+ *          or a THREAD or BEGIN that `gate` delays (`state.held`)
  */
 export function decodeEvents(
   words: Uint32Array,
@@ -186,7 +202,7 @@ export function decodeEvents(
   return at
 }
 
-/** @returns whether the event was consumed */
+/** Handles a control event. @returns whether the event was consumed */
 function control(high: number, low: number, state: WriterState, sink: EventSink, gate: ThreadGate): boolean {
   const payload = (high & HIGH_TICKS_MASK) * TWO_32 + low
   switch ((high >>> METHOD_SHIFT) & METHOD_MASK) {
@@ -258,6 +274,14 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
         Math.floor(payload / 2 ** layout.NAME_CLASS_SHIFT),
         low & (2 ** layout.NAME_CLASS_SHIFT - 1),
       )
+      return true
+    case layout.CONTROL_VALUE: {
+      const slot = Math.floor(payload / 2 ** layout.VALUE_SLOT_SHIFT)
+      sink.value?.(slot, high & (2 ** (layout.VALUE_SLOT_SHIFT - layout.VALUE_KIND_SHIFT) - 1), low)
+      return true
+    }
+    case layout.CONTROL_THREW:
+      sink.threw?.(payload)
       return true
     default:
       return false

@@ -9,8 +9,8 @@ export const METHOD_MASK = 2 ** METHOD_BITS - 1
 export const HIGH_TICKS_MASK = 2 ** METHOD_SHIFT - 1
 
 /**
- * Maximum number of epochs in a session: 2^58 ticks are three years of a 2.5 GHz clock. From 2^53 ticks on (41 days) a tick is rounded to
- * the nearest double, off by at most 16 ticks or 6 ns. Sums of times stay exact, since the rounding of one interval is compensated by the
- * next.
+ * Maximum number of epochs in a session: 2^58 ticks are three years of a 2.5 GHz clock. From 2^53 ticks on (41 days), a time in ticks is
+ * rounded to the nearest double; the error is at most 16 ticks, or 6 ns. Errors do not accumulate in sums of times, since the rounding of
+ * one interval is compensated by the next interval.
  */
 export const MAX_EPOCHS = 2 ** (58 - TICK_BITS)

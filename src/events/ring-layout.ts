@@ -1,14 +1,14 @@
 // The shared buffer: one mapped file, written by the threads of the target, read by the client.
 //
 // There are no locks. A thread owns a chunk and appends 8-byte events to it (event-layout.ts). The
-// client follows every owned chunk up to its first zero word, so the data are visible at any time, and
-// zeroes a full chunk before it frees it. Little-endian throughout.
+// client reads every owned chunk up to its first zero word, so it can read events before the chunk is full.
+// It zeroes a full chunk before it frees the chunk. All numbers are little-endian.
 //
 //   offset        size            what
 //        0        4096            header, below
 //     4096        4 * chunkCount  chunk states, u32 each, padded to a multiple of 4096
 //   chunksOffset  chunkBytes * n  chunks
-//   after them                    trees, in sessions that keep trees (tree-layout.ts)
+//   after the chunks              trees, in sessions in which threads keep trees (tree-layout.ts)
 //
 // Header:
 //   offset  size  type  field         written by
@@ -23,9 +23,9 @@
 //                                     client was stopped or killed, 2 if the client sent nothing for 10 s,
 //                                     3 if the agent was ordered to detach
 //       24     4  u32   starving      target, +1 each time a thread found no free chunk, or no free block
-//       28     4  u32   readerProcess client, pid of the process that increments heartbeat
-//       32     4  u32   readerThread  client, id of the thread that increments heartbeat
-//       36     4  u32   readerSince   client, start of that thread: field 22 of its stat, low half
+//       28     4  u32   readerProcess client, pid of the process that increments `heartbeat`
+//       32     4  u32   readerThread  client, id of the thread that increments `heartbeat`
+//       36     4  u32   readerSince   client, start time of that thread: low half of field 22 in /proc/…/stat
 //       40     4  u32   gaps          target, +1 each time something was not recorded
 //       44     4  u32   blocks        client, number of blocks of trees (tree-layout.ts). The highest bit means that no
 //                                     more blocks will be added; 0 without trees
@@ -59,11 +59,11 @@ export const RING_GAPS = 40
 export const RING_BLOCKS = 44
 export const RING_STATES = 4096
 
-/** The client was stopped or killed. */
+/** Value of `ended`: the client was stopped or killed. */
 export const ENDED_STOPPED = 1
-/** The client sent nothing for 10 s. */
+/** Value of `ended`: the client sent nothing for 10 s. */
 export const ENDED_SILENT = 2
-/** A process other than the client has ordered the agent to detach. */
+/** Value of `ended`: a process other than the client has ordered the agent to detach. */
 export const ENDED_DISMISSED = 3
 
 export const CHUNK_FREE = 0

@@ -1,25 +1,26 @@
 // Reads every owned chunk of the buffer up to its first zero word, and frees full chunks.
 //
 // This module defines the order in which events reach the sink:
-// - A writer's chunks are read by `sequence`, each to its end before the next. The state table is read once per round and is only a
-// snapshot: it may contain a later chunk while an earlier chunk is missing.
-// - A chunk that was FULL before its zero word was read ends at that word. Any other chunk may continue.
-// - A virtual thread writes in segments, each in the chunk of its carrier. Segment k may begin once segment k-1 has begun and its writer
-// was read to the end of k-1. When the THREAD word of segment k is visible, all of k-1 is visible too, so k-1 ends at its last written
-// word. If k-1 has not begun yet, the writer of k is held.
-// - While the sink is busy, it may set chunks aside: the target gets these chunks back at once, and copies are read in their turn.
-// - A BEGIN is read after the SUBMIT of its token, which another writer stored earlier. Until the SUBMIT has been read, the writer of the
-// BEGIN is held.
+// - A writer's chunks are read in the order of `sequence`, each to its end before the next. The state table is read once per round. It is
+// not a snapshot of one moment: it may show a writer's later chunk but not the earlier chunk.
+// - If a chunk was FULL before its first zero word was read, the chunk ends at that word. Any other chunk may get more words.
+// - A virtual thread writes in segments, each in a chunk of its carrier. Segment k may begin once segment k-1 has begun and has been read
+// to its end. When the THREAD word of segment k is visible, all of k-1 is visible too, so k-1 ends at its last written word. If k-1 has
+// not begun yet, the writer of segment k is held: its further events are read later.
+// - While the sink is busy, it may set chunks aside: copies of these chunks are read in their turn, and the target can reuse the chunks.
+// - A BEGIN is read after the SUBMIT of its token, which another writer stored earlier. The writer of the BEGIN is held until the SUBMIT
+// has been read.
 
 import { minOf } from '../base/arrays.ts'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
+import { getOrAdd } from '../base/maps.ts'
 import { decodeEvents, type EventSink, type ThreadGate, UnknownEvent, WriterState } from './decode.ts'
 import { THREAD_NUMBER_BITS } from './event-layout.ts'
 import type { Ring } from './ring.ts'
 import { CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from './ring-layout.ts'
 import { SetAside } from './set-aside.ts'
 
-/** A chunk with a header that contradicts earlier data. */
+/** Thrown if the header of a chunk contradicts earlier data. */
 export class BrokenChunk extends JfluidError {
   static sample = () => new BrokenChunk(12, 3, 'its epoch is beyond 2^58 ticks')
   readonly exitCode = EX_SOFTWARE
@@ -35,18 +36,18 @@ const CHUNKS_PER_TURN = 8
 /** Number of complete rounds after which a missing earlier segment, or a missing SUBMIT, counts as lost. */
 const MAX_MISSING_ROUNDS = 3
 const SEGMENTS = 2 ** 16
-/** Number of additional rounds at the end, on top of the rounds that may be waited for each chunk. */
+/** Number of rounds that `drain` may use in addition to MAX_MISSING_ROUNDS per chunk. */
 const EXTRA_ROUNDS = 64
 
 class Writer extends WriterState {
-  /** Current chunk, -1 between two chunks, and the offset in it. */
+  /** Current chunk, or -1 between two chunks. `offset` is the position in the current chunk. */
   chunk = -1
   offset = 0
-  /** Sequence number of the current chunk, or of the next. */
+  /** Sequence number of the current chunk; between two chunks, of the next chunk. */
   sequence = 0
   /** Chunks to be read later, keyed by sequence number. */
   readonly later = new Map<number, number>()
-  /** Number of complete rounds in which this writer has been held, or has missed a chunk. */
+  /** Number of complete rounds in which this writer was held, or in which its next chunk was missing. */
   rounds = 0
 }
 
@@ -55,7 +56,7 @@ export class RingReader implements ThreadGate {
   #sink: EventSink
   readonly #onChunk: () => void
   readonly #writers = new Map<number, Writer>()
-  /** Gate that reads to the end of a segment and no further. */
+  /** Gate that stops at the end of a segment: it admits no THREAD. */
   readonly #segmentEnd: ThreadGate = {
     mayBegin: () => false,
     mayTakeUp: (token) => {
@@ -63,17 +64,17 @@ export class RingReader implements ThreadGate {
       return !this.#cutShort
     },
   }
-  /** Whether reading to the end of a segment stopped before that end. */
+  /** Whether a segment could not be read to its end, because a BEGIN was held. */
   #cutShort = false
   readonly #aside: SetAside
-  /** Writers that own a chunk, in order of arrival. */
+  /** Writers that own a chunk, in the order in which they were found. */
   #active: Writer[] = []
-  /** Writers that were found to own a chunk during other work. */
+  /** Writers that were found to own a chunk since `#active` was last extended. */
   #arrived: Writer[] = []
-  /** Per chunk: its state in this round's snapshot, and whether it is on a writer's list. */
+  /** Per chunk: its state as read in this round. `#known` contains, per chunk, whether it is on a writer's list. */
   readonly #seen: Uint8Array
   readonly #known: Uint8Array
-  /** Per virtual thread number: the next segment to begin, and the writer of the latest segment. */
+  /** Per virtual thread: the next segment to begin. The following array contains the writer of the latest segment. */
   #nextSegment = new Int32Array(64)
   #holder = new Int32Array(64)
   #turn = 0
@@ -81,7 +82,7 @@ export class RingReader implements ThreadGate {
   #idle = 0
   #returned = 0
   #lastTicks = 0
-  /** Age of the buffer when data were last missing. */
+  /** Value of `Ring.age` when data were last missing. */
   #age = 0
   #events = 0
   #disordered = 0
@@ -112,7 +113,7 @@ export class RingReader implements ThreadGate {
     return this.#lastTicks
   }
 
-  /** Number of free chunks in the last round, including the chunks that it freed. */
+  /** Number of free chunks at the end of the last round, including the chunks freed by that round. */
   get freeChunks(): number {
     return this.#free
   }
@@ -154,7 +155,7 @@ export class RingReader implements ThreadGate {
       const writer = writers[(this.#turn + read) % writers.length]
       const { events } = this
       const chunks = this.#drain(writer, Math.min(CHUNKS_PER_TURN, budget))
-      // A writer without new events costs nothing: a server has hundreds of threads with a chunk, most of them idle.
+      // A writer without new events does not reduce the budget: a server has hundreds of threads with a chunk, most of them idle.
       budget -= this.#events > events ? Math.max(1, chunks) : chunks
       if (chunks === CHUNKS_PER_TURN) this.#complete = false
     }
@@ -168,8 +169,8 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * Reads the data that are in the buffer now, while the target continues to write. A round reads up to CHUNKS_PER_TURN chunks per writer, so
-   * this number of rounds reads a full buffer.
+   * Reads all data that are in the buffer now, while the target continues to write. A round reads up to CHUNKS_PER_TURN chunks per writer,
+   * so the number of rounds below is enough for a full buffer.
    */
   catchUp(): void {
     for (let rounds = 0; rounds <= this.#ring.chunkCount / CHUNKS_PER_TURN; rounds++) {
@@ -179,8 +180,8 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * Reads until nothing is left, at the end of a session. No thread should write any more. If the target still writes, the loop ends
-   * nevertheless: each chunk and each copy is freed at most once.
+   * Reads all remaining data at the end of a session. No thread should write any more. If the target still writes, the loop ends anyway:
+   * each chunk and each copy is freed at most once.
    */
   drain(): number {
     const most = this.#ring.chunkCount + this.#aside.count
@@ -196,8 +197,8 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * Copies and frees full chunks if few chunks are free. For the sink, while it is busy with other work. May be called at any time, also
-   * from within the sink.
+   * Copies and frees full chunks if few chunks are free. The sink calls this method while it is busy with other work. It may be called at
+   * any time, even from the sink's methods.
    */
   setAside(): void {
     const ring = this.#ring
@@ -207,7 +208,7 @@ export class RingReader implements ThreadGate {
     if (free > ring.chunkCount / 2) return
     for (let chunk = 0; chunk < ring.chunkCount; chunk++) {
       if (ring.state(chunk) !== CHUNK_FULL || !ring.isSettled(chunk)) continue
-      // A contradiction is ignored here; it is found again and reported when the chunk is read.
+      // A contradiction in the chunk's header is ignored here. It is found again and reported when the chunk is read.
       if (this.#known[chunk] === 0 && this.#register(chunk, this.#arrived) !== undefined) continue
       const later = this.#writers.get(ring.writer(chunk))?.later
       const sequence = ring.sequence(chunk)
@@ -220,7 +221,7 @@ export class RingReader implements ThreadGate {
     }
   }
 
-  /** Takes a snapshot of the states, and adds new chunks to their writers' lists. */
+  /** Reads the states of all chunks, and adds new chunks to their writers' lists. */
   #readStates(): void {
     const ring = this.#ring
     ring.refresh()
@@ -240,7 +241,7 @@ export class RingReader implements ThreadGate {
     }
   }
 
-  /** Admits writers that were found during other work. */
+  /** Adds the writers in `#arrived` to `#active`. */
   #admit(): void {
     for (const writer of this.#arrived.splice(0)) {
       if (!this.#active.includes(writer)) this.#active.push(writer)
@@ -248,6 +249,7 @@ export class RingReader implements ThreadGate {
   }
 
   /**
+   * Adds a chunk to its writer's list.
    * @param owners  list to which a new writer is added
    * @returns the contradiction in the chunk's header, if any
    */
@@ -256,11 +258,7 @@ export class RingReader implements ThreadGate {
     const number = ring.writer(chunk)
     if (number === 0) return undefined
     if (number >= 2 ** THREAD_NUMBER_BITS) return 'no such writer'
-    let writer = this.#writers.get(number)
-    if (writer === undefined) {
-      writer = new Writer(number)
-      this.#writers.set(number, writer)
-    }
+    const writer = getOrAdd(this.#writers, number, () => new Writer(number))
     const sequence = ring.sequence(chunk)
     const expected = writer.chunk >= 0 ? writer.sequence + 1 : writer.sequence
     if (sequence < expected || writer.later.has(sequence)) return `has sequence ${sequence} again`
@@ -270,13 +268,14 @@ export class RingReader implements ThreadGate {
     return undefined
   }
 
-  /** @returns number of chunks read to their end */
+  /** Reads chunks of a writer. @returns number of chunks read to their end */
   #drain(writer: Writer, maxChunks: number): number {
     for (let chunks = 0; chunks < maxChunks; chunks++) {
       if (writer.chunk < 0 && !this.#nextChunk(writer)) return chunks
       const chunk = writer.chunk
-      // If a writer has a later chunk, this chunk has ended, whatever its state is: a thread whose stack overflowed at the wrong moment may
-      // have left it BUSY. A chunk that was found during this read proves nothing about the words that are visible now.
+      // If a writer has a later chunk, this chunk has ended, even if its state is BUSY: a thread whose stack overflowed at the wrong moment
+      // may not have changed the state. A later chunk that was found during this read does not count, since words may have been added after
+      // the read.
       const isCopy = this.#aside.has(chunk)
       const ended = isCopy || this.#seen[chunk] === CHUNK_FULL || writer.later.has(writer.sequence + 1)
       this.#read(writer, 0, this)
@@ -310,7 +309,7 @@ export class RingReader implements ThreadGate {
     return true
   }
 
-  /** Reads the writer's current chunk up to its last written word, or up to the word that `gate` holds. */
+  /** Reads the writer's current chunk up to its last written word, or up to a word that `gate` does not admit. */
   #read(writer: Writer, level: 0 | 1, gate: ThreadGate): void {
     const { chunk, offset, events } = writer
     const ring = this.#ring
@@ -359,14 +358,14 @@ export class RingReader implements ThreadGate {
     this.#holder = holder
   }
 
-  /** Retries held writers as long as one of them continues: a writer may wait for words of another held writer. */
+  /** Retries all held writers until none of them can continue: a writer may wait for words of another held writer. */
   #releaseHeld(): void {
     for (let released = true; released; ) {
       released = false
       for (const writer of this.#active) {
         if (!writer.held) continue
         const { chunk, offset } = writer
-        // The writer's next chunk was not checked in this round, and may contain words that other writers wait for.
+        // The writer's next chunk was not read in this round, and may contain words that other writers wait for.
         if (this.#drain(writer, 1) > 0) this.#complete = false
         released ||= writer.chunk !== chunk || writer.offset !== offset
       }
@@ -374,9 +373,9 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * Ends the wait of held writers. The awaited words were visible before the THREAD or BEGIN, so the next complete round contains them. If
-   * they are still missing after a few rounds, a segment or a SUBMIT is lost. Without the segment the thread's stack is healed. Without the
-   * SUBMIT the work becomes a root of its own.
+   * Ends the wait of held writers. The words for which a writer waits were visible before its THREAD or BEGIN, so the next complete round
+   * contains these words. If they are still missing after a few rounds, a segment or a SUBMIT is lost. If a segment is lost, the thread's
+   * open frames are closed. If a SUBMIT is lost, the work becomes a root.
    */
   #giveUp(): void {
     const age = this.#ring.age()
@@ -395,7 +394,7 @@ export class RingReader implements ThreadGate {
       late.push(writer)
     }
     if (late === null) return
-    // Writers that wait for a SUBMIT continue first: they may contain a segment that others wait for.
+    // Writers that wait for a SUBMIT continue first: their chunks may contain a segment that other writers wait for.
     const getsOn = (gate: ThreadGate) => (writer: Writer) => {
       this.#read(writer, 0, gate)
       return writer.rounds === 0
@@ -418,7 +417,7 @@ export class RingReader implements ThreadGate {
     }
   }
 
-  /** Gate that admits one segment before its earlier segments. */
+  /** Gate that admits one segment although earlier segments of its thread were not read. */
   #withoutSegment(): ThreadGate {
     let given = false
     return {

@@ -1,8 +1,8 @@
-// The shared buffer on the client's side: created, mapped, read, and freed chunk by chunk.
+// The client's side of the shared buffer: creates and maps the buffer, reads its chunks, and frees them.
 //
-// This module copies bytes from the file into a Uint32Array. `decode.ts` knows their meaning, `ring-reader.ts` the order of chunks. The
-// file is either mapped through koffi, an optional dependency, or read with `readSync`. Both sides unlink the path as soon as they have
-// opened the file, so nothing here uses the path after opening.
+// This module provides the bytes of the file as a Uint32Array. `decode.ts` interprets the bytes, and `ring-reader.ts` determines the order
+// of chunks. The file is either mapped through koffi, an optional dependency, or read with `readSync`. Client and target unlink the path as
+// soon as they have opened the file, so this module does not use the path after opening.
 
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,7 +12,7 @@ import { EVENT_BYTES } from './event-layout.ts'
 import * as layout from './ring-layout.ts'
 import { bufferBytes, treesBytes } from './tree-layout.ts'
 
-/** The buffer cannot be created: no space, or no permission for its directory. */
+/** Thrown if the buffer cannot be created: there is no space, or no permission for its directory. */
 export class CannotCreateRing extends JfluidError {
   static sample = () =>
     new CannotCreateRing('/dev/shm/jfluid-1000-4711/ring', 16 << 20, {
@@ -35,7 +35,7 @@ export class CannotCreateRing extends JfluidError {
   }
 }
 
-/** The file is not an event buffer of this version. */
+/** Thrown if the file is not an event buffer of this version. */
 export class ForeignRing extends JfluidError {
   static sample = () => new ForeignRing('/dev/shm/jfluid-1000-4711/ring', 'no JFR1 header')
   readonly exitCode = EX_DATAERR
@@ -48,9 +48,9 @@ export class ForeignRing extends JfluidError {
 export interface RingOptions {
   /** Size of one chunk, a multiple of 4096. */
   chunkBytes?: number
-  /** Number of chunks. Each thread inside a root needs one. */
+  /** Number of chunks. Each thread inside a root needs one chunk. */
   chunkCount?: number
-  /** Number of blocks for trees (tree-layout.ts), after the chunks. Undefined: no trees. */
+  /** Number of blocks for trees (tree-layout.ts), after the chunks. Undefined if threads keep no trees. */
   blockCount?: number
   /** Owner of the file, if the target runs as another user. */
   owner?: { readonly uid: number; readonly gid: number }
@@ -59,8 +59,8 @@ export interface RingOptions {
 }
 
 /**
- * Creates the file and writes every byte: on a full tmpfs, a store into a hole of a sparse file
- * would be an error inside the target. Here it is only a message.
+ * Creates the file and writes every byte. On a full tmpfs, a store into a hole of a sparse file would
+ * be an error inside the target. If the client writes every byte, the client reports the error.
  *
  * @returns size of the file in bytes
  */
@@ -82,7 +82,7 @@ export function createRing(path: string, options: RingOptions = {}): number {
     for (let at = 0; at < bytes; ) {
       at += fs.writeSync(fd, zeros, 0, Math.min(zeros.length, bytes - at), at)
     }
-    // The target maps the space for blocks that may be written later.
+    // The file also gets space for blocks that the client may add later, since the target maps the whole file once.
     if (blockCount > 0) fs.ftruncateSync(fd, bufferBytes(chunkBytes, chunkCount, blockCount))
     const header = new DataView(new ArrayBuffer(layout.RING_BLOCKS + 4))
     header.setUint32(0, layout.RING_MAGIC, true)
@@ -105,18 +105,18 @@ export function createRing(path: string, options: RingOptions = {}): number {
 export interface RingReaderThread {
   readonly process: number
   readonly thread: number
-  /** Start time in clock ticks since boot: field 22 of its stat. */
+  /** Start time of the thread in clock ticks since boot: field 22 in its file /proc/…/stat. */
   readonly since: number
 }
 
-/** Number of a view. The views may be in use at the same time. */
+/** Number of a view of a chunk's words. Several views may be in use at the same time. */
 export type RingLevel = 0 | 1 | 2
 
 /**
  * An open buffer. Chunks are numbered from 0; offsets inside a chunk are bytes from its start.
  * Each round begins with `refresh`; then states and headers may be read. Words are read in two steps, so that nothing is allocated: `look`
- * returns how far a chunk is written, then `words` and `origin` return the location of its bytes. There are three levels: 0, 1 while 0 is
- * in use, and 2 for chunks that are set aside in between.
+ * returns how far a chunk is written, then `words` and `origin` return the location of its bytes. There are three levels: 0; 1, used while
+ * level 0 is in use; and 2 for chunks that are set aside while levels 0 and 1 are in use.
  */
 export interface Ring {
   readonly chunkBytes: number
@@ -128,8 +128,8 @@ export interface Ring {
   /** Returns CHUNK_FREE, _BUSY, _IDLE or _FULL, at least as new as the last `refresh`. */
   state(chunk: number): number
   /**
-   * Returns the writer that owns the chunk, or 0 if the writer has not signed it yet. `sequence` and `epoch` are valid once this is
-   * nonzero.
+   * Returns the writer that owns the chunk, or 0 if the writer has not signed it yet. `sequence` and `epoch` are valid once the
+   * writer is nonzero.
    */
   writer(chunk: number): number
   sequence(chunk: number): number
@@ -139,17 +139,17 @@ export interface Ring {
    * Returns how far the chunk is written.
    *
    * @param from offset of an event; all earlier events have been read
-   * @returns offset after the last event before the first zero word. All events up to it are now completely visible.
+   * @returns offset of the first zero word. All events before this offset are completely visible.
    */
   look(chunk: number, from: number, level: RingLevel): number
-  /** Returns whether level 0 sees all that level 1 sees. */
+  /** Returns whether `look` returns the same offset for level 0 as for level 1. */
   isSettled(chunk: number): boolean
-  /** Returns a number that changes as soon as there may be new data; 0 if there may always be. */
+  /** Returns a number that changes when new data may have arrived; 0 if new data may arrive at any time. */
   age(): number
-  /** Returns the words that `look` saw: the chunk's offset `o` is element `origin(chunk, level) + o / 4`. */
+  /** Returns the words found by `look`: the chunk's offset `o` is element `origin(chunk, level) + o / 4`. */
   words(level: RingLevel): Uint32Array
   origin(chunk: number, level: RingLevel): number
-  /** Zeroes the first `used` bytes, then marks the chunk FREE. Only for FULL chunks, and for chunks whose writer has a later chunk. */
+  /** Zeroes the first `used` bytes, then marks the chunk FREE. The chunk must be FULL, or its writer must have a later chunk. */
   free(chunk: number, used: number): void
   /** Signals to waiting target threads that the client is alive. */
   beat(): void
@@ -166,7 +166,7 @@ export interface Ring {
 }
 
 /**
- * Opens a buffer that `createRing` made. The path may be unlinked once this returns.
+ * Opens a buffer that `createRing` made. The path may be unlinked once this function has returned.
  * A buffer of another user is read as a file, not mapped: that user may truncate it, and access to a truncated mapping would kill this
  * process.
  */
@@ -200,7 +200,7 @@ export function openRing(path: string): Ring {
   }
 }
 
-const HIGH = 1 // index of an event's high u32 half; it contains the kind, so it is never 0
+const HIGH = 1 // index of an event's high u32 half, which is never 0
 const EVENT_WORDS = EVENT_BYTES / 4
 
 /** A mapped buffer. The target's stores become visible without a read. */
@@ -241,14 +241,14 @@ class MappedRing implements Ring {
 
   /**
    * A thread writes its events in order, each with release semantics. So all events before a visible event are visible, and a binary search
-   * finds the end. It needs about two dozen atomic loads, for any chunk size.
+   * finds the last event. The search needs at most about two dozen atomic loads, even for large chunks.
    */
   look(chunk: number, from: number, _level: RingLevel): number {
     const words = this.#words
     const origin = this.origin(chunk)
     const limit = this.chunkBytes / EVENT_BYTES
-    let known = from / EVENT_BYTES // everything before it is written
-    let zero = known // not known to be written
+    let known = from / EVENT_BYTES // all events before this index are written
+    let zero = known // the event at this index may be unwritten
     for (let step = 1; zero < limit; step *= 2) {
       if (Atomics.load(words, origin + zero * EVENT_WORDS + HIGH) === 0) break
       known = zero + 1
@@ -311,7 +311,7 @@ class MappedRing implements Ring {
   }
 }
 
-/** A buffer that is read by copies. A third slower to read than a mapping, but needs only Node. */
+/** A buffer that is read by copying. Reading takes a third longer than from a mapping, but needs no optional dependency. */
 class FileRing implements Ring {
   readonly mapped = false
   readonly chunkBytes: number
@@ -348,7 +348,7 @@ class FileRing implements Ring {
   }
 
   writer(chunk: number): number {
-    // Read twice: the second read follows the writer's release of its number, and so sees the complete header.
+    // The header is read twice. The second read is after the writer has stored its number (release), so it returns the whole header.
     this.#read(this.#signature, 0, chunk, 0, layout.CHUNK_EVENTS)
     if (this.#signature[layout.CHUNK_WRITER / 4] !== 0)
       this.#read(this.#signature, 0, chunk, 0, layout.CHUNK_EVENTS)
@@ -367,8 +367,8 @@ class FileRing implements Ring {
   }
 
   /**
-   * The copy is not atomic: an event written at that moment may be torn. Any nonzero half shows that the event has been stored, so a second
-   * copy of the same range contains it completely.
+   * The copy is not atomic: only half of an event that is written at the same time may be copied. If either half is nonzero, the event has
+   * been stored, so a second copy of the same range contains the whole event.
    */
   look(chunk: number, from: number, level: RingLevel): number {
     const words = this.#levels[level]
@@ -451,11 +451,11 @@ function signature(reader: RingReaderThread): [offset: number, value: number][] 
   return [
     [layout.RING_READER_THREAD, reader.thread],
     [layout.RING_READER_SINCE, reader.since >>> 0],
-    [layout.RING_READER_PROCESS, reader.process], // written last: the other fields are ignored until this is set
+    [layout.RING_READER_PROCESS, reader.process], // written last: the target ignores the other fields until this field is set
   ]
 }
 
-/** Returns the epoch, or -1 if it is too large. */
+/** Returns the epoch, or -1 if the epoch is too large. */
 export function checkedEpoch(low: number, high: number): number {
   return high === 0 && low < MAX_EPOCHS ? low : -1
 }
@@ -503,7 +503,7 @@ function loadLibc(): Libc | undefined {
       munmap: library.func('int munmap(void *, size_t)'),
     }
   } catch {
-    // koffi is not installed, or has no binary for this platform: the caller reads the file instead.
+    // koffi is not installed, or has no binary for this platform. The caller reads the file instead of mapping it.
   }
   return libc
 }

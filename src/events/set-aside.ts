@@ -1,17 +1,17 @@
-// Copies of chunks that could not be read immediately, so that the target's threads find free chunks while the tree is being processed. The
-// copies are read later like chunks of the buffer. Their numbers follow the buffer's own chunk numbers.
+// Stores copies of chunks that could not be read immediately, so that the target's threads find free chunks while the client processes the
+// tree. The copies are read later in the same way as chunks of the buffer. They have the numbers after the buffer's chunk numbers.
 
 import type { Ring } from './ring.ts'
 import { CHUNK_EVENTS } from './ring-layout.ts'
 
-/** Maximum size: the events that a few threads write in a quarter of a second. Unused parts take no memory. */
+/** Maximum size of all copies: the events that a few threads write in a quarter of a second. Unused parts take no memory. */
 const MAX_BYTES = 2 ** 26
 
 export class SetAside {
   #most: number
   readonly #chunkWords: number
   #words: Uint32Array | undefined
-  /** Per slot: offset after the last event, and the epoch. */
+  /** Per slot: offset after the last event. `#epochs` contains the epoch per slot. */
   readonly #ends: Float64Array
   readonly #epochs: Float64Array
   readonly #free: number[] = []
@@ -24,7 +24,7 @@ export class SetAside {
     this.#epochs = new Float64Array(this.#most)
   }
 
-  /** Number of chunks held now. */
+  /** Number of copies that are stored now. */
   get count(): number {
     return this.#used - this.#free.length
   }
@@ -34,7 +34,7 @@ export class SetAside {
   }
 
   /**
-   * Copies a FULL chunk of which nothing has been read, and frees it in the buffer.
+   * Copies a FULL chunk, and frees it in the buffer. No word of the chunk may have been read yet.
    *
    * @returns the number under which the copy is read; -1 if there is no room and the chunk stays in the buffer
    */
@@ -54,14 +54,14 @@ export class SetAside {
     return ring.chunkCount + place
   }
 
-  /** Returns whether a copy fits. Never throws, even without memory: the caller may be in the middle of an update. */
+  /** Returns whether a copy fits. Never throws, even if no memory is left: the caller may be in the middle of an update. */
   #hasRoom(): boolean {
     if (this.#most === 0) return false
     try {
       this.#words ??= new Uint32Array(this.#most * this.#chunkWords)
       return true
     } catch {
-      this.#most = 0 // without copies the target waits, as for any slow reader
+      this.#most = 0 // without copies, threads of the target wait until the client frees chunks
       return false
     }
   }
@@ -70,7 +70,7 @@ export class SetAside {
     return this.#epochs[chunk - this.ring.chunkCount]
   }
 
-  /** Returns the offset after the last event. */
+  /** Returns the offset after the last event of a copy. */
   end(chunk: number): number {
     return this.#ends[chunk - this.ring.chunkCount]
   }

@@ -1,6 +1,6 @@
-// Reads the trees that threads of the target keep in the buffer (tree-layout.ts), and adds blocks for them.
+// Reads the trees that threads of the target keep in the buffer (tree-layout.ts), and adds blocks when few blocks are free.
 // The data are read while threads write, so they may be inconsistent: a count may be torn, or a record may be visible before its parent.
-// The next scan corrects both, since each scan adds only the difference to the previous scan.
+// The next scan corrects both errors, since each scan adds only the difference to the previous scan.
 
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { enlarged } from '../base/enlarged.ts'
@@ -13,22 +13,22 @@ const WORDS = layout.BLOCK_BYTES / 4
 const RECORDS = layout.BLOCK_BYTES / layout.RECORD_BYTES
 const RECORD_WORDS = layout.RECORD_BYTES / 4
 const TWO_32 = 2 ** 32
-/** Flag in the number of blocks: no more blocks will be added. */
+/** Flag in the header's number of blocks: no more blocks will be added. */
 const NO_MORE = 0x8000_0000
 /** Number of blocks read at once. */
 const BLOCKS_PER_READ = 64
-/** Method of the record above a thread's roots. */
+/** Method field of the record above a thread's roots. */
 const TOP = -1
-/** Used instead of a context for the record above the roots. */
+/** Value in `#contexts` for the record above the roots, which has no context. */
 const ABOVE_ROOTS = -1
 /** Maximum bytes per write, so that heartbeats are never delayed for long. */
 const MAX_WRITE_BYTES = BLOCKS_PER_READ * layout.BLOCK_BYTES
 
-/** Threads have found no block, and no more blocks will be added. */
+/** Reported if a thread may have found no free block, and no more blocks will be added. */
 export interface TreesFull {
   /** Number of contexts that fit into the blocks. */
   readonly contexts: number
-  /** Error code from enlarging the file; null if the maximum number of blocks is reached. */
+  /** Error code of the failed enlargement of the file; null if the maximum number of blocks is reached. */
   readonly code: string | null
 }
 
@@ -37,15 +37,15 @@ export class TreeBlocks {
   readonly #at: number
   #count: number
   readonly #states = new Uint32Array(layout.MAX_BLOCKS)
-  /** States after the blocks have been read. */
+  /** States of blocks, read after the blocks were read. */
   readonly #laterStates = new Uint32Array(layout.MAX_BLOCKS)
   readonly #word = new Uint32Array(1)
   #words = new Uint32Array(0)
-  /** Per record: its context (0 if it has none yet), and its counts in the last scan. */
+  /** Context of each record; 0 if it has none yet. The following arrays contain each record's counts in the last scan. */
   #contexts = new Int32Array(0)
   #calls = new Float64Array(0)
   #executed = new Float64Array(0)
-  /** Total number of calls in the records, except calls of roots: events report root calls. */
+  /** Total number of calls in the records. Root calls are excluded, since events report them. */
   calls = 0
   /** Number of blocks freed so far. */
   released = 0
@@ -61,7 +61,7 @@ export class TreeBlocks {
     this.#count = header[RING_BLOCKS / 4]
   }
 
-  /** Opens a buffer that `createRing` made with blocks, and that `openRing` has validated. The path may be unlinked once this returns. */
+  /** Opens a buffer that `createRing` made with blocks and `openRing` has validated. The path may be unlinked after this call. */
   static open(path: string): TreeBlocks {
     return new TreeBlocks(openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK))
   }
@@ -87,14 +87,14 @@ export class TreeBlocks {
     }
     const before = this.released
     this.#release(alive)
-    const isShort = free < this.#count / 4 && !this.#grow(alive) // before a thread has to wait
-    // Only this class frees blocks: if no block is free, a thread may have found none since the last scan.
+    const isShort = free < this.#count / 4 && !this.#grow(alive) // blocks are added before a thread finds none
+    // Only this class frees blocks. If no block was free in this scan, a thread may have found none since the last scan.
     if (isShort && free + this.released - before === 0) {
       this.full = { contexts: this.#count * (RECORDS - 1), code: this.#growError }
     }
   }
 
-  /** Renumbers the contexts. @param isPlace  whether the context's number is its own, and not that of a row that combines contexts */
+  /** Renumbers the contexts. @param isPlace  returns whether a number stands for one context, and not for a row of collapsed contexts */
   moved(by: Int32Array, isPlace: (context: number) => boolean): void {
     const contexts = this.#contexts
     for (let i = 0; i < contexts.length; i++) {
@@ -141,7 +141,7 @@ export class TreeBlocks {
   #readBlock(block: number, sink: TreeSink): void {
     const words = this.#words
     const thread = words[block * WORDS + layout.BLOCK_THREAD / 4]
-    if (thread === 0 || thread >= 2 ** THREAD_NUMBER_BITS) return // the owner has not signed yet, or is not a thread
+    if (thread === 0 || thread >= 2 ** THREAD_NUMBER_BITS) return // the owner has not stored its number yet, or the number is invalid
     for (let i = 1; i < RECORDS; i++) {
       const record = block * RECORDS + i
       const at = record * RECORD_WORDS
@@ -160,7 +160,7 @@ export class TreeBlocks {
     }
   }
 
-  /** @returns 0 if an ancestor record was not visible yet */
+  /** Returns the context of a record; 0 if the record of one of its callers was not visible yet. */
   #place(record: number, thread: number, sink: TreeSink): number {
     const known = this.#contexts[record]
     if (known !== 0) return known
@@ -195,9 +195,9 @@ export class TreeBlocks {
   }
 
   /**
-   * Frees all blocks of an ended thread together: records in one block have parents in another. The state copies are not of one moment, so
-   * the thread's last block may look free while another of its blocks is OVER. So the states are read again: if a thread has a block that
-   * was OVER in the first copy, it has taken all of its blocks by then.
+   * Frees all blocks of an ended thread together, since records in one block have parents in another block. The states of the first
+   * copy were not read at one moment: the thread's last block may be FREE in the copy while another of its blocks is OVER. The states are
+   * therefore read again: a thread with a block that was OVER in the first copy takes no more blocks after the first copy.
    */
   #release(alive: () => void): void {
     const words = this.#words
@@ -219,7 +219,7 @@ export class TreeBlocks {
       if (i % BLOCKS_PER_READ === 0) alive()
       if (notReadYet.has(words[block * WORDS + layout.BLOCK_THREAD / 4])) continue
       writeSync(this.fd, zeros, 0, layout.BLOCK_BYTES, this.#blockAt(block))
-      // The block's next owner may have records in it before a scan finds it taken.
+      // The words are cleared here, since the block's next owner may write records before a scan finds the block in state TAKEN.
       words.fill(0, block * WORDS, (block + 1) * WORDS)
       this.#contexts.fill(0, block * RECORDS, (block + 1) * RECORDS)
       this.#calls.fill(0, block * RECORDS, (block + 1) * RECORDS)
@@ -230,7 +230,8 @@ export class TreeBlocks {
   }
 
   /**
-   * Adds half as many blocks. The client writes them first: if there is no space, the error occurs here and not in the target.
+   * Increases the number of blocks by half. The client writes the new blocks first: if there is no space, the error occurs in the client
+   * and not in the target.
    *
    * @returns whether blocks were added
    */
@@ -248,7 +249,7 @@ export class TreeBlocks {
       this.#count += more
       this.#mayGrow = this.#count < layout.MAX_BLOCKS
     } catch (error) {
-      this.#mayGrow = false // threads without a block report it: each such root call is a gap
+      this.#mayGrow = false // each root call of a thread without a block is reported as a gap
       this.#growError = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     }
     this.#store(RING_BLOCKS, this.#mayGrow ? this.#count : (this.#count | NO_MORE) >>> 0)

@@ -1,19 +1,19 @@
 // Layout of the trees that threads of the target keep in the buffer, after the chunks (ring-layout.ts). Used where calls or bytecodes are
-// counted (`--mode count`, `--mode bytecodes`). A call writes no event: it increments the record of its context. The client reads the
-// records whenever it needs the counts.
+// counted (`--mode count`, `--mode bytecodes`). A call writes no event; it increments a count in the record of its context. The client
+// reads the records whenever it needs the counts.
 //
 //   offset               size               what
 //   treesOffset          4 * MAX_BLOCKS    states of blocks, u32 each
-//   + the above          4096 * n           blocks; their number n is in the header of the ring. The client adds blocks, up to MAX_BLOCKS
+//   after the states     4096 * n           blocks; n is in the header of the buffer. The client adds blocks, up to MAX_BLOCKS
 //
 // The life of a block: FREE --thread CAS--> TAKEN --the thread ends--> OVER --the client reads and zeroes it--> FREE
 //
 // Block: a head as large as a record, and 127 records.
 //   offset  size  type  field
-//        0     4  u32   thread    the owner, stored last (release): 0 means "not yet"
+//        0     4  u32   thread    number of the owner, stored last (release): 0 means "not yet"
 //        4     4  u32   before    the thread's previous block, counted from 1, 0 for none; used by the target only
 //
-// Record: a context. Its index counts records from the first block; 0 means no record.
+// Record: a context. Records are numbered from the start of the first block; index 0 means no record.
 //   offset  size  type  field
 //        0     8  u64   calls
 //        8     8  u64   executed  bytecodes executed, callees excluded; 0 if bytecodes are not counted
@@ -49,7 +49,7 @@ export function treesBytes(blockCount: number): number {
   return blockCount === 0 ? 0 : BLOCK_STATES_BYTES + blockCount * BLOCK_BYTES
 }
 
-/** Returns the size of a buffer's file. With blocks, the file has holes for blocks that may be added later. */
+/** Returns the size of a buffer's file. With blocks, this includes holes in the file for blocks that may be added later. */
 export function bufferBytes(chunkBytes: number, chunkCount: number, blockCount: number): number {
   return ringBytes(chunkBytes, chunkCount) + (blockCount === 0 ? 0 : treesBytes(MAX_BLOCKS))
 }

@@ -7,6 +7,6 @@ export interface TreeSink {
    * @param parent  0 for a root
    */
   contextOf(thread: number, parent: number, method: number): number
-  /** Adds calls and executed bytecodes to a context. Negative if an earlier scan read a torn count. */
+  /** Adds calls and executed bytecodes to a context. A number is negative if an earlier scan read a torn count. */
   addTo(thread: number, context: number, calls: number, executed: number): void
 }

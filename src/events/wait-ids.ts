@@ -1,11 +1,11 @@
-// Ids of waits: if waits are recorded, a wait is a call of a pseudo method. Real methods have ids above all of these.
+// Ids of waits: if waits are recorded, a wait is a call of a pseudo method. Real methods have higher ids than all pseudo methods.
 //
 //   id            pseudo method
 //     1           (sleeping)
 //     2           (parked), for an unknown object
-//     3           (waiting), when the ids of classes are used up
+//     3           (waiting), if all ids from 4 to 127 are used
 //     4 … 127     (waiting on …), (parked on …): one id per class, in the order of the first wait
-//   128           (blocked), when the ids of classes are used up
+//   128           (blocked), if all ids from 129 to 255 are used
 //   129 … 255     (blocked on …): one id per class
 //   256 …         methods
 //

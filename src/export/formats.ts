@@ -7,11 +7,9 @@ import { jsonPieces } from '../profile/json.ts'
 import type { Profile } from '../profile/profile.ts'
 import { replaceFile } from '../profile/replace-file.ts'
 import { inBatches, writePieces } from '../profile/write.ts'
-import { callgrind } from './callgrind.ts'
 import { collapsed } from './collapsed.ts'
 import { csv } from './csv.ts'
 import { CannotWriteExport, NoFormat, UnknownFormat } from './errors.ts'
-import { firefox } from './firefox.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
 import { html } from './html/profile-page.ts'
 import { markdown } from './markdown.ts'
@@ -36,8 +34,6 @@ export const formats: readonly ExportFormat[] = [
   collapsed,
   speedscope,
   pprof,
-  callgrind,
-  firefox,
   markdown,
   html,
   traceEvents,

@@ -1,6 +1,6 @@
 // Code shared by the formats with stacks: names of frames, and the path from a top node down to a context.
 
-import { isAllocation } from '../cct/allocation.ts'
+import { holdsBytes } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
@@ -71,7 +71,7 @@ export function shownFrames<T>(
 export function ownCosts(tree: Tree, { nameOf }: FrameNames): (node: number) => number {
   const { self } = costsOf(tree)
   if (!metricOf(tree).hasClasses) return (node) => self[node]!
-  return (node) => (isAllocation(nameOf(tree.method[node]!)) ? self[node]! : 0)
+  return (node) => (holdsBytes(nameOf(tree.method[node]!)) ? self[node]! : 0)
 }
 
 /** A tree to write, for one thread or for all threads. */

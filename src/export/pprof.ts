@@ -12,7 +12,7 @@ import {
   type SampleInput,
   StringTable,
 } from 'pprof-format'
-import { isAllocation } from '../cct/allocation.ts'
+import { holdsBytes } from '../cct/allocation.ts'
 import type { Tree } from '../cct/tree.ts'
 import { allWarnings, column, type Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
@@ -103,7 +103,7 @@ function* samples(
   const path: number[] = []
   for (let i = 0; i < tree.count; i++) {
     moveTo(path, i, tree.size)
-    const kind = isAllocation(locations.nameOf(tree.method[i]!)) ? 'classes' : 'methods'
+    const kind = holdsBytes(locations.nameOf(tree.method[i]!)) ? 'classes' : 'methods'
     const value = columns.map(({ of, next }) => {
       const whole = next(i)
       return of === undefined || of === kind ? Math.max(whole, least) : 0

@@ -76,13 +76,14 @@ function* profilesOf(
   }
   for (const [i, call] of (profile.trace?.calls ?? []).entries()) {
     for (const [place, track] of call.tracks.entries()) {
-      yield evented(callTitle(i + 1, place, track), track, frames)
+      yield evented(callTitle(i + 1, place, track, call.slowCall), track, frames)
     }
   }
 }
 
-function callTitle(number: number, place: number, track: TraceTrack): string {
-  return `call ${number}${place === 0 ? '' : `, task ${place}`} in ${clean(track.thread.name)}`
+function callTitle(number: number, place: number, track: TraceTrack, slowCall?: number): string {
+  const slow = slowCall === undefined ? '' : `, slow call ${slowCall}`
+  return `call ${number}${slow}${place === 0 ? '' : `, task ${place}`} in ${clean(track.thread.name)}`
 }
 
 function* evented(name: string, { events, times }: TraceTrack, frames: FrameTable): Generator<string> {

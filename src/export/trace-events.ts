@@ -73,7 +73,9 @@ function* events(profile: Profile): Generator<string> {
       if (code > 0) {
         const name = jsonText(frame(code))
         open.push(name)
-        yield `,\n{"ph":"B","name":${name},${when}}`
+        const isSlow = i === 0 && place === 0 && call.slowCall !== undefined
+        const slow = isSlow ? `,"args":{"slow call":${call.slowCall}}` : ''
+        yield `,\n{"ph":"B","name":${name},${when}${slow}}`
         if (i === 0 && place > 0) yield `,\n{"ph":"f","bp":"e",${arrow(place)},${when}}`
       } else if (code === LEAVE) yield `,\n{"ph":"E","name":${open.pop()},${when}}`
       else yield `,\n{"ph":"s",${arrow(-code)},${when}}`

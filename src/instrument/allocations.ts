@@ -4,17 +4,18 @@
 //     newarray t       dup; arraylength; push t; allocatedPrimitives
 //     anewarray C      dup; allocatedArray
 //     multianewarray   dup; push dimensions; allocatedArrays
-//     C.<init>         dup; constructed                      for --liveness: if `new` is in the same method (constructed.ts)
-//     a call           dup; allocatedObject                  of code without probes that allocates its result
+//     C.<init>         dup; constructed                      with --liveness, if `new` is in the same method (constructed.ts)
+//     a call           dup; allocatedObject                  if the callee has no probes and allocates its result
 //     o.clone()        cloning (before), dup; allocatedClone  unless an override has probes and records the object
 //
-// Probes follow the site, so that a site that throws records nothing, and class initialisers run by `new` come first.
+// A probe follows its instruction. So an instruction that throws records nothing, and allocations of a class initialiser that `new` runs
+// are recorded before the instance.
 //
-// Calls with a probe: methods that the JVM implements itself, or replaces by its own code (intrinsics): clone() of arrays and of
-// Object, Array.newInstance, Arrays.copyOf of objects, boxing, Unsafe; methods of reflection; lambdas with captures. The code
-// inside these has no probes, otherwise it would count twice. If the JDK has no probes, also Arrays.copyOf of all kinds, and
-// strings concatenated by invokedynamic, for `+` (JEP 280) and toString() of records. If the JDK has probes, its code records
-// these allocations, except the string where newer JDKs create it in a hidden class.
+// These calls have a probe: calls of methods that the JVM implements itself or replaces by its own code (intrinsics): clone() of arrays
+// and of Object, Array.newInstance, Arrays.copyOf of objects, boxing, Unsafe; calls of reflection; creation of lambdas with captures.
+// The called code has no probes, since otherwise the object would count twice. If the JDK has no probes, calls of all Arrays.copyOf
+// methods and string concatenations by invokedynamic (for `+`, JEP 280, and for toString() of records) also have a probe. If the JDK has
+// probes, its own code records these allocations, except strings that newer JDKs create in a hidden class.
 
 import type { BootstrapMethod, ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -27,12 +28,12 @@ import { call, pushId } from './probe.ts'
 import type { Inserted } from './relocation.ts'
 import type { AllocationRefs } from './runtime.ts'
 
-/** Length of the longest code after a site, bytes. */
+/** Maximum length of the probe code after an instruction, bytes. */
 export const MAX_ALLOCATION_BYTES = 7
-/** Stack slots that the code needs, above the site's result. */
+/** Maximum number of stack slots that the probe code needs above the instruction's result. */
 export const ALLOCATION_SLOTS = 2
 
-/** First class file version with class constants (Java 5). In older code only arrays are recorded, not instances. */
+/** First class file version with class constants (Java 5). In code of older versions, only arrays are recorded, not instances. */
 const MAJOR_CLASS_CONSTANTS = 49
 
 const NONE: ReadonlySet<number> = new Set()
@@ -41,7 +42,7 @@ const OBJECT_CLONE = '()Ljava/lang/Object;'
 
 type Tell = keyof AllocationRefs
 
-/** Methods that allocate their result and have no probes for it, keyed by owner, name and descriptor. */
+/** Methods that allocate their result without a probe in their own code, keyed by owner, name and descriptor. */
 const MAKERS: ReadonlyMap<string, Tell> = new Map<string, Tell>([
   ['java/lang/reflect/Array.newInstance(Ljava/lang/Class;I)Ljava/lang/Object;', 'allocatedObject'],
   ['java/lang/reflect/Array.newInstance(Ljava/lang/Class;[I)Ljava/lang/Object;', 'allocatedArraysOf'],
@@ -58,14 +59,14 @@ const MAKERS: ReadonlyMap<string, Tell> = new Map<string, Tell>([
     'allocatedObject',
   ],
   ['sun/misc/Unsafe.allocateInstance(Ljava/lang/Class;)Ljava/lang/Object;', 'allocatedObject'],
-  // An intrinsic that allocates its result. Its bytecode calls the other method, which has the probe.
+  // toBytes is an intrinsic that allocates its result. Its bytecode calls newBytesFor, whose calls also have a probe.
   ['java/lang/StringUTF16.toBytes([CII)[B', 'allocatedObject'],
   ['java/lang/StringUTF16.newBytesFor(I)[B', 'allocatedObject'],
 ])
 
 /**
- * Matches classes that reflection generates up to JDK 21. They allocate the result of Constructor.newInstance, which is recorded at the
- * caller.
+ * Matches classes that reflection generates up to JDK 21. These classes allocate the result of Constructor.newInstance, which is recorded
+ * where newInstance is called.
  */
 const GENERATED_CONSTRUCTOR = /^jdk\/internal\/reflect\/Generated(?:Serialization)?ConstructorAccessor\d*$/
 
@@ -81,18 +82,20 @@ const BOXES: ReadonlySet<string> = new Set(
 )
 
 /**
- * Intrinsics that allocate, and that the compilers replace only if the object is not needed. Only this mode gives them
- * probes. Boxes are recorded at the call of valueOf.
+ * Intrinsics that allocate, and that the compilers replace only if the allocated object is not needed. These methods have probes
+ * only in mode `alloc`. Boxed values are recorded at the call of valueOf.
  */
 export const ALLOCATING_INTRINSICS: ReadonlySet<string> = new Set([
   'java/lang/Integer.toString(I)Ljava/lang/String;',
   'java/lang/StringBuilder.toString()Ljava/lang/String;',
   'java/lang/StringBuffer.toString()Ljava/lang/String;',
-  // Their bytecode keeps an array, which the compiled replacement does not need.
+  // The bytecode of implCompress0 allocates an array, which the intrinsic does not need.
   ...['SHA', 'SHA2', 'SHA5'].map((it) => `sun/security/provider/${it}.implCompress0([BI)V`),
 ])
 
 /**
+ * Returns the probe code per bci; undefined if the method has no allocation site.
+ *
  * @param jdk      whether JDK methods have probes
  * @param liveness whether liveness of objects is tracked, so that probes need the object
  */
@@ -120,7 +123,7 @@ export function allocationProbes(
   return found ? added : undefined
 }
 
-/** Code before the sites: a call of clone() may run an override that records its object itself. */
+/** Returns the code before calls of clone(). It lets the runtime notice an override that records its object itself. */
 export function cloneProbes(
   { pool }: ClassFile,
   { bytecode }: Code,
@@ -206,7 +209,7 @@ function toldOfDynamic(classFile: ClassFile, index: number, jdk: boolean): Tell 
   }
 }
 
-/** toString() of a record concatenates its components; without components it is a constant. */
+/** Returns the probe for toString() of a record, which concatenates the components; undefined for a record without components. */
 function toldOfRecord(components: number, jdk: boolean): Tell | undefined {
   if (components === 0 || (jdk && components === 1)) return undefined
   return jdk ? 'allocatedConcatenation' : 'allocatedString'
@@ -214,7 +217,7 @@ function toldOfRecord(components: number, jdk: boolean): Tell | undefined {
 
 const ARGUMENT = '\u0001'
 
-/** Recipe of a concatenation: 1 stands for an argument, 2 for a constant, other characters for themselves. */
+/** Returns the recipe of a concatenation: character 1 stands for an argument, 2 for a constant, any other character for itself. */
 function recipeOf({ pool }: ClassFile, { arguments: [recipe] }: BootstrapMethod, descriptor: string): string {
   // makeConcat has no recipe: all parts are arguments.
   if (recipe === undefined) return ARGUMENT.repeat(parseMethodDescriptor(descriptor).parameters.length)
@@ -222,8 +225,9 @@ function recipeOf({ pool }: ClassFile, { arguments: [recipe] }: BootstrapMethod,
 }
 
 /**
- * A concatenation of one object only shares its characters. With one argument or two objects JDK methods create the string,
- * with more parts possibly a hidden class.
+ * Returns the probe of a concatenation. Without probes in the JDK: if the only part is an object, the new string shares the characters of
+ * the object's string. With probes in the JDK: JDK methods create and record a string of one argument or of two objects. If there are more
+ * parts, a hidden class may create the string.
  */
 function toldOfConcatenation(descriptor: string, recipe: string, jdk: boolean): Tell | undefined {
   const { parameters } = parseMethodDescriptor(descriptor)

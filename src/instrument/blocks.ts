@@ -1,9 +1,9 @@
-// Basic blocks, for counting bytecodes: each block adds its number of instructions at its start (JP,
+// Basic blocks, for counting bytecodes: at the start of each block, its number of instructions is added to the count (JP,
 // section 4).
 //
-// The analysis decides which instructions end a block. `default`: instructions that may transfer control, so a block is
-// counted completely, also if an instruction in it throws. `precise`: also instructions that may throw. A user's own
-// analysis is asked for each instruction; a block always ends where control may be transferred.
+// The analysis decides which instructions end a block. `default`: instructions that may transfer control. If an instruction in the
+// middle of a block throws, the whole block is counted nevertheless. `precise`: also instructions that may throw. An analysis provided
+// by the user is called for each instruction; a block always ends where control may be transferred.
 
 import { type Code, instructionLength } from '../classfile/code.ts'
 import {
@@ -27,7 +27,7 @@ export interface Instruction {
 /** Returns whether a block ends with this instruction, even if control continues at the next instruction. */
 export type BlockAnalysis = (instruction: Instruction) => boolean
 
-/** Ends blocks only where control may be transferred. A call returns to the next instruction. */
+/** Ends blocks only where control may be transferred. A call does not end a block, since it returns to the next instruction. */
 export const defaultBlocks: BlockAnalysis = () => false
 
 /** Ends blocks also where an exception may be thrown. */
@@ -37,7 +37,7 @@ function changesFlow(opcode: number): boolean {
   return (op.isShortBranch(opcode) || op.endsFlow(opcode)) && !isSubroutineCall(opcode)
 }
 
-/** JVMS 6.5, "Run-time Exceptions" and "Linking Exceptions". Ignores OutOfMemoryError for a string constant. */
+/** Returns whether an instruction may throw (JVMS 6.5, Run-time and Linking Exceptions). Ignores OutOfMemoryError for a string constant. */
 export function mayThrow({ opcode, bci, bytecode, pool }: Instruction): boolean {
   if (opcode === op.LDC || opcode === op.LDC_W) {
     const tag = pool.tag(opcode === op.LDC ? bytecode[bci + 1] : u2At(bytecode, bci + 1))
@@ -56,7 +56,7 @@ export function mayThrow({ opcode, bci, bytecode, pool }: Instruction): boolean 
 }
 
 export interface Blocks {
-  /** Per bci: number of instructions of the block that begins at the bci, otherwise 0. */
+  /** Per bci: number of instructions of the block that begins at the bci; 0 if no block begins there. */
   readonly sizes: Int32Array
   /** Per bci: 1 if a loop may begin at the bci. */
   readonly loops: Uint8Array
@@ -74,7 +74,7 @@ export function blocksOf(code: Code, pool: ConstantPool, endsBlock: BlockAnalysi
   let entersAgain = false
   for (const { handlerBci, endBci } of handlers) {
     leaders[handlerBci] = 1
-    if (handlerBci < endBci) loops[handlerBci] = 1 // a handler may guard itself, or code after it
+    if (handlerBci < endBci) loops[handlerBci] = 1 // a handler may guard its own code, or code after it, and so begin a loop
     if (handlerBci === 0) entersAgain = true
   }
   for (let bci = 0; bci < bytecode.length; ) {
@@ -83,7 +83,7 @@ export function blocksOf(code: Code, pool: ConstantPool, endsBlock: BlockAnalysi
     const branches = op.isShortBranch(opcode) || op.endsFlow(opcode) || isSubroutineCall(opcode)
     if (branches) {
       for (const target of successors(bytecode, bci)) {
-        if (target < 0 || target >= bytecode.length) continue // malformed; refused when branches are relocated
+        if (target < 0 || target >= bytecode.length) continue // malformed code: it is refused when branches are relocated
         if (target !== next) leaders[target] = 1
         if (target <= bci) loops[target] = 1
         if (target === 0) entersAgain = true

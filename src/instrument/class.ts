@@ -1,8 +1,8 @@
 // Instruments one class: the methods that get probes, and the constants that the class needs.
 //
-// Takes class bytes from the JVM and returns the new bodies and the constants to append; the
-// agent splices them in (see `classfile/splice.ts`). A method that cannot be instrumented is a
-// result with a reason, never an exception, since class files belong to other programs.
+// The input is the class bytes from the JVM. The output is the new method bodies and the constants to append; the
+// agent inserts them into the class (see `classfile/splice.ts`). If a method cannot be instrumented, the output contains the
+// reason; no exception is thrown, since class files belong to other programs.
 
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_STATIC } from '../classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
@@ -29,16 +29,17 @@ import { RUNTIME_CLASS, type RuntimeBlock, runtimeBlock, VALUE_TYPES, valueType 
 import { SAMPLE_SLOTS } from './sampling.ts'
 import { returnedClasses } from './shared-exits.ts'
 import type { SiteNumbers } from './sites.ts'
+import { ROOT_VALUE_SLOTS, rootValueEntry, rootValueReturn, type ValueStart } from './values.ts'
 import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry } from './waits.ts'
 
 /**
- * `method`: entry and exits are events while the thread is inside a root.
- * `root`: like `method`; in addition, the thread is inside a root from its entry on.
- * `reflection`: for JDK code that calls methods which no call site names. Passes the receiver, or the first
+ * `method`: writes events at entry and exits, while the thread is inside a root.
+ * `root`: like `method`, but also counts the thread as inside a root from entry to exit.
+ * `reflection`: for JDK methods that call a method by reflection or a handle. Passes the receiver, or the first
  * argument of a static method, to the runtime. Can be combined with another probe.
- * `hand-over`: for JDK methods that submit or run tasks. Can be combined.
- * `wait`: for JDK methods that only wait. Can be combined.
- * `handle-member`: for JDK methods that resolve the callee of a method handle (handle-members.ts). Can be combined.
+ * `hand-over`: for JDK methods that submit or run tasks. Can be combined with another probe.
+ * `wait`: for JDK methods that only wait. Can be combined with another probe.
+ * `handle-member`: for JDK methods that resolve the callee of a method handle (handle-members.ts). Can be combined with another probe.
  */
 export type Probe = Timing | 'reflection' | 'hand-over' | 'wait' | 'handle-member'
 type Timing = 'method' | 'root'
@@ -63,11 +64,11 @@ export interface SkippedMethod extends Pick<MethodTask, 'methodIndex' | 'id'> {
 }
 
 export interface InstrumentedClass {
-  /** Raw constant pool entries to append, always the same for one class. */
+  /** Raw constant pool entries to append. They are the same each time the class is instrumented. */
   readonly poolBytes: Uint8Array
   /** Number of pool slots of these entries. */
   readonly poolEntries: number
-  /** At most one per method. */
+  /** New bodies of the instrumented methods, at most one per method. */
   readonly bodies: readonly InstrumentedBody[]
   readonly skipped: readonly SkippedMethod[]
 }
@@ -75,13 +76,18 @@ export interface InstrumentedClass {
 /**
  * Events written by the probes of methods and roots.
  *
- * `time`: times, with `waits` also waits of threads; with `switched` methods can be switched on and off. `calls`: calls only. `bytecodes`: numbers of executed bytecodes, by an analysis of
- * basic blocks. `samples`: the stack, when a sample is due. `allocations`: allocated bytes. `jdk`: whether JDK classes
- * have probes, too. `regions`: durations of regions of roots; methods without regions are unchanged. `sites`: also the call
- * site of each call.
+ * `tells` is the content of the events. `time`: time stamps; with `waits`, also waits of threads; with `switched`, methods can be switched
+ * on and off, and with `values`, roots store the values from which these paths start. `calls`: no content. `bytecodes`: numbers of executed bytecodes, by an analysis of basic blocks. `samples`: the stack, when a
+ * sample is due. `allocations`: allocated bytes. `regions`: durations of regions of roots; methods without regions are unchanged.
+ * `jdk`: whether JDK classes have probes, too. `sites`: numbers for call sites; if present, each call also reports its call site.
  */
 export type Recipe = { readonly sites?: SiteNumbers } & (
-  | { readonly tells: 'time'; readonly waits?: WaitRecipe; readonly switched?: boolean }
+  | {
+      readonly tells: 'time'
+      readonly waits?: WaitRecipe
+      readonly switched?: boolean
+      readonly values?: readonly ValueStart[]
+    }
   | { readonly tells: 'calls'; readonly jdk: boolean }
   | { readonly tells: 'samples' }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis; readonly jdk: boolean }
@@ -139,7 +145,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   const { methods, name, pool } = classFile
   const wanted = {
     clock: CLOCKS[recipe.tells],
-    // The classes for shared exits are needed only if probes may make a method too long.
+    // Class names for the frames of shared exits. Empty unless probes may make a method too long.
     returned: returnedClasses(classFile, recipe.tells),
     handleMembers: name === HANDLE_MEMBER_CLASS,
   }
@@ -155,6 +161,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
     ...(recipe.tells === 'time' && {
       ...(recipe.switched && { clock: 'switched' }),
       waitsOf: recipe.waits && name,
+      rootValues: recipe.values !== undefined,
     }),
   })
 }
@@ -170,10 +177,10 @@ interface Work extends Pick<MethodTask, 'methodIndex' | 'id'> {
 
 const isTiming = (probe: Probe): probe is Timing => probe === 'method' || probe === 'root'
 
-/** Collects the probes per method. If two tasks time the same method, the second task is ignored. */
+/** Combines the tasks of each method. If two tasks have the probe `method` or `root` for the same method, the second task is skipped. */
 function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[] {
   const works = new Map<number, Work>()
-  // Timing first, since its id identifies the body.
+  // Tasks with `method` or `root` come first, since their id identifies the new body.
   const ordered = [...tasks].sort((a, b) => Number(isTiming(b.probe)) - Number(isTiming(a.probe)))
   for (const { methodIndex, id, probe, handOver, wait } of ordered) {
     const work: Work = works.get(methodIndex) ?? { methodIndex, id }
@@ -216,7 +223,7 @@ function tellsOfAnObject({ access, name, descriptor }: MethodInfo): boolean {
   return (access & ACC_STATIC) === 0 ? name !== '<init>' : /^\([L[]/.test(descriptor)
 }
 
-/** Selects the probes for methods of a class. */
+/** Selects the probes for the methods of a class. */
 class Probing {
   constructor(
     private readonly classFile: ClassFile,
@@ -224,7 +231,7 @@ class Probing {
     private readonly refs: RuntimeBlock,
   ) {}
 
-  /** Undefined if the method needs no probes. */
+  /** Returns the probes of a method; undefined if the method needs none. */
   of(work: Work, method: MethodInfo): MethodProbes | undefined {
     const { recipe, refs } = this
     if (recipe.tells === 'regions' && work.timing !== undefined) {
@@ -252,7 +259,7 @@ class Probing {
     return { entry, exit: [], slots: 1 + idSlots(id) }
   }
 
-  #timing({ id, timing, reflection }: Work, { descriptor }: MethodInfo): MethodProbes {
+  #timing({ id, timing, reflection }: Work, method: MethodInfo): MethodProbes {
     const { recipe, refs } = this
     const receiver = reflection ? [ALOAD_0, ...call(refs.reflectiveCall)] : []
     const sites = recipe.sites && { sites: { numbers: recipe.sites, id } }
@@ -260,14 +267,17 @@ class Probing {
     const isRoot = timing === 'root'
     if (recipe.tells === 'samples')
       return { entry: receiver, exit: [], slots: SAMPLE_SLOTS, samples: { id, isRoot }, ...sites }
-    const methodExit = refs.valueExits.get(valueType(descriptor) ?? '') ?? refs.methodExit
+    const values = recipe.tells === 'time' && isRoot && refs.rootValues !== null ? (recipe.values ?? []) : []
+    const stored = values.length === 0 ? [] : rootValueEntry(values, method, refs.rootValues!)
+    const returned = values.length === 0 ? [] : rootValueReturn(values, method, refs.rootValues!)
+    const methodExit = refs.valueExits.get(valueType(method.descriptor) ?? '') ?? refs.methodExit
     const entry = idProbe(id, isRoot ? refs.rootEntry : refs.methodEntry)
     return {
-      entry: [...(refs.sites === null ? [] : call(refs.sites.siteEntry)), ...entry, ...receiver],
-      exit: idProbe(id, isRoot ? refs.rootExit : methodExit),
+      entry: [...stored, ...(refs.sites === null ? [] : call(refs.sites.siteEntry)), ...entry, ...receiver],
+      exit: [...returned, ...idProbe(id, isRoot ? refs.rootExit : methodExit)],
       thrown: idProbe(id, isRoot ? refs.rootThrown : refs.methodThrown),
       resume: idProbe(id, refs.methodResume),
-      slots: idSlots(id),
+      slots: Math.max(idSlots(id), values.length === 0 ? 0 : ROOT_VALUE_SLOTS),
       ...(recipe.tells !== 'time' && { counts: this.#counts }),
       ...(recipe.tells === 'time' && recipe.waits !== undefined && { waits: recipe.waits }),
       ...(recipe.tells === 'allocations' &&
@@ -283,19 +293,19 @@ class Probing {
   }
 }
 
-/** With call sites, adds a word for the site before the entry event. */
+/** Returns whether methods may have a single probe per call (leaf.ts). False with call sites, which need a word before the entry event. */
 function hasLeaves(recipe: Recipe): recipe is Recipe & { readonly tells: 'calls' | 'bytecodes' } {
   return (recipe.tells === 'calls' || recipe.tells === 'bytecodes') && recipe.sites === undefined
 }
 
-/** Adds the code that hides the returned member. Exceptions are passed on unchanged. */
+/** Adds the code that passes the returned callee through the runtime (handle-members.ts). Exceptions are not changed. */
 function withHandleMember(timed: MethodProbes, { handleMember }: RuntimeBlock): MethodProbes {
   if (handleMember === 0) throw new NotInstrumentable('its class returns no target of a method handle')
   const { exit, thrown = exit } = timed
   return { ...timed, exit: [...exit, ...call(handleMember)], thrown }
 }
 
-/** Adds the wait, which covers the whole method, inside the method's own entry and exit events. */
+/** Adds probes for a wait that lasts for the whole method. The wait begins after the entry event and ends before the exit event. */
 function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: RuntimeBlock): MethodProbes {
   if (refs === null) throw new NotInstrumentable('waits are not reported')
   const end = call(refs.waitEnds)
@@ -309,8 +319,8 @@ function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: Run
 }
 
 /**
- * A thread that starts a task is inside the root before the entry of the method is counted and until after
- * its exit. A thread that submits a task does so inside the method.
+ * Adds the probes for tasks. In a method that runs a task, the thread is inside the root before the method's entry event and until after
+ * its exit event. In a method that submits a task, the probe follows the entry event.
  */
 function withHandOver(
   timed: MethodProbes,

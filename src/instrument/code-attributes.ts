@@ -1,6 +1,6 @@
-// Attributes of a Code attribute, adjusted to the relocated code.
+// Attributes inside a Code attribute, adjusted to the relocated code.
 //
-// Tables that users need (lines, locals, type annotations) are relocated here. `method.ts` relocates the frames and adds frames.
+// The tables of lines, local variables and type annotations are relocated here. `method.ts` relocates the frames and adds frames.
 // Unknown attributes are dropped, since their bcis would be wrong.
 
 import { skipAnnotation } from '../classfile/annotations.ts'
@@ -48,7 +48,7 @@ function moveLineNumbers(content: Reader, moved: Relocation, out: Writer): void 
   }
 }
 
-/** Relocates start_pc, length, name, descriptor or signature, index: the layout of both tables is the same. */
+/** Relocates LocalVariableTable or LocalVariableTypeTable. Layout of both: start_pc, length, name, descriptor or signature, index. */
 function moveLocalVariables(content: Reader, moved: Relocation, out: Writer): void {
   for (let left = copyCount(content, out); left > 0; left--) {
     moveRange(content, moved, out)
@@ -83,7 +83,7 @@ function moveTypeAnnotations(content: Reader, moved: Relocation, out: Writer): v
         out.u2(moved.local(content.u2()))
       }
     } else if (target === EXCEPTION_PARAMETER) {
-      out.u2(content.u2()) // row of the exception table; our rows come after all others
+      out.u2(content.u2()) // exception table row; row numbers stay the same, since added rows come last
     } else if (target >= INSTANCEOF && target <= METHOD_REFERENCE_TYPE_ARGUMENT) {
       out.u2(moved.instruction(content.u2()))
       if (target >= CAST) out.u1(content.u1()) // type_argument_index

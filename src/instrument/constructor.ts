@@ -1,9 +1,9 @@
 // Constructors: which instructions run before `this` is initialised.
 //
-// A handler's frame must state whether `this` is initialised, so a constructor needs two handlers, and
-// the call of this(…) or super(…) itself is in neither range. That call is not always the first
-// `invokespecial <init>`: `super(new X())` has another before it, `super(a ? b : c)` branches, and
-// each branch may have its own call. So the code before the call is interpreted. For each slot, the state records only
+// The frame of a handler must state whether `this` is initialised, so a constructor needs two handlers. The
+// range of neither handler contains the call of this(…) or super(…) itself. That call is not always the first
+// `invokespecial <init>`: in `super(new X())` another call comes first, `super(a ? b : c)` branches, and
+// each branch may have its own call. So the code before the call is interpreted abstractly. For each slot, the state records only
 // whether the slot holds the uninitialised `this`.
 
 import { append } from '../base/arrays.ts'
@@ -14,21 +14,21 @@ import { u2At } from '../classfile/reader.ts'
 import { handlersAt, isSubroutineCall, stackEffect, successors } from './flow.ts'
 import { NotInstrumentable } from './problem.ts'
 
-// States of `this` before an instruction, the result of `thisStates`, by bci.
-// 0: unreachable, or the this()/super() call, or no handler frame would be correct.
-/** `this` is uninitialised, and local 0 holds it before and after the instruction. */
+// States of `this` before an instruction. `thisStates` returns one state per bci.
+// 0: the instruction is unreachable, is the call of this() or super(), or no handler frame would be correct for it.
+/** `this` is uninitialised, and local variable 0 holds `this` before and after the instruction. */
 export const THIS_UNINITIALIZED = 1
 /** `this` is initialised. */
 export const THIS_INITIALIZED = 2
 
-/** Slots from the bottom: `T` holds the uninitialised `this`, `.` any other value. */
+/** State of the slots, lowest slot first, one character per slot: `T` for the uninitialised `this`, `.` for any other value. */
 interface State {
   readonly stack: string
-  /** Locals without trailing `.`. */
+  /** State of the local variables, without the `.` characters at the end. */
   readonly locals: string
 }
 
-/** Maximum nesting of arguments. Real code is less deep; a hostile class must not use gigabytes. */
+/** Maximum stack depth that is interpreted. Real code needs less; a hostile class must not cause the use of gigabytes. */
 const MAX_STACK = 1024
 
 /** @throws NotInstrumentable if the this()/super() calls cannot be identified */
@@ -62,11 +62,11 @@ class Constructor {
     return states
   }
 
-  /** Iterates until nothing changes; returns the bcis of instructions before and after which `this` is in local 0. */
+  /** Interprets the code until no state changes. Returns the bcis of instructions before and after which `this` is in local variable 0. */
   #interpret(): Iterable<number> {
     const keepsThis = new Map<number, boolean>()
     this.#flow(0, { stack: '', locals: 'T' })
-    // States only lose a T, so the loop ends soon in real code; a hostile class may have many.
+    // Merging can only remove a T from a state, so for real code the loop ends soon. The limit is for hostile classes with many states.
     let steps = 50 * this.#bytecode.length
     for (let bci = this.#pending.pop(); bci !== undefined; bci = this.#pending.pop()) {
       if (--steps < 0) throw new NotInstrumentable('the code before the super call is too complex')
@@ -159,7 +159,7 @@ function pop(stack: string, slots: number): string {
   return stack.slice(0, stack.length - slots)
 }
 
-/** Merges two states: a slot holds `this` only if it does in both. Returns `known` itself if nothing changes. */
+/** Merges two states: a slot is `T` only if it is `T` in both states. Returns the object `known` if the result is equal to it. */
 function merge(known: State, other: State): State {
   if (known.stack.length !== other.stack.length) {
     throw new NotInstrumentable('malformed: two stack depths at one instruction')

@@ -1,5 +1,5 @@
-// Code that counts the bytecodes executed by a method (JP, section 4): a local variable, to which every
-// basic block adds its size, and which the exit probe reports.
+// Code that counts the bytecodes executed by a method (JP, section 4). Every basic block adds its size to a local
+// variable, and the exit probe reports the variable.
 //
 //     iconst_0; istore n                   with the entry probe
 //     …
@@ -7,11 +7,11 @@
 //     iload n; countLoop; istore n         at the start of a loop: reports the count before it overflows an int
 //     iinc n, size
 //     …
-//     iload n; countCall; istore n         before super() or this(), whose exceptions no handler can catch
+//     iload n; countCall; istore n         before super() or this(), since no handler can catch their exceptions
 //     …
-//     iload n; push id; countExit          before each return, and in our handler
+//     iload n; push id; countExit          before each return, and in the added handler
 //
-// A method of one block, counted at its start, passes a constant and needs no variable.
+// A method that consists of one block passes the block's size as a constant and needs no variable.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -24,13 +24,13 @@ import { call, pushId } from './probe.ts'
 import type { Addition } from './relocation.ts'
 import type { RuntimeBlock } from './runtime.ts'
 
-/** Length of the longest code that pushes a count, that adds a block, and that reports in a loop, bytes. */
+/** Maximum length of the code that pushes the count, of the code that adds a block, and of the code that reports in a loop, bytes. */
 export const MAX_COUNT_BYTES = 4
 export const MAX_ADDITION_BYTES = 6
 export const MAX_HAND_OVER_BYTES = 11
 const MAX_INCREMENT = 32767
 
-/** Code for a method that counts. */
+/** Code that is added to a method to count its bytecodes. */
 export interface Counting extends Addition {
   /** Instructions before the entry probe. */
   readonly begin: readonly number[]
@@ -38,10 +38,13 @@ export interface Counting extends Addition {
   readonly push: readonly number[]
 }
 
-/** Code for a method that counts nothing. */
+/** Value for a method that does not count. */
 export const NO_COUNT: Counting = {
-  ...{ begin: [], push: [ICONST_0] },
-  ...{ inserted: undefined, local: -1, localTypes: [INTEGER] },
+  begin: [],
+  push: [ICONST_0],
+  inserted: undefined,
+  local: -1,
+  localTypes: [INTEGER],
 }
 
 export function countingOf(
@@ -75,7 +78,7 @@ export function countingOf(
   return { begin, inserted, push: accessCode(ILOAD, local), local, localTypes: [INTEGER] }
 }
 
-/** Returns the calls of super() or this(), which may throw without a handler; possibly also calls of other constructors. */
+/** Returns the bcis of calls of super() or this(), whose exceptions no handler catches. May include calls of other constructors. */
 function initialiserCalls(classFile: ClassFile, method: MethodInfo, bytecode: Uint8Array): number[] {
   if (method.name !== '<init>') return []
   const found: number[] = []
@@ -93,7 +96,7 @@ function add(local: number, size: number): number[] {
   return accessCode(IINC, local, size)
 }
 
-/** Returns the code that counts a method's bytecodes. */
+/** Names of the built-in analyses of basic blocks. */
 export type BlockCounting = 'default' | 'precise'
 
 export const ANALYSES: Readonly<Record<BlockCounting, BlockAnalysis>> = {

@@ -8,7 +8,7 @@ import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { NotInstrumentable } from './problem.ts'
 
-/** Returns the slots that an instruction pops and pushes. dup… and swap count only the slots they add. */
+/** Returns the numbers of slots that an instruction pops and pushes. For dup… and swap, returns only the number of added slots. */
 export function stackEffect(
   pool: ConstantPool,
   bytecode: Uint8Array,
@@ -35,12 +35,12 @@ export function stackEffect(
   return { pops: op.POPS[opcode], pushes: op.PUSHES[opcode] }
 }
 
-/** jsr, jsr_w: `ret` may continue at the next instruction. */
+/** Returns whether the opcode is jsr or jsr_w. Then a `ret` may continue at the next instruction. */
 export function isSubroutineCall(opcode: number): boolean {
   return opcode === op.JSR || opcode === op.JSR_W
 }
 
-/** Returns the possible successors of an instruction, without exceptions and returns from a subroutine. */
+/** Returns the bcis of possible successors of an instruction. Ignores exceptions and returns from subroutines. */
 export function successors(bytecode: Uint8Array, bci: number): number[] {
   const opcode = bytecode[bci]
   if (opcode === op.WIDE && bytecode[bci + 1] === op.RET) return []
@@ -49,12 +49,12 @@ export function successors(bytecode: Uint8Array, bci: number): number[] {
   return targets
 }
 
-/** Returns the rows of an exception table that cover `bci`, in order. */
+/** Returns the rows of an exception table whose range contains `bci`, in table order. */
 export function* handlersAt(handlers: readonly Handler[], bci: number): Iterable<Handler> {
   for (const handler of handlers) if (bci >= handler.startBci && bci < handler.endBci) yield handler
 }
 
-/** Depth of unreachable code, and of code reachable only from a subroutine. */
+/** Value for the stack depth of unreachable code, and of code that is reachable only from a subroutine. */
 export const UNKNOWN_DEPTH = -1
 
 /** Returns the stack depth before each instruction, by bci. */

@@ -1,14 +1,14 @@
 // Probes for JDK methods that submit and run tasks (--follow-threads).
 //
-// Unlike probes of timed methods, these probes have no id. They pass the task object to the runtime: the submitting and the running thread see
-// the same object. The methods of the same names in JFluid1.java document each probe.
+// Unlike probes of timed methods, these probes have no id. They pass the task object to the runtime, which recognises the same object in
+// the submitting and in the running thread. Each probe is documented at the method of the same name in JFluid1.java.
 
 import { ALOAD, DUP } from '../classfile/opcodes.ts'
 import { accessCode } from './new-local.ts'
 import { call } from './probe.ts'
 import type { HandOverRefs } from './runtime.ts'
 
-/** Data passed to the runtime at the start of a method, from these local variables. */
+/** Probe at the start of a method. `local` and `pool` are indices of the local variables that the probe passes to the runtime. */
 export type HandOverEntry =
   | {
       readonly tell:
@@ -25,7 +25,7 @@ export type HandOverEntry =
   | { readonly tell: 'workerIsIdle' | 'threadEnds' }
 
 /**
- * A pair of probes. `exit` is called at every exit, including exceptions; `returned` gets the method's
+ * Probes of a method. The probe `exit` is called at every exit, including exceptions; the probe `returned` gets the method's
  * result.
  */
 export interface HandOver {
@@ -35,8 +35,8 @@ export interface HandOver {
 }
 
 /**
- * Classes with methods that submit or run tasks. These classes always get the pool entries for these probes, so that a class has the
- * same block in every session.
+ * Classes with methods that submit or run tasks. These classes always get the pool entries for these probes, so that the added pool entries
+ * of a class are the same in every session.
  */
 export const HAND_OVER_CLASSES: ReadonlySet<string> = new Set([
   'java/lang/Thread',
@@ -57,12 +57,15 @@ export function handOverEntry({ entry }: HandOver, refs: HandOverRefs): number[]
   return [...locals.flatMap((local) => accessCode(ALOAD, local)), ...call(refs[entry.tell])]
 }
 
-/** Code before every return, and before an exception is rethrown. */
+/** Returns the code before every return, and before an exception is rethrown. */
 export function handOverExit({ exit }: HandOver, refs: HandOverRefs): number[] {
   return exit === undefined ? [] : call(refs[exit])
 }
 
-/** Code before every return only, with the returned reference on the stack. */
+/**
+ * Returns the code that is inserted before each return instruction.
+ * No code is inserted for exceptions. The returned reference is on the stack.
+ */
 export function handOverReturn({ returned }: HandOver, refs: HandOverRefs): number[] {
   return returned === undefined ? [] : [DUP, ...call(refs[returned])]
 }

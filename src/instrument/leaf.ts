@@ -1,13 +1,14 @@
-// Methods whose call is recorded by one probe, where calls or bytecodes are counted: they call no method, and make the JVM call
-// none. No other method can begin between their start and end, so one probe records the whole call, without an exit
-// probe and without a handler.
+// Methods that need only one probe if calls or bytecodes are counted: methods that call no method and do not make the JVM call
+// one. No other method can begin between the start and the end of such a method, so one probe at its start records the whole call,
+// without an exit probe and without a handler.
 //
 //     push executed; push id; countLeaf
 //     …                                    old code
 //
-// The JVM may run for an instruction: a class initialiser; a class loader (which may have probes) where a class is named for the
-// first time; the constructor of an exception that it throws (a JDK class, whose methods have probes with `--jdk`; if it is
-// a root, or if JDK classes are added during the session, it appears below the caller of the method).
+// An instruction can make the JVM run other code: a class initialiser; a class loader (which may have probes), if the instruction is the
+// first that names a class; or the constructor of an exception that the JVM throws. Exception classes are JDK classes, whose methods have
+// probes with `--jdk`. If such a constructor is a root, or JDK classes are added during the session, the call of the constructor appears
+// below the caller of the method instead of below the method.
 
 import { ACC_SYNCHRONIZED } from '../classfile/access.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
@@ -20,7 +21,7 @@ import { type BlockAnalysis, blocksOf, mayThrow } from './blocks.ts'
 /**
  * @param counts  analysis of basic blocks; 'nothing' if bytecodes are not counted
  * @param jdk     whether JDK classes have probes, too
- * @returns bytecodes executed by a call, 0 if not counted; undefined for a method that needs an exit probe
+ * @returns number of bytecodes that a call executes, 0 if bytecodes are not counted; undefined for a method that needs an exit probe
  */
 export function leafOf(
   classFile: ClassFile,
@@ -49,12 +50,12 @@ function isQuiet({ name, pool }: ClassFile, bytecode: Uint8Array, bci: number, j
   const opcode = bytecode[bci]!
   switch (opcode) {
     case op.LDC2_W: {
-      // a dynamic constant runs its bootstrap method
+      // A dynamic constant runs its bootstrap method.
       const tag = pool.tag(u2At(bytecode, bci + 1))
       return tag === CONSTANT_LONG || tag === CONSTANT_DOUBLE
     }
     case op.GETFIELD:
-    case op.PUTFIELD: // a field of another class, which is resolved for the first time
+    case op.PUTFIELD: // the first access to a field of another class resolves this class
       return !jdk && pool.memberRef(u2At(bytecode, bci + 1)).owner === name
     case op.INVOKESPECIAL: {
       const { owner, name: called } = pool.memberRef(u2At(bytecode, bci + 1))

@@ -1,11 +1,11 @@
-// Limits of the length of a method.
+// Maximum lengths of a method.
 
-/** HotSpot never compiles a method with more bytecode than this (HugeMethodLimit, globals.hpp). */
+/** Maximum length of a method that HotSpot compiles, bytes (HugeMethodLimit, globals.hpp). */
 export const HUGE_METHOD_BYTES = 8000
-/** Maximum length of code (JVMS 4.7.3). */
+/** Maximum length of code in a class file, bytes (JVMS 4.7.3). */
 export const MAX_CODE_BYTES = 65535
 
-/** Returns the limit for one method: a compiled method must stay compilable; other methods may grow to the format's maximum. */
+/** Returns the maximum length with probes. A method that HotSpot can compile must stay compilable; others may grow to MAX_CODE_BYTES. */
 export function lengthLimit(before: number): number {
   return before <= HUGE_METHOD_BYTES ? HUGE_METHOD_BYTES : MAX_CODE_BYTES
 }

@@ -3,26 +3,26 @@
 //
 //     push id; invokestatic methodEntry
 //     …                                    old code; before each return:
-//     push id; invokestatic methodExit     a returned number or Object is passed through the probe
+//     push id; invokestatic methodExit     a result of primitive type or type Object is passed through the probe
 //     xreturn
 //     …
-//   own handler:                           its callees may have ended without an exit event (own-handlers.ts)
+//   old handler:                           callees may have ended without an exit event (own-handlers.ts)
 //     push id; invokestatic methodResume
 //     …
 //   handler:                               added at the end; catches everything
 //     push id; invokestatic methodThrown   the exception is passed through the probe
 //     athrow
 //
-// A return value passed through a call is not on the stack during the call: C1 reserves space in the frame for each value that is
-// live across a call, and its frames grow in steps of 16 bytes.
+// The method's result is passed to and returned by the exit probe, so that it is not on the stack during this call: C1 reserves space in
+// the frame for each value that is live across a call, and its frames grow in steps of 16 bytes.
 //
 // A method that counts bytecodes has further probes (counting.ts).
 //
-// A method that would exceed a limit gets no probes in its handlers; if that is not sufficient, it becomes
-// compact (shared-exits.ts).
+// A method that would exceed a limit (limits.ts) gets no probes in its old handlers; if it is still too long, it gets
+// the compact form (shared-exits.ts).
 //
-// The ranges of the added handler come last in the exception table, so the method's own handlers have precedence. The
-// ranges exclude each exit probe with its return, so that an exit is never recorded twice.
+// The rows of the added handler come last in the exception table, so the old handlers have precedence. The
+// ranges of the added handler exclude each exit probe and its return instruction, so that an exit is never recorded twice.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { MAJOR_6 } from '../classfile/class-file.ts'
@@ -70,26 +70,26 @@ const MAX_U2 = 65535
 const MAX_APPENDED = 3
 
 export interface MethodProbes extends Probes {
-  /** Stack slots used by the probes themselves. */
+  /** Maximum number of stack slots that a probe uses. */
   readonly slots: number
   /**
-   * Analysis of basic blocks for the count that is pushed before an exit probe; for 'nothing' the count is 0. Absent if
+   * Analysis of basic blocks for the count that is passed to the exit probe; with 'nothing', the count is 0. Absent if
    * exit probes have no count parameter.
    */
   readonly counts?: BlockAnalysis | 'nothing'
-  /** Whether instructions that may wait have probes. Not together with `counts`. */
+  /** Kinds of instructions that may wait and get probes. Not allowed together with `counts`. */
   readonly waits?: WaitRecipe
-  /** Whether the method samples itself. The sampling probes are outside of all other probes. */
+  /** Set if the method samples itself. At entry, the sampling probes come before all other probes; at exit, after all other probes. */
   readonly samples?: SampledMethod
-  /** Timed regions. If present, the other probes are empty. */
+  /** Regions of the method to time. If present, the method has no other probes. */
   readonly regions?: RegionTask
-  /** Whether JDK classes also have probes, with recorded allocations. Absent if allocations are not recorded. */
+  /** Set if allocations are recorded. `jdk`: whether JDK classes also have probes. */
   readonly allocations?: { readonly refs: AllocationRefs; readonly jdk: boolean; readonly liveness?: boolean }
-  /** Records call sites, with the id of this method. */
+  /** Set if call sites are recorded. `id` is the id of this method. */
   readonly sites?: { readonly numbers: SiteNumbers; readonly id: number }
 }
 
-/** A range [start, end) of a handler, in new positions. */
+/** A range [start, end) of code that a handler guards, in positions of the new code. */
 interface Range {
   readonly start: number
   readonly end: number
@@ -99,7 +99,7 @@ interface Range {
 interface CatchAll {
   readonly position: number
   readonly ranges: readonly Range[]
-  /** Locals in its frame. */
+  /** Types of the local variables in the handler's frame. */
   readonly locals: readonly VerificationType[]
 }
 
@@ -123,7 +123,7 @@ class Rewriting {
   readonly #code: Code
   readonly #hasFrames: boolean
   readonly #frames: readonly Frame[]
-  /** The sampling code, which includes all probes of that code. */
+  /** Code that regions, sampling, waits or counting add, and all probes of the method together with this code. */
   readonly #more: (Addition & { readonly probes: MethodProbes }) | undefined
   readonly #probes: MethodProbes
   /** Code before `athrow` in the added handlers. */
@@ -204,7 +204,7 @@ class Rewriting {
     return local < 0 ? undefined : { first: local, slots: slotsOf(localTypes) }
   }
 
-  /** Adds all probes if they fit. Otherwise omits the probes of calls. */
+  /** Adds all probes if the method stays within the limits. Otherwise omits the probes before calls. */
   #place(): Layout & { readonly maxStack: number } {
     const { asked, classFile, method } = this
     const code = this.#code
@@ -237,7 +237,7 @@ class Rewriting {
     )
   }
 
-  /** Returns the code before calls if it fits within the limits; undefined if no code is needed before calls. */
+  /** Returns the code before calls: `told` if the method stays within the limits, otherwise `untold`. Undefined if no code is needed. */
   #sites(): { readonly told: Inserted; readonly untold?: Inserted } | undefined {
     const { classFile, refs } = this
     const { sites, samples } = this.asked
@@ -251,14 +251,14 @@ class Rewriting {
     const local = this.#more?.local ?? -1
     if (site === 0 || local < 0) return undefined
     const load = accessCode(ALOAD, local)
-    // Without this, the call site of an earlier call at this depth would be used for the callees.
+    // Resets the call site at the start of the method. Otherwise the site of an earlier call at the same stack depth would count.
     const none = siteProbes(new Map([[0, 0]]), load, site)
     return { told: siteProbes(numbers, load, site), untold: none }
   }
 
   /**
-   * Puts a probe in each handler and before each return if the code stays within the limits. Otherwise omits the probes in
-   * handlers. If the code is still too long, uses shared exits.
+   * Inserts a probe in each old handler and before each return if the code stays within the limits. Otherwise omits the probes in
+   * old handlers. If the code is still too long, uses shared exits.
    */
   #layOut(put: Inserted | undefined, behind: Inserted | undefined): Layout {
     const code = this.#code
@@ -288,7 +288,7 @@ class Rewriting {
     return orIfTooLong(() => attempt(undefined, withResumes(resumes, resume!, put)), plain)
   }
 
-  /** Returns the stack at a return that holds only the result; undefined if the pool cannot name its class. */
+  /** Returns the types on a stack that holds only the result; undefined if the pool has no entry for the result's class. */
   #returned(opcode: number): VerificationType[] | undefined {
     const known = RETURNED.get(opcode)
     if (known !== undefined) return known
@@ -296,7 +296,7 @@ class Rewriting {
     return index === undefined ? undefined : [verificationType(OBJECT, index)]
   }
 
-  /** Creates the added handlers: one, or up to two in a constructor, whose frames differ in the type of `this`. */
+  /** Creates the added handlers: one, or in a constructor up to two, whose frames have different types of `this`. */
   #catchAlls(moved: Relocation): CatchAll[] {
     const handlers: CatchAll[] = []
     const add = (locals: VerificationType[], covers: (bci: number) => boolean) => {
@@ -313,7 +313,7 @@ class Rewriting {
     return handlers
   }
 
-  /** Returns the StackMapTable; undefined for a class without frames. */
+  /** Returns the new StackMapTable; undefined for a class without frames. */
   #stackMap(moved: Relocation, handlers: readonly CatchAll[]): Uint8Array | undefined {
     const thrown = [verificationType(OBJECT, this.refs.throwable)]
     const frames: Frame[] = [
@@ -353,8 +353,8 @@ function orIfTooLong<T>(first: () => T, otherwise: (problem: TooLong) => T): T {
 }
 
 /**
- * The first frame is at the assignment of the variable. Later frames are encoded relative to this frame, so they add no more variables than
- * before.
+ * Adds the new variables to the frames. The first frame is where the new variables are assigned. Later frames are encoded relative to this
+ * frame, so each of them adds no more variables than before.
  */
 function framesWith(
   { local, localTypes, localsSet = [] }: Addition,
@@ -366,7 +366,7 @@ function framesWith(
     withNewLocals(locals, local, types)
   const all = frames.map(({ bci, locals, stack }) => ({ bci, locals: withLocal(locals), stack }))
   if (all[0].bci !== begin) all.unshift({ bci: begin, locals: withLocal(initial), stack: [] })
-  // A frame can add three variables: with more, intermediate frames are inserted.
+  // A frame can add at most three variables. For more variables, intermediate frames are inserted.
   const between: Frame[] = []
   for (let known = MAX_APPENDED; known < localTypes.length; known += MAX_APPENDED) {
     const locals = withLocal(initial, localTypes.slice(0, known))
@@ -397,14 +397,14 @@ function withCount(probes: MethodProbes, { begin, push }: Counting): MethodProbe
 }
 
 /**
- * HotSpot makes the instances of a class finalizable unless its finalize() is a single `return`. With
- * probes in Object.finalize every object would be finalizable.
+ * Returns whether the method is a finalize() that consists of a single `return`. Instances of its class are not finalizable in HotSpot.
+ * With probes in Object.finalize, every object would be finalizable.
  */
 function isEmptyFinalizer({ name, descriptor }: MethodInfo, { bytecode }: Code): boolean {
   return name === 'finalize' && descriptor === '()V' && bytecode.length === 1 && bytecode[0] === RETURN
 }
 
-/** Returns the insertions with a resume probe at each handler, before the count of the handler's first block. */
+/** Returns the insertions `counted`, with a resume probe added at the start of each old handler before the handler's counting code. */
 function withResumes(points: Uint8Array, probe: readonly number[], counted: Inserted | undefined): Inserted {
   const inserted: (readonly number[] | undefined)[] = counted?.slice() ?? new Array(points.length)
   for (let bci = 0; bci < points.length; bci++) {
@@ -413,7 +413,7 @@ function withResumes(points: Uint8Array, probe: readonly number[], counted: Inse
   return inserted
 }
 
-/** Returns the stack at a return of a primitive value or void. */
+/** Types on the stack at a return of a primitive value or void, keyed by return opcode. */
 const RETURNED: ReadonlyMap<number, VerificationType[]> = new Map([
   [IRETURN, [INTEGER]],
   [LRETURN, [LONG]],
@@ -427,7 +427,7 @@ function atMost(limit: number, value: number, what: string): number {
   return value
 }
 
-/** Returns the minimum number of ranges of the instructions selected by `covers`, without exit probes and their returns. */
+/** Returns the ranges of the instructions that `covers` selects, as few as possible, without exit probes and their return instructions. */
 function rangesWhere(bytecode: Uint8Array, moved: Relocation, covers: (bci: number) => boolean): Range[] {
   const ranges: Range[] = []
   let start = -1

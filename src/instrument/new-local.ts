@@ -1,7 +1,7 @@
-// Adds local variables after the parameters; all other variables move up.
+// Adds local variables directly after the parameters. The indices of all other variables increase.
 //
-// Variables added at the end would need no renumbering. But a frame encodes changes at the end of the locals of the previous
-// frame, so a last variable would turn every frame into a full frame, which needs the classes of
+// Variables added at the end would not change other indices. But a compact frame encodes only changes at the end of the previous
+// frame's locals. A variable at the end would make every frame a full frame, which needs the classes of
 // all parameters in the constant pool.
 
 import { append } from '../base/arrays.ts'
@@ -15,20 +15,20 @@ import { NotInstrumentable } from './problem.ts'
 
 const MAX_LOCALS = 65535
 
-/** New adjacent variables. */
+/** The new variables, which have adjacent indices. */
 export interface NewLocals {
   readonly first: number
   readonly slots: number
 }
 
-/** Returns the index of a new variable of this size in slots. @throws NotInstrumentable */
+/** Returns the index for new variables that need this number of slots. @throws NotInstrumentable */
 export function newLocalOf(method: MethodInfo, code: Code, slots = 1): number {
   const { bytecode, maxLocals } = code
   if (maxLocals + slots > MAX_LOCALS) throw new NotInstrumentable('has no room for another local variable')
   const first = argumentSlots(method.descriptor) + ((method.access & ACC_STATIC) === 0 ? 1 : 0)
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     const access = accessAt(bytecode, bci)
-    // Some compilers reuse the slots of parameters: a value across this position would be split.
+    // Some compilers reuse the slots of parameters. A long or double in the last parameter slot and the next slot would be split.
     if (access !== undefined && access.local === first - 1 && isWide(access.opcode)) return maxLocals
   }
   return first
@@ -38,7 +38,7 @@ function isWide(opcode: number): boolean {
   return opcode === op.LLOAD || opcode === op.DLOAD || opcode === op.LSTORE || opcode === op.DSTORE
 }
 
-/** Returns the instruction at `bci` adjusted to the new variables; undefined if unchanged. */
+/** Returns the instruction at `bci` with the new index of its variable; undefined if the index is unchanged. */
 export function movedAccess(
   bytecode: Uint8Array,
   bci: number,
@@ -49,7 +49,7 @@ export function movedAccess(
   return accessCode(access.opcode, access.local + slots, access.increment)
 }
 
-/** Encodes an instruction on a local variable in its shortest form. */
+/** Encodes an instruction that accesses a local variable, in its shortest form. */
 export function accessCode(opcode: number, local: number, increment = 0): number[] {
   if (opcode === op.IINC) {
     if (local < 256 && increment === (increment << 24) >> 24) return [op.IINC, local, increment & 0xff]
@@ -64,7 +64,7 @@ export function accessCode(opcode: number, local: number, increment = 0): number
   ]
 }
 
-/** Returns a frame's locals with the new variables of these types. */
+/** Returns the locals of a frame with new variables of these types inserted. */
 export function withNewLocals(
   locals: readonly VerificationType[],
   newLocal: number,

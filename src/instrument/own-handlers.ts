@@ -1,12 +1,12 @@
-// Resume probes in a method's own handlers, which report that control is in the method again.
+// Resume probes at the start of a method's own (not added) handlers. They report that the method runs again after its callees.
 //
-// A method that ends by an exception reports this in an added handler. Two cases are not reported: no handler may cover the call of
-// super() or this(), and a probe may overflow a full stack. When a caller catches the exception, its callees have
-// ended. So the handlers of methods begin with a probe.
+// A method that ends by an exception reports its end in an added handler, except in two cases: an exception in the call of
+// super() or this(), which no handler may cover, and a stack overflow in the probe itself. When a caller catches the exception, all its
+// callees have ended. So a resume probe at the start of the catching handler ends their calls.
 //
-// A handler gets no probe if the probe has no effect: if the guarded code makes no call (except class initialisers, which have
-// their own exit), or if the method ends soon without a call, for example by exiting a monitor and rethrowing. A handler gets no probe if
-// it guards itself: on a full stack the probe throws, and an exception that leads back to the same handler would repeat
+// A handler gets no probe if the probe would have no effect: if the guarded code makes no call (except of class initialisers, which always
+// report their exit), or if the method ends soon without a call, for example by exiting a monitor and rethrowing. A handler also gets no
+// probe if an exception in the handler can lead back to the same handler: on a full stack the probe throws, and this would repeat
 // forever.
 
 import { type Code, type Handler, instructionLength } from '../classfile/code.ts'
@@ -14,12 +14,12 @@ import { isCall, MONITORENTER } from '../classfile/opcodes.ts'
 import { handlersAt, isSubroutineCall, successors } from './flow.ts'
 
 /**
- * Maximum number of exception table rows analysed per method: about 50 ms. A hostile method could take forever; its further
- * handlers have no probes.
+ * Maximum number of exception table rows that the analysis of a method visits, which takes about 50 ms. For a hostile method the analysis
+ * could take forever. The handlers that are not analysed have no probes.
  */
 const MAX_STEPS = 20_000_000
 
-/** Returns 1 per bci where a probe is inserted; undefined if there is none. */
+/** Returns an array with 1 at each bci where a resume probe is inserted; undefined if there is no such bci. */
 export function resumePoints(code: Code): Uint8Array | undefined {
   if (code.handlers.length === 0) return undefined
   const points = new Uint8Array(code.bytecode.length)
@@ -51,7 +51,7 @@ function callsBefore(bytecode: Uint8Array): Uint32Array {
 
 /** Analysis of the code after the start of a handler. */
 class Ahead {
-  /** Per bci: whether no call or loop follows. */
+  /** Per bci: 1 if neither a call nor a loop follows. */
   readonly #calm: Uint8Array
   #steps = 0
 
@@ -69,13 +69,13 @@ class Ahead {
     return handlersAt(handlers, bci)
   }
 
-  /** Returns whether the method may make a call, or loop, from here to its end. */
+  /** Returns whether the code from this bci to the end of the method may make a call or contains a loop. */
   matters(from: number): boolean {
     const { bytecode } = this.code
     const seen = new Set<number>()
     const pending = [from]
     for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
-      if (bci < 0 || bci >= bytecode.length) continue // malformed; refused when branches are relocated
+      if (bci < 0 || bci >= bytecode.length) continue // malformed code: it is refused when branches are relocated
       if (this.#calm[bci] === 1 || seen.has(bci)) continue
       seen.add(bci)
       if (isCall(bytecode[bci]) || bytecode[bci] === MONITORENTER) return true
@@ -83,7 +83,7 @@ class Ahead {
         if (next <= bci && !isSubroutineCall(bytecode[bci])) return true // a loop
         pending.push(next)
       }
-      // The instruction to which a subroutine returns, if the subroutine returns.
+      // A subroutine may return to the instruction after its call.
       if (isSubroutineCall(bytecode[bci])) pending.push(bci + instructionLength(bytecode, bci))
       for (const { handlerBci } of this.#at(bci)) pending.push(handlerBci)
       if (this.isTired) return false
@@ -92,7 +92,7 @@ class Ahead {
     return false
   }
 
-  /** Returns whether an exception at the start of a handler can lead back to it through handlers only. */
+  /** Returns whether an exception at the start of a handler can lead back to that handler if each next handler also throws at its start. */
   mayReturnTo(handler: number): boolean {
     const seen = new Set<number>()
     const pending = [handler]

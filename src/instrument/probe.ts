@@ -1,16 +1,17 @@
 // Instructions of the probes.
 //
-// Ids are built from immediate operands, not from the pool, which only grows; the JIT compiler folds them.
+// Ids are computed from immediate operands, since constants would make the pool larger in each redefinition. The JIT compiler folds the
+// computation to a constant.
 
 import { BIPUSH, I2C, ICONST_0, INVOKESTATIC, IOR, ISHL, SIPUSH } from '../classfile/opcodes.ts'
 
-/** Ids are 22 bits in an event. */
+/** Maximum id: an event has 22 bits for the id. */
 export const MAX_ID = (1 << 22) - 1
 
-/** Length of the longest `idProbe`, bytes. */
+/** Maximum length of the code that `idProbe` returns, bytes. */
 export const MAX_PROBE_BYTES = 12
 
-/** Returns short code that pushes an id: at most 9 bytes. */
+/** Returns code of at most 9 bytes that pushes an id. */
 export function pushId(id: number): number[] {
   if (id < 1 << 15) return pushSmall(id)
   if (id < 1 << 16) return [SIPUSH, id >>> 8, id & 0xff, I2C] // sipush sign-extends, i2c truncates
@@ -32,7 +33,7 @@ export function idSlots(id: number): number {
   return id < 1 << 16 ? 1 : 2
 }
 
-/** Returns a call of a static method of the runtime. */
+/** Returns the code that calls a static method of the runtime. */
 export function call(methodref: number): number[] {
   return [INVOKESTATIC, methodref >>> 8, methodref & 0xff]
 }

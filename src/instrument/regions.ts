@@ -10,8 +10,9 @@
 //     …
 //     lload n; push id; regionExit                        before a return, and in the added handler
 //
-// The entry probe has no effect if control is already inside, and the leave probe has none if it is outside. So one probe before an instruction
-// serves all paths to the instruction. A line may have several ranges of code, since javac copies the code of a `finally`.
+// regionEnter has no effect if control is already inside the region, and regionLeave has no effect if control is outside. So one probe
+// before an instruction is correct for all paths to the instruction. A line may have several ranges of code, since javac copies the code
+// of a `finally` block.
 
 import { append } from '../base/arrays.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
@@ -25,7 +26,7 @@ import { NotInstrumentable } from './problem.ts'
 import type { Addition, Probes } from './relocation.ts'
 import type { RuntimeBlock } from './runtime.ts'
 
-/** A range of lines, both inclusive. */
+/** A range of lines. First and last line are inclusive. */
 export interface LineRange {
   readonly from: number
   readonly to: number
@@ -45,7 +46,7 @@ export interface RegionTask {
   readonly session: number
 }
 
-/** Maximum number of slots of these probes, above the method's stack. */
+/** Maximum number of stack slots that these probes need above the method's own stack. */
 export const REGION_SLOTS = 4
 
 export function isWithin(line: number, { from, to }: LineRange): boolean {
@@ -87,14 +88,14 @@ export function timingOf(
     begin = [...begin, LCONST_0, ...(crossings.beginsInside ? enter : []), ...store]
     localsSet.push(begin.length)
     for (const bci of crossings.entered) insert(bci, [...load, ...enter, ...store])
-    // Inserted after the entry probe, because a region of a single return is entered and left at the same instruction.
+    // regionLeave comes after regionEnter, since a region that consists of one return instruction is entered and left at this instruction.
     for (const bci of crossings.left) insert(bci, [...load, ...idProbe(id, refs.regionLeave), ...store])
   })
   const localTypes = regions.map(() => LONG)
   return { probes: { entry: begin, exit: returns, thrown }, inserted, local, localTypes, localsSet }
 }
 
-/** Returns 1 per bci of an instruction in the region. @throws NotInstrumentable if there is none */
+/** Returns an array with 1 at the bci of each instruction in the region. @throws NotInstrumentable if the region has no instruction */
 function insideOf({ bytecode }: Code, lines: Int32Array | undefined, range: LineRange): Uint8Array {
   if (lines === undefined) throw new NotInstrumentable('was compiled without line numbers')
   const inside = new Uint8Array(bytecode.length)
@@ -114,18 +115,18 @@ function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array) {
   const fromInside = new Uint8Array(length)
   const fromOutside = new Uint8Array(length)
   const flow = (to: number, isInside: boolean) => {
-    if (to < 0 || to >= length) return // malformed; refused when branches are relocated
+    if (to < 0 || to >= length) return // malformed code: it is refused when branches are relocated
     if (isInside) fromInside[to] = 1
     else fromOutside[to] = 1
   }
-  /** Per bci: number of instructions of the region before it, and number of all instructions before it. */
+  /** Number of the region's instructions before each bci, and number of all instructions before each bci. */
   const insideBefore = new Int32Array(length + 1)
   const allBefore = new Int32Array(length + 1)
   for (let bci = 0; bci < length; ) {
     const isInside = inside[bci] === 1
     const next = bci + instructionLength(bytecode, bci)
     for (const to of successors(bytecode, bci)) flow(to, isInside)
-    // The return of a subroutine may come from either side.
+    // A subroutine may return to the next instruction from inside or from outside the region.
     if (isSubroutineCall(bytecode[bci])) {
       flow(next, true)
       flow(next, false)

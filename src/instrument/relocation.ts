@@ -17,8 +17,8 @@
 //              length →                  handlers follow, written by `method.ts`
 //
 // Widening: a branch whose offset no longer fits in 16 bits becomes a 32-bit branch. goto and jsr have wide
-// forms. A conditional branch is inverted and skips a goto_w; the instruction after it then needs a frame. If
-// that instruction was no branch target and has no frame, the method gets no probes.
+// forms. A conditional branch is replaced by the inverse branch, which skips a goto_w. The instruction after the goto_w then needs a
+// frame. If it was no branch target before and so has no frame, the method gets no probes.
 
 import { instructionLength, switchOperands } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
@@ -29,7 +29,7 @@ import { movedAccess, type NewLocals } from './new-local.ts'
 import { TooLong } from './problem.ts'
 import type { SharedExits } from './shared-exits.ts'
 
-/** Length of an if… that skips a goto_w: 3 + 5. */
+/** Length of an if… instruction (3) and the goto_w that it skips (5), bytes. */
 const WIDE_CONDITIONAL_BYTES = 8
 /** Length of goto_w and jsr_w. */
 const WIDE_JUMP_BYTES = 5
@@ -37,26 +37,26 @@ const WIDE_JUMP_BYTES = 5
 const JUMP_BYTES = 3
 
 export interface Probes {
-  /** Code before the first instruction. */
+  /** Code inserted before the first instruction. */
   readonly entry: readonly number[]
-  /** Code before every return; the result stays on the stack. */
+  /** Code inserted before every return instruction. It leaves the result on the stack. */
   readonly exit: readonly number[]
-  /** Code for an exception, which stays on the stack; `exit` if absent. */
+  /** Code for an exit by an exception. It leaves the exception on the stack. If absent, `exit` is used. */
   readonly thrown?: readonly number[]
   /** Code at the start of the method's handlers. */
   readonly resume?: readonly number[]
 }
 
-/** Code inserted before the instruction at an old bci; branches to the instruction run it, too. */
+/** Code inserted before the instruction at each old bci. A branch to the instruction also runs the inserted code. */
 export type Inserted = readonly (readonly number[] | undefined)[]
 
-/** Insertions that depend on the method's code. */
+/** Code inserted into the body of a method, and the new variables that this code uses. */
 export interface Addition {
   readonly inserted: Inserted | undefined
-  /** Index of the first of the new adjacent variables (new-local.ts); -1 if there is no new variable. */
+  /** Index of the first new variable (new-local.ts); the others follow. -1 if there is no new variable. */
   readonly local: number
   readonly localTypes: readonly VerificationType[]
-  /** Positions in the entry probe where each of more than three variables is assigned. */
+  /** Position in the entry probe where each new variable is assigned. Needed only for more than three variables. */
   readonly localsSet?: readonly number[]
 }
 
@@ -68,10 +68,10 @@ export class Relocation {
 
   /**
    * @param hasFrame  whether an old bci has a frame or needs none; called only for code above 32 KiB
-   * @param shared    returns that jump to a shared exit; without it each return has its own probe
-   * @param inserted  code without branches
-   * @param newLocals new variables; later variables get higher indices
-   * @param behind    code after instructions that neither branch, return nor switch
+   * @param shared    return instructions that jump to a shared exit; if absent, each return instruction has its own probe
+   * @param inserted  code before instructions; it contains no branches
+   * @param newLocals new variables; the indices of variables behind them increase
+   * @param behind    code after instructions; these instructions neither branch nor return
    * @throws ClassFormatProblem | TooLong
    */
   constructor(
@@ -98,7 +98,7 @@ export class Relocation {
     return this.end + this.exits.length * this.#exitBytes
   }
 
-  /** Shared exits: return opcode and position, in order. */
+  /** Return opcode and position of each shared exit, in order of position. */
   get exits(): { opcode: number; position: number }[] {
     const opcodes = this.shared?.opcodes ?? []
     return opcodes.map((opcode, i) => ({ opcode, position: this.end + i * this.#exitBytes }))
@@ -124,14 +124,14 @@ export class Relocation {
     return position
   }
 
-  /** Returns the new position of a `new` or an annotated instruction, after the code inserted before it. */
+  /** Returns the new position of a `new` or an annotated instruction itself, without the code inserted before it. */
   instruction(bci: number): number {
     return this.of(bci) + this.#insertedBytes(bci)
   }
 
   /**
-   * Returns the start of a handler's range, including code inserted after the previous instruction. The handler that exits a monitor
-   * must guard that code as well: an error in it would leave the monitor locked.
+   * Returns the new start of a handler's range, including the code inserted after the previous instruction. A handler that exits a monitor
+   * must guard this code, too: otherwise an error in the code would leave the monitor locked.
    */
   guarded(bci: number): number {
     const position = this.of(bci)
@@ -152,8 +152,8 @@ export class Relocation {
   }
 
   /**
-   * Like `of`, for debugging tables: bci 0 stays 0, so that probes have a line and parameters have a name,
-   * and a bci inside an instruction counts as the next instruction.
+   * Like `of`, for debugging tables. For bci 0 returns 0, so that the entry probe has a line and parameters have names there.
+   * For a bci inside an instruction, returns the position of the next instruction.
    */
   nearest(bci: number): number {
     if (bci === 0) return 0
@@ -190,7 +190,7 @@ export class Relocation {
     moved[bytecode.length] = position
   }
 
-  /** Marks branches whose targets are out of range in this layout; returns false if there are none. */
+  /** Marks branches whose targets are out of range in the current layout; returns whether there is such a branch. */
   #widen(hasFrame: (bci: number) => boolean): boolean {
     const bytecode = this.bytecode
     this.#wide ??= new Uint8Array(bytecode.length)
@@ -306,7 +306,7 @@ export class Relocation {
   }
 }
 
-/** Returns the opposite conditional branch: opcodes come in pairs. */
+/** Returns the opcode of the opposite conditional branch. The opcodes of opposite branches are adjacent. */
 function inverse(opcode: number): number {
   if (opcode === op.IFNULL) return op.IFNONNULL
   if (opcode === op.IFNONNULL) return op.IFNULL

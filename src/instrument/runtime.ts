@@ -1,8 +1,8 @@
-// The runtime class in the target, its methods that instrumented code calls, and the constant pool
-// entries for them.
+// The runtime class in the target, the methods of this class that instrumented code calls, and the constant pool
+// entries for these methods.
 //
-// The pool of a loaded class only grows, so a class always gets the same block of entries, for any
-// methods and ids. Entries that the pool already has are reused: the first matching one,
+// The JVM never removes entries from the pool of a loaded class. So a class always gets the same block of entries, for any
+// selected methods and ids. If the pool already has an entry, the first equal entry is reused,
 // so the same class bytes always get the same block.
 
 import { addTo } from '../base/arrays.ts'
@@ -17,7 +17,7 @@ import { u2At } from '../classfile/reader.ts'
 import { encodeModifiedUtf8 } from '../classfile/utf8.ts'
 import { Writer } from '../classfile/writer.ts'
 
-/** Class of the probes, defined in java.base by the boot loader, so that every class can call it. */
+/** Name of the class with the probes. The boot loader defines it in java.base, so that every class can call it. */
 export const RUNTIME_CLASS = 'java/lang/JFluid1'
 
 const ID = '(I)V'
@@ -29,19 +29,19 @@ const OBJECTS = '(Ljava/lang/Object;Ljava/lang/Object;)V'
 const SAME_OBJECT = '(Ljava/lang/Object;)Ljava/lang/Object;'
 const NOTHING = '()V'
 
-/** A method of the runtime: its name, if it differs from the key, and its descriptor. */
+/** A method of the runtime: its descriptor, or its name and descriptor if the name differs from the key. */
 type Method = string | readonly [name: string, descriptor: string]
 type Methods<K extends string> = Readonly<Record<K, Method>>
-/** Pool indices of methods. */
+/** Pool indices of methods, keyed by the probe. */
 type Refs<M> = { readonly [method in keyof M]: number }
 
 /**
- * Contents of events: times, or executed bytecodes since the last event. Each kind has its own probes with the
- * same meaning.
+ * Kinds of events: events with times, or with the number of bytecodes executed since the last event. Each kind has its own methods in the
+ * runtime for the same probes.
  */
 export type EventClock = keyof typeof EVENTS
 
-/** @param count  `I` if events have a count */
+/** Returns the probes of one kind of events. @param count  `I` if the events have a count */
 function events(names: string, count: '' | 'I') {
   const [entry, exit, thrown, resume, rootEntry, rootExit, rootThrown] = names.split(' ')
   const leaves = `(${count}I)V`
@@ -49,8 +49,8 @@ function events(names: string, count: '' | 'I') {
   return {
     begins: { methodEntry: [entry!, ID], methodExit: [exit!, leaves] },
     /**
-     * Exit probes that take and return the result, by the type in their descriptor. A class has only
-     * those that its methods need.
+     * Returns the exit probe whose parameter and result is the method's result, by the type of the result. A class has pool
+     * entries only for types that its methods return.
      */
     valueExit: (type: ValueType): Method => [exit!, `(${type}${count}I)${type}`],
     others: {
@@ -66,7 +66,7 @@ function events(names: string, count: '' | 'I') {
 const COUNTS = 'countEntry countExit countThrown countResume countRootEntry countRootExit countRootThrown'
 const EVENTS = {
   time: events('methodEntry methodExit methodThrown methodResume rootEntry rootExit rootThrown', ''),
-  /** Like `time`, for methods that can be switched on and off. Roots are always on. */
+  /** Like `time`, but methods can be switched on and off. Roots are always on. */
   switched: events(
     'switchedEntry switchedExit switchedThrown switchedResume rootEntry rootExit rootThrown',
     '',
@@ -104,8 +104,8 @@ export const VALUE_TYPES = ['I', 'J', 'F', 'D', 'Ljava/lang/Object;'] as const
 export type ValueType = (typeof VALUE_TYPES)[number]
 
 /**
- * Returns the type for the descriptor of an exit probe; undefined for a type without an exit probe, which would have to look up another
- * class.
+ * Returns the type in the descriptor of the exit probe for a method; undefined if the exit probe does not get the method's result, since
+ * the descriptor would have to name another class.
  */
 export function valueType(descriptor: string): ValueType | undefined {
   const type = descriptor.slice(descriptor.lastIndexOf(')') + 1)
@@ -137,9 +137,9 @@ const SAMPLES = {
 const SAMPLE_SITE = { site: `(${STACK}I)V` } as const
 
 export type SampleRefs = Refs<typeof SAMPLES> & {
-  /** Class of the stack that `methodEntry` returns and that the method keeps in a variable. */
+  /** Pool index of the class of stacks. `methodEntry` returns the thread's stack, and the method keeps it in a variable. */
   readonly stackClass: number
-  /** Probe of a call site; 0 unless requested. */
+  /** Probe of a call site; 0 if call sites are not recorded. */
   readonly site: number
 }
 
@@ -171,9 +171,17 @@ const WAITS = {
   callWaited: NOTHING,
 } as const
 export type WaitRefs = Refs<typeof WAITS> & {
-  /** The instrumented class itself. */
+  /** Pool index of the instrumented class itself. */
   readonly own: number
 }
+
+/** Probes that store the values of root calls, by the type of the value. */
+const ROOT_VALUES = {
+  object: ['rootValue', OBJECT_AND_INT],
+  long: ['rootValue', '(JI)V'],
+  double: ['rootValue', '(DI)V'],
+} as const
+export type RootValueRefs = Refs<typeof ROOT_VALUES>
 
 const REFLECTION = { reflectiveCall: OBJECT } as const
 const HANDLE_MEMBER = { handleMember: SAME_OBJECT } as const
@@ -181,26 +189,28 @@ const HANDLE_MEMBER = { handleMember: SAME_OBJECT } as const
 type EventRefs = Refs<(typeof EVENTS)['time']['begins'] & (typeof EVENTS)['time']['others']>
 const NO_EVENTS: EventRefs = {
   ...{ methodEntry: 0, methodExit: 0, methodThrown: 0, methodResume: 0 },
-  ...{ rootEntry: 0, rootExit: 0, rootThrown: 0 },
+  rootEntry: 0,
+  rootExit: 0,
+  rootThrown: 0,
 }
 
-/** Pool indices for the probes. Those of events are 0 in a class with regions, which has no other probes. */
+/** Pool indices for the probes. In a class with regions, which has no other probes, the indices of event probes are 0. */
 export interface RuntimeBlock extends EventRefs {
-  /** Exit probes with a result, by `valueType`: only those that the class needs. */
+  /** Exit probes that get the method's result, keyed by `valueType`. Contains only types that methods of the class return. */
   readonly valueExits: ReadonlyMap<string, number>
-  /** Probes of counting; 0 if events have times. */
+  /** Probe that reports the count in a loop; 0 if events have times. */
   readonly countLoop: number
   readonly countCall: number
-  /** Probe of methods with one probe per call; 0 unless calls or bytecodes are counted. */
+  /** Probe that records a whole call (leaf.ts); 0 unless calls or bytecodes are counted. */
   readonly countLeaf: number
   readonly reflectiveCall: number
-  /** Probe that hides the callee of a method handle from C1; 0 except in the class that resolves it. */
+  /** Probe that hides the callee of a method handle from C1; 0 except in HANDLE_MEMBER_CLASS. */
   readonly handleMember: number
   /** Class java/lang/Throwable, for the frames of added handlers. */
   readonly throwable: number
-  /** Utf8 with the attribute's name. */
+  /** Utf8 entry with the name of the attribute StackMapTable. */
   readonly stackMapTable: number
-  /** Classes for the frames of shared exits, by name: all of `returnedClasses`. */
+  /** Class entries for the frames of shared exits, keyed by class name: all classes of `returnedClasses`. */
   readonly returned: ReadonlyMap<string, number>
   /** Probes of regions; null except for a class with regions. */
   readonly region: Refs<typeof REGIONS> | null
@@ -212,6 +222,8 @@ export interface RuntimeBlock extends EventRefs {
   readonly sites: Refs<typeof SITES> | null
   /** Probes of tasks; null for a class without methods that submit or run tasks. */
   readonly handOver: HandOverRefs | null
+  /** Probes of values; null unless the user has named values of root calls. */
+  readonly rootValues: RootValueRefs | null
   /** Probes of waits; null unless waits are recorded. */
   readonly waits: WaitRefs | null
   /** Raw entries to append to the pool. */
@@ -220,22 +232,24 @@ export interface RuntimeBlock extends EventRefs {
   readonly poolEntries: number
 }
 
-/** Properties of a class that determine its pool entries. They are always the same for one class file and recipe. */
+/** Properties of a class that determine its new pool entries. They depend only on the class file and the recipe. */
 export interface Wanted {
   readonly clock: EventClock | 'regions'
-  /** Names of returned classes. */
+  /** Result of `returnedClasses`. */
   readonly returned: readonly string[]
-  /** Return types of the class's methods, in order. */
+  /** Types of `valueType` that methods of the class return, in order. */
   readonly values?: readonly ValueType[]
   /** Whether the class has methods that submit or run tasks. */
   readonly handsOver?: boolean
   /** Name of the class, if waits are recorded. */
   readonly waitsOf?: string | undefined
+  /** Whether values of root calls are stored. */
+  readonly rootValues?: boolean
   /** Whether threads sample themselves. */
   readonly samples?: boolean
   /** Whether probes record call sites. */
   readonly sites?: boolean
-  /** Whether some methods have one probe per call (leaf.ts). */
+  /** Whether some methods may have a single probe per call (leaf.ts). */
   readonly leaves?: boolean
   /** Whether the class resolves callees of method handles. */
   readonly handleMembers?: boolean
@@ -261,6 +275,7 @@ export function runtimeBlock(pool: ConstantPool, wanted: Wanted): RuntimeBlock {
     samples: samples ? sampleRefs(block, sites) : null,
     sites: sites && !samples ? block.methods(runtime, SITES) : null,
     handOver: wanted.handsOver ? block.methods(runtime, HAND_OVERS) : null,
+    rootValues: wanted.rootValues ? block.methods(runtime, ROOT_VALUES) : null,
     allocations: clock === 'allocated' ? block.methods(runtime, ALLOCATIONS) : null,
     waits: waitsOf === undefined ? null : { ...block.methods(runtime, WAITS), own: block.class(waitsOf) },
     poolBytes: block.writer.finish(),
@@ -287,7 +302,7 @@ class Block {
   entries = 0
   readonly #texts: Map<string, number>
 
-  /** @param names  names of classes that only some blocks contain */
+  /** @param names  names of the classes that this block needs in addition to FIXED_TEXTS */
   constructor(
     private readonly pool: ConstantPool,
     names: readonly string[],
@@ -360,7 +375,7 @@ interface Text {
 }
 
 /**
- * Texts grouped by length. The length is compared first: a pool has thousands of texts, and few have the same length as one of our texts.
+ * Texts of new entries, keyed by length. The length is compared first: of the thousands of texts in a pool, few have one of these lengths.
  */
 type TextsByLength = ReadonlyMap<number, readonly Text[]>
 
@@ -373,7 +388,7 @@ function byLength(texts: Iterable<string>): TextsByLength {
   return found
 }
 
-/** All texts that any block may have. */
+/** All texts that a block may contain. */
 const FIXED_TEXTS = byLength(
   new Set([
     ...[RUNTIME_CLASS, SAMPLES_CLASS, STACK_CLASS, 'java/lang/Throwable', 'StackMapTable'],
@@ -385,10 +400,11 @@ const FIXED_TEXTS = byLength(
       Object.entries(it).flat(),
     ),
     ...[HAND_OVERS, WAITS, REFLECTION, HANDLE_MEMBER].flatMap((it) => Object.entries(it).flat()),
+    ...Object.values(ROOT_VALUES).flat(),
   ]),
 )
 
-/** Returns the first index of each of our texts in the pool. Compares bytes, without decoding. */
+/** Returns for each of these texts its first index in the pool. Compares bytes, without decoding. */
 function findTexts({ bytes, offsets, count }: ConstantPool, ours: TextsByLength): Map<string, number> {
   const found = new Map<string, number>()
   for (let index = 1; index < count; index++) {

@@ -1,22 +1,22 @@
 // Code with which a thread samples itself.
 //
-// As in Komorium, sections 4 and 5: a method loads the thread's stack at its start, pushes itself, and keeps the stack
-// in a local variable. Every basic block subtracts its size from the counter; some blocks check whether it has reached zero.
+// As in Komorium, sections 4 and 5: at its start, a method gets the thread's shadow stack, pushes itself on this stack, and keeps the stack
+// in a local variable. Every basic block subtracts its size from a counter; some blocks check whether the counter has reached zero.
 //
 //     push id; invokestatic methodEntry; astore n
 //     …
 //   block:                                 a branch to the block runs this code
 //     aload n; push size; invokestatic count, or check
 //     …
-//     aload n; push id; invokestatic methodExit     before each return, and in our handler
+//     aload n; push id; invokestatic methodExit     before each return, and in the added handler
 //
-// A method that calls no method and has no loop is not pushed, and has no exit probe (5.1):
+// A method that calls no method and has no loop is not pushed on the stack, and has no exit probe (section 5.1):
 //
-//     push id; invokestatic leafEntry; astore n         quietEntry if it runs no initialiser either
+//     push id; invokestatic leafEntry; astore n         quietEntry (without id) if the method also runs no class initialiser
 //   block:
 //     aload n; push size; push id; invokestatic leafCheck
 //
-// and a method of a single block needs no variable: push size; push id; invokestatic leaf.
+// If such a method consists of a single block, it needs no variable: push size; push id; invokestatic leaf.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -29,7 +29,7 @@ import { call, idProbe, pushId } from './probe.ts'
 import type { Addition, Inserted, Probes } from './relocation.ts'
 import type { SampleRefs } from './runtime.ts'
 
-/** Maximum number of bytecodes between two checks of the counter, as in the paper's evaluation. */
+/** Maximum number of bytecodes that are executed between two checks of the counter, as in the paper's evaluation. */
 export const MAX_PATH = 50
 /** Stack slots of the probes. */
 export const SAMPLE_SLOTS = 4
@@ -39,7 +39,7 @@ export interface SampledMethod {
   readonly isRoot: boolean
 }
 
-/** Code for a method that samples itself. */
+/** Code that is added to a method that samples itself. */
 export type SampleProbes = Addition & Probes & Required<Pick<Probes, 'thrown'>>
 
 export function sampleProbes(
@@ -114,30 +114,30 @@ function insertedAt(
 }
 
 export interface CheckedBlocks {
-  /** Per bci: number of instructions of the block, or part of a block, that begins at the bci; otherwise 0. */
+  /** Per bci: number of instructions of the block, or part of a block, that begins at the bci; 0 if none begins there. */
   readonly sizes: Int32Array
-  /** Per bci: whether the counter is checked. */
+  /** Per bci: 1 if the counter is checked at the start of the block or part. */
   readonly checks: Uint8Array
   readonly count: number
 }
 
 /**
- * Chooses where the counter is checked (5.2): in blocks that leave the method, make a call, or begin a loop; and in as many
- * others as needed so that no path of more than MAX_PATH instructions has no check. Longer blocks are split.
+ * Chooses where the counter is checked (5.2): in blocks that leave the method, make a call, or begin a loop, and in as many
+ * other blocks as needed so that each path of MAX_PATH instructions contains a check. Longer blocks are split into parts.
  */
 export function withChecks({ bytecode, handlers }: Code, { sizes: whole, loops }: Blocks): CheckedBlocks {
   const sizes = new Int32Array(bytecode.length)
   const checks = new Uint8Array(bytecode.length)
-  /** Per bci of a part: maximum number of bytecodes since the last check. */
+  /** Per bci where a part begins: maximum number of bytecodes executed since the last check. */
   const since = new Int32Array(bytecode.length)
-  for (const { handlerBci } of handlers) checks[handlerBci] = 1 // a handler is reachable from anywhere in its range
+  for (const { handlerBci } of handlers) checks[handlerBci] = 1 // the handler may be reached from any instruction in its range
   let count = 0
   let piece = 0
   let mustCheck = false
   const reach = (bci: number, executed: number) => {
     if (bci < bytecode.length) since[bci] = Math.max(since[bci], executed)
   }
-  /** Ends a part of the code. All predecessors except backward jumps, which lead to loops, have been visited. */
+  /** Ends a part and decides whether it checks the counter. All code before it has been visited; backward jumps lead only to loops. */
   const end = (targets: readonly number[]) => {
     if (mustCheck || loops[piece] === 1 || since[piece] + sizes[piece] > MAX_PATH) checks[piece] = 1
     const executed = (checks[piece] === 1 ? 0 : since[piece]) + sizes[piece]

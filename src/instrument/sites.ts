@@ -4,9 +4,9 @@
 //     push site; callSite
 //     invoke…
 //
-//     siteEntry; push id; methodEntry       start of a method: if the thread wrote no event in between, the method was called at that site
+//     siteEntry; push id; methodEntry       start of a method: if the thread wrote no event since callSite, the site called this method
 //
-// Threads that sample themselves by bytecodes keep the number beside the callee's id (sampling.ts).
+// A thread that samples itself keeps the number of the call site on its stack, beside the id of the callee (sampling.ts).
 
 import type { ClassFile } from '../classfile/class-file.ts'
 import { type Code, forEachInstruction, linesOf } from '../classfile/code.ts'
@@ -15,7 +15,7 @@ import { u2At } from '../classfile/reader.ts'
 import { idProbe, MAX_ID } from './probe.ts'
 import type { Inserted } from './relocation.ts'
 
-/** A call in a method's own code. */
+/** A call instruction in the code of a method. */
 export interface CallSite {
   readonly bci: number
   /** Undefined if the class has no line numbers. */
@@ -25,10 +25,10 @@ export interface CallSite {
 /** Maximum number of stack slots of the probes. */
 export const SITE_SLOTS = 3
 
-/** Assigns numbers to calls, from 1. A call keeps its number when its method is rewritten again. */
+/** Assigns numbers to call instructions, from 1. A call instruction keeps its number when its method is instrumented again. */
 export class SiteNumbers {
   readonly #sites: CallSite[] = [{ bci: -1, line: undefined }]
-  /** Numbers of calls by bci, per method id. */
+  /** Number of each call instruction, keyed by method id and then by bci. */
   readonly #ofMethods = new Map<number, ReadonlyMap<number, number>>()
   readonly #most: number
   readonly #jdk: boolean
@@ -36,14 +36,14 @@ export class SiteNumbers {
 
   /**
    * @param jdk   whether JDK methods have probes, so that every call needs a number
-   * @param most  the highest number
+   * @param most  maximum number that is assigned
    */
   constructor(jdk = false, most = MAX_ID) {
     this.#jdk = jdk
     this.#most = most
   }
 
-  /** Returns the numbers by bci. If no numbers are left, each number is 0, which means no site. */
+  /** Returns the number of each call of a method, keyed by bci. If too few numbers are left, each number is 0, which means no site. */
   of(methodId: number, classFile: ClassFile, code: Code): ReadonlyMap<number, number> {
     const bcis = callsIn(classFile, code, this.#jdk)
     const lines = linesOf(classFile, code)
@@ -54,14 +54,14 @@ export class SiteNumbers {
     }
     const isRoom = this.#sites.length + bcis.length <= this.#most + 1
     if (!isRoom) this.#withoutNumber++
-    // With number 0, calls are not attributed to an earlier site.
+    // Calls with number 0 also get the probe. Otherwise the callee would be attributed to an earlier site.
     const numbers = new Map(bcis.map((bci, i) => [bci, isRoom ? this.#sites.length + i : 0]))
     if (isRoom) for (const bci of bcis) this.#sites.push({ bci, line: lineAt(bci) })
     this.#ofMethods.set(methodId, numbers)
     return numbers
   }
 
-  /** Returns whether a number still has this line: a redefined class may have other lines at the same instructions. */
+  /** Returns whether the line of a numbered call is unchanged. A redefined class may have other lines for the same instructions. */
   #isStill(number: number | undefined, line: number | undefined): boolean {
     return number !== undefined && (number === 0 || this.#sites[number]?.line === line)
   }
@@ -80,7 +80,7 @@ export class SiteNumbers {
 /**
  * Returns the code before the calls of a method.
  *
- * @param before  instructions that precede the number
+ * @param before  code that pushes the first argument of the probe; the number is the last argument
  */
 export function siteProbes(
   numbers: ReadonlyMap<number, number>,
@@ -92,7 +92,7 @@ export function siteProbes(
   return inserted
 }
 
-/** Returns the concatenation of both codes. */
+/** Returns the insertions of `first` followed, at the same bci, by those of `second`. */
 export function joined(first: Inserted | undefined, second: Inserted | undefined): Inserted | undefined {
   if (first === undefined || second === undefined) return first ?? second
   return Array.from({ length: Math.max(first.length, second.length) }, (_, bci) => {
@@ -115,10 +115,10 @@ function callsIn({ pool }: ClassFile, { bytecode }: Code, jdk: boolean): number[
 
 const QUIET =
   /^java\/lang\/(?:String|StringBuilder|StringBuffer|Math|StrictMath|Integer|Long|Short|Byte|Character|Boolean|Float|Double)$/
-/** Types of parameters without application code. */
+/** Matches parameter lists of primitive types, arrays of these, and strings: objects of these types contain no application code. */
 const QUIET_PARAMETERS = /^\((?:\[*[BCDFIJSZ]|Ljava\/lang\/String;)*\)/
 
-/** Frequent calls without callbacks: of arrays, of Object's constructor, of numbers and strings. */
+/** Returns whether the callee certainly makes no callback: an array method, Object's constructor, or a number or string method. */
 function endsInItself(opcode: number, owner: string, name: string, descriptor: string): boolean {
   if (owner[0] === '[') return true
   if (owner === 'java/lang/Object') return opcode === INVOKESPECIAL && name === '<init>'

@@ -1,7 +1,7 @@
-// Size of a method's operand stack with probes.
+// Computes the size of the operand stack of a method with probes.
 //
-// Computed exactly: C1 reserves a word for each slot in every frame of the method, used or not, so one unnecessary
-// slot costs 8 bytes per call of a recursion.
+// The size is computed exactly: C1 reserves a word for each slot in every frame of the method, so one unnecessary
+// slot costs 8 bytes per active call of a recursive method.
 
 import { type ClassFile, MAJOR_6 } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -11,14 +11,14 @@ import { stackDepths, stackEffect, UNKNOWN_DEPTH } from './flow.ts'
 import { NotInstrumentable } from './problem.ts'
 import type { Inserted } from './relocation.ts'
 
-/** Stack slots at the start of a handler, added or the method's own. */
+/** Number of stack slots in use at the start of a handler. */
 const THROWN_SLOTS = 1
 
 /**
  * @param frames frames of the code
  * @param put    code before instructions, except at the start of handlers
  * @param behind code after instructions
- * @param slots  maximum number of slots of a probe, above the stack at its position
+ * @param slots  maximum number of slots that a probe needs above the stack depth at its position
  * @param hasHandlers whether the method has handlers, its own or added ones
  */
 export function stackSlots(
@@ -44,8 +44,8 @@ export function slotsOf(types: readonly VerificationType[]): number {
 }
 
 /**
- * Returns the maximum stack depth at a return. Analyses only the code between the return and the previous frame: without a frame in between,
- * control comes from the previous instruction.
+ * Returns the maximum stack depth at a return instruction. Analyses only the code between the previous frame and the return: without a
+ * frame, an instruction is reached only from the instruction before it.
  */
 function depthAtReturns({ pool, major }: ClassFile, { bytecode }: Code, frames: readonly Frame[]): number {
   if (major < MAJOR_6) return UNKNOWN_DEPTH
@@ -70,7 +70,7 @@ function depthAtReturns({ pool, major }: ClassFile, { bytecode }: Code, frames: 
   return most
 }
 
-/** Returns the maximum stack depth at a return, or where code is inserted before an instruction. */
+/** Returns the maximum stack depth at return instructions and at instructions before which code is inserted. */
 function depthAtProbes(classFile: ClassFile, code: Code, put: Inserted): number {
   const { bytecode } = code
   let depths: Int32Array

@@ -1,21 +1,21 @@
-// Probes where a thread may wait, which separate waiting from running.
+// Probes where a thread may wait. They separate the time of waits from the running time.
 //
 //     dup; lockWanted                      reads the object's header
-//     monitorenter                         no value of the probe is on the stack, see lockWanted in JFluid1.java
+//     monitorenter                         the probe leaves no value on the stack, see lockWanted in JFluid1.java
 //     lockTaken                            if another thread owned the monitor: records the duration of the wait
 //
-// A synchronized method owns its monitor before its first instruction. So the caller announces the call, and the method reports that it
-// owns the monitor:
+// A synchronized method owns its monitor before its first instruction. So the caller announces the call before it may wait, and the
+// method reports that it owns the monitor:
 //
 //     hash; calling
 //     invoke…
 //
-//     this or its class; hash; monitorHeld with the entry probe
+//     this or its class; hash; monitorHeld before the entry probe
 //
-// A JDK method that waits has its probes inside (session/wait-points.ts). If it is native, the probes are
-// around its calls:
+// A JDK method that waits contains the probes itself (session/wait-points.ts). If the method is native, the probes are
+// placed around each call of it:
 //
-//     (the receiver); kind; callWaits
+//     (the receiver); kind; callWaits      the receiver is null for Thread.sleep
 //     invokevirtual wait(J)V
 //     callWaited                           not executed if the call throws: the runtime handles this case
 
@@ -34,7 +34,7 @@ export const WAIT_KINDS = { blocked: 0, waiting: 1, parked: 2, sleeping: 3 } as 
 /** A JDK method that only waits. */
 export interface WaitingMethod {
   readonly kind: Exclude<keyof typeof WAIT_KINDS, 'blocked'>
-  /** Whether local 0 is the object waited for. */
+  /** Whether local variable 0 is the object for which the method waits. */
   readonly on: boolean
 }
 
@@ -56,7 +56,7 @@ export interface WaitProbes {
 /**
  * Returns the probes for the instructions of a method; undefined if there are none.
  *
- * @param announces whether calls are announced
+ * @param announces whether each call is announced to the runtime, so that a wait for the monitor of a synchronized callee is recorded
  */
 export function waitProbes(
   { pool }: ClassFile,
@@ -91,8 +91,8 @@ export function waitProbes(
 }
 
 /**
- * Matches arrays and JDK classes. Calls of their methods are announced only if the JDK has probes. Calls of other JDK packages are rare and
- * cost a clock read.
+ * Matches arrays and most JDK classes. Calls of their methods are announced only if the JDK has probes. Calls of JDK classes in other
+ * packages are always announced, which costs a clock read; such calls are rare.
  */
 const JDK_CLASS = /^(?:\[|java\/|javax\/|jdk\/|sun\/)/
 
@@ -108,7 +108,7 @@ function isNativeSleep(opcode: number, owner: string, name: string, descriptor: 
   )
 }
 
-/** Number of a method, equal at caller and callee: from 1, below 2^15. */
+/** Returns the number of a method, from 1 to 2^15 - 1: a hash of name and descriptor, so caller and callee compute the same number. */
 function nameHash(name: string, descriptor: string): number {
   let hash = 0
   for (const text of [name, descriptor])
@@ -128,7 +128,7 @@ export function monitorEntry(
   return [...lock, ...pushId(nameHash(name, descriptor)), ...call(refs.monitorHeld)]
 }
 
-/** Code at the start of the method, after its entry probe. */
+/** Returns the code at the start of a method that waits, after its entry probe. */
 export function waitEntry({ kind, on }: WaitingMethod, refs: WaitRefs): number[] {
   return [on ? op.ALOAD_0 : op.ACONST_NULL, op.ICONST_0 + WAIT_KINDS[kind], ...call(refs.waitBegins)]
 }

@@ -1,6 +1,6 @@
 // A timer for timeouts, which may be infinite.
 
-/** Maximum delay of a Node.js timer, ms. A longer delay would expire at once. */
+/** Maximum delay of a Node.js timer, ms. A timer with a longer delay would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**

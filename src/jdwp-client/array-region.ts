@@ -1,5 +1,5 @@
-// Regions of arrays: one tag for all elements, then the elements. Objects sent by the JVM have a tag each (`typed-sequence`); objects sent
-// to the JVM have none.
+// Regions of arrays: one tag for all elements, then the elements. In a region that the JVM sends, each object also has its own tag
+// (`typed-sequence`). In a region that is sent to the JVM, objects have no tag.
 
 import type { DataReader, DataWriter } from './data.ts'
 import { MalformedJdwp } from './errors.ts'
@@ -14,7 +14,7 @@ import {
 } from './values.ts'
 
 /**
- * A region of an array. A `char[]` is a string of its UTF-16 units. A `Buffer` as `values` of a `byte[]`:
+ * A region of an array. The values of a `char[]` are a string of UTF-16 units. To use a `Buffer` as the values of a `byte[]`, write
  * `new Int8Array(buffer.buffer, buffer.byteOffset, buffer.length)`.
  */
 export type ArrayRegion =
@@ -53,18 +53,18 @@ export function readRegion(r: DataReader): ArrayRegion {
   return { tag, values: new NUMBERS[tag](own(bytes)) } as ArrayRegion
 }
 
-/** Converts between the big-endian order of a packet and the little-endian order of typed arrays. */
+/** Converts between the big-endian byte order of a packet and the little-endian byte order of typed arrays. */
 function swap(bytes: Buffer, size: number): Buffer {
   if (size === 1) return bytes
   return size === 2 ? bytes.swap16() : size === 4 ? bytes.swap32() : bytes.swap64()
 }
 
-/** Copies a Buffer for a typed array: a small Buffer is part of a pool, at any offset. */
+/** Copies a Buffer, for use by a typed array. A small Buffer is part of a larger ArrayBuffer, possibly at an unaligned offset. */
 function own(bytes: Buffer): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
 }
 
-/** Writes count and elements for ArrayReference.SetValues, without the tag: the JVM knows the type. */
+/** Writes count and elements for ArrayReference.SetValues, without the tag, since the JVM knows the element type. */
 export function writeRegion(w: DataWriter, region: ArrayRegion): void {
   const { tag, values } = region
   w.int(values.length)

@@ -7,11 +7,11 @@ import { granted, type Result } from './errors.ts'
 import type { IdSizes } from './ids.ts'
 
 export interface AskOptions {
-  /** Timeout for the reply; by default that of the connection. */
+  /** Timeout for the reply, ms. Default: the timeout of the connection. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Reader for replies that have no data. */
+/** Reads nothing, for replies without data. */
 export const nothing = (): void => {}
 
 export class Asker {
@@ -21,9 +21,10 @@ export class Asker {
   ) {}
 
   /**
-   * Requests the sizes of ids, which are needed to read all other replies.
+   * Requests the sizes of ids, which are needed to read all other replies, and creates an Asker.
    *
-   * @throws MalformedJdwp if a size is not 1 to 8, JdwpRefused, and the errors of `JdwpConnection.command`
+   * @throws MalformedJdwp if a size is not between 1 and 8
+   * @throws JdwpRefused, and the errors of `JdwpConnection.command`
    */
   static async over(connection: JdwpConnection): Promise<Asker> {
     const sizes = await connection.command(
@@ -43,10 +44,10 @@ export class Asker {
 
   /**
    * @param write  writes the arguments
-   * @param read   reads the reply completely
-   * @param timing  `endsIfSilent` is for invocations, which must not be left running (JdwpSilent)
-   * @throws the errors of `JdwpConnection.command`, MalformedJdwp if the reply violates the specification,
-   *         RangeError if an argument does not fit
+   * @param read   reads all data of the reply
+   * @param timing  `endsIfSilent`: whether the connection ends at the timeout, as it must for invocations (JdwpSilent)
+   * @throws MalformedJdwp if the reply violates the specification
+   * @throws RangeError if an argument is out of range; also the errors of `JdwpConnection.command`
    */
   async ask<T>(
     name: CommandName,
@@ -60,7 +61,7 @@ export class Asker {
     return await this.connection.command(numbersOf(name), w.done(), (data) => this.read(data, read), timing)
   }
 
-  /** Reads all of the data. @throws MalformedJdwp if data remains */
+  /** Reads data completely. @throws MalformedJdwp if unread data remains */
   read<T>(data: Buffer, read: (r: DataReader) => T): T {
     const reader = new DataReader(data, this.sizes)
     const value = read(reader)

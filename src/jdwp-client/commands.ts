@@ -1,6 +1,6 @@
-// Every command of the specification: its set, its number, and the first JDK that has it.
+// Every command of the specification: the number of its set, its own number, and the first JDK that has the command.
 //
-// Source: jdwp.spec of the JDK 25. JDK 17 has all commands except the commands in `SINCE`. Set 8, Field, exists and is empty.
+// Source: jdwp.spec of JDK 25. JDK 17 has all commands except those in `SINCE`. Command set 8, Field, exists but has no commands.
 
 export const COMMANDS = {
   VirtualMachine: {
@@ -105,7 +105,7 @@ export const COMMANDS = {
   ModuleReference: { set: 18, commands: { Name: 1, ClassLoader: 2 } },
 } as const
 
-/** The only command sent by the JVM. */
+/** Set and number of Event.Composite, the only command that a JVM sends. */
 export const EVENT_SET = 64
 export const COMPOSITE = 100
 

@@ -1,8 +1,8 @@
 // A connection to a JVM's debugger agent: the handshake, and matching of replies to commands. `asker.ts` interprets the
 // data; `doors.ts` opens the stream.
 //
-// Bounded: the size of a packet (`maxPacket`; a smaller limit for events), the handshake and the wait for each reply. Not bounded: the number of
-// commands in progress and the unread output, which the caller controls.
+// Limits exist for the size of a packet (`maxPacket`; a smaller limit for events), the time of the handshake, and the wait for each reply.
+// There is no limit for the number of commands in progress and the size of unsent data, which the caller controls.
 
 import type { Duplex } from 'node:stream'
 import { alarm } from './alarm.ts'
@@ -16,7 +16,7 @@ import {
   PacketReader,
 } from './packet.ts'
 
-/** Timeout of connecting the socket and of the handshake. */
+/** Timeout for connecting the socket, and for the handshake. */
 export const HANDSHAKE_TIMEOUT_MS = 5000
 /** Timeout of a reply. A JVM answers at once unless it is stopped, or walks a large heap. */
 export const REPLY_TIMEOUT_MS = 30_000
@@ -28,11 +28,11 @@ export interface ConnectionOptions {
   /** Maximum size of a packet, bytes. */
   readonly maxPacket?: number
   /**
-   * Receives commands of the JVM in order, before any later packet is read. If it throws, the connection
-   * ends with that error.
+   * Called for each command of the JVM, in order, before any later packet is read. If the function throws, the connection
+   * ends with the thrown error.
    */
   readonly onCommand?: (packet: CommandPacket) => void
-  /** Called once, when the connection ends. */
+  /** Called once, when the connection ends, with the reason. */
   readonly onLost?: (reason: Error) => void
 }
 
@@ -48,7 +48,7 @@ export class JdwpConnection implements AsyncDisposable {
   #lastId = 0
   #lost: Error | undefined
   #strays = 0
-  /** Resolves when either side has ended the connection. */
+  /** Resolves when the connection has ended, whichever side ended it. */
   readonly closed: Promise<void>
 
   private constructor({ stream, early }: Shaken, options: ConnectionOptions) {
@@ -63,7 +63,7 @@ export class JdwpConnection implements AsyncDisposable {
           if (this.#lost !== undefined) return
         }
       } catch (error) {
-        this.#lose(error as Error) // later commands fail with this error
+        this.#lose(error as Error) // all later commands then fail with this error
       }
     }
     this.closed = stream.closed ? Promise.resolve() : new Promise((go) => stream.once('close', () => go()))
@@ -77,9 +77,9 @@ export class JdwpConnection implements AsyncDisposable {
   }
 
   /**
-   * Performs the handshake over a stream to a JVM. The debugger sends first, in both directions of connecting.
+   * Performs the handshake over a stream to a JVM. The debugger sends first, whichever side opened the stream.
    *
-   * @throws Error with the data received in place of the handshake; the stream is then destroyed
+   * @throws Error with the data that was received instead of the handshake; the stream is then destroyed
    */
   static async over(stream: Duplex, options: ConnectionOptions = {}): Promise<JdwpConnection> {
     return JdwpConnection.after(
@@ -88,17 +88,17 @@ export class JdwpConnection implements AsyncDisposable {
     )
   }
 
-  /** Creates a connection over a stream after its handshake. */
+  /** Creates a connection over a stream on which the handshake is complete. */
   static after(shaken: Shaken, options: ConnectionOptions = {}): JdwpConnection {
     return new JdwpConnection(shaken, options)
   }
 
-  /** Why the connection has ended; undefined while it is open. */
+  /** Reason why the connection has ended; undefined while it is open. */
   get lost(): Error | undefined {
     return this.#lost
   }
 
-  /** Number of dropped replies: replies after their timeout, and replies without a command. */
+  /** Number of dropped replies: replies that arrived after the timeout, and replies that match no command. */
   get strayReplies(): number {
     return this.#strays
   }
@@ -106,11 +106,12 @@ export class JdwpConnection implements AsyncDisposable {
   /**
    * Sends a command and waits for its reply.
    *
-   * @param read  reads the reply's data; called before the next packet is read, so that an event that arrives with the reply
-   *              finds the state prepared by `read`
-   * @param timing  for JdwpSilent: description of the command, timeout, and whether the connection ends at the timeout. It must
-   *                end if a late execution of the command has effects that the debugger would not notice.
-   * @throws JdwpLost or MalformedJdwp if the connection ends first, JdwpSilent on a timeout, errors of `read`
+   * @param read  reads the data of the reply. It is called before the next packet is read, so that its effects are visible when
+   *              an event that arrives with the reply is handled
+   * @param timing  description of the command for JdwpSilent, timeout, and whether the connection ends at the timeout. The connection must
+   *                end if the JVM may execute the command later with effects that the debugger would not notice.
+   * @throws JdwpLost or MalformedJdwp if the connection ends before the reply
+   * @throws JdwpSilent on a timeout, and errors of `read`
    */
   command<T>(
     [set, command]: readonly [set: number, command: number],
@@ -161,7 +162,7 @@ export class JdwpConnection implements AsyncDisposable {
     return this.close()
   }
 
-  /** Returns the next 32-bit id. After 2^32 commands, skips ids of commands still in progress. */
+  /** Returns the next 32-bit id. After 2^32 commands, ids are reused, except ids of commands still in progress. */
   #nextId(): number {
     do this.#lastId = (this.#lastId + 1) >>> 0
     while (this.#waiting.has(this.#lastId))
@@ -190,7 +191,7 @@ export class JdwpConnection implements AsyncDisposable {
 
 const plain = (error: MalformedJdwp): string => error.message.replace(/^malformed JDWP: /, '')
 
-/** A stream after its handshake. It is paused, so that no data is lost until it is read. */
+/** A stream on which the handshake is complete. The stream is paused, so that no data is lost before a reader is attached. */
 export interface Shaken {
   readonly stream: Duplex
   /** Data that arrived together with the handshake. */
@@ -198,12 +199,12 @@ export interface Shaken {
 }
 
 /**
- * Performs the handshake. The debugger sends first, in both directions of connecting.
+ * Performs the handshake. The debugger sends first, whichever side opened the stream.
  *
- * @throws Error with the data received in place of the handshake; the stream is then destroyed
+ * @throws Error with the data that was received instead of the handshake; the stream is then destroyed
  */
 export function shakeHands(stream: Duplex, timeoutMs: number): Promise<Shaken> {
-  // Later users of the stream are notified of its end by `close`. An error without a listener would end the process.
+  // An error without a listener would end this process. Later users of the stream notice its end by the event `close`.
   stream.on('error', () => {})
   return new Promise((resolve, reject) => {
     let got: Buffer = Buffer.alloc(0)
@@ -229,6 +230,6 @@ export function shakeHands(stream: Duplex, timeoutMs: number): Promise<Shaken> {
     }
     const onEnd = (): void => fail(new Error('it closed the connection'))
     stream.on('data', onData).on('error', fail).on('end', onEnd).on('close', onEnd)
-    stream.write(HANDSHAKE) // a connecting socket sends it after connecting
+    stream.write(HANDSHAKE) // if the socket is not connected yet, the handshake is sent after connecting
   })
 }

@@ -1,10 +1,10 @@
-// Numbers of the specification by name. All other files in this folder use the names:
+// Names and numbers of the constants in the specification. All other files in this folder use only the names, for example
 // `'CLASS_PREPARE'`, `'EVENT_THREAD'`, `'INVALID_CLASS'`.
 //
-// Source: jdwp.spec of the JDK (src/java.se/share/data/jdwp), constant sets at its end. A test compares these
-// tables with the class that the JDK generates from it, `com.sun.tools.jdi.JDWP`.
+// Source: the constant sets at the end of the JDK's jdwp.spec (src/java.se/share/data/jdwp). A test compares these
+// tables with `com.sun.tools.jdi.JDWP`, the class that the JDK's build generates from jdwp.spec.
 
-/** JDWP.Error. 0, NONE, is no error and has no name here. */
+/** JDWP.Error. The value 0 (NONE) means success and is omitted here. */
 export const ERRORS = {
   INVALID_THREAD: 10,
   INVALID_THREAD_GROUP: 11,
@@ -121,10 +121,10 @@ export const TYPE_TAGS = { CLASS: 1, INTERFACE: 2, ARRAY: 3 } as const
 /** JDWP.ThreadStatus. A thread in `LockSupport.park` has WAIT, too. */
 export const THREAD_STATUSES = { ZOMBIE: 0, RUNNING: 1, SLEEPING: 2, MONITOR: 3, WAIT: 4 } as const
 
-/** JDWP.SuspendStatus: a bit. */
+/** Bit of JDWP.SuspendStatus. */
 export const SUSPEND_STATUS_SUSPENDED = 1
 
-/** JDWP.ClassStatus: bits. */
+/** Bits of JDWP.ClassStatus. */
 export const STATUS_VERIFIED = 1
 export const STATUS_PREPARED = 2
 export const STATUS_INITIALIZED = 4
@@ -133,13 +133,13 @@ export const STATUS_ERROR = 8
 /** JDWP.StepDepth. */
 export const STEP_DEPTHS = { INTO: 0, OVER: 1, OUT: 2 } as const
 
-/** JDWP.StepSize. MIN is often one instruction. */
+/** JDWP.StepSize. MIN is the smallest possible step, often one instruction. */
 export const STEP_SIZES = { MIN: 0, LINE: 1 } as const
 
 /** JDWP.SuspendPolicy: the threads that an event suspends. */
 export const SUSPEND_POLICIES = { NONE: 0, EVENT_THREAD: 1, ALL: 2 } as const
 
-/** JDWP.InvokeOptions: bits. */
+/** Bits of JDWP.InvokeOptions. */
 export const INVOKE_SINGLE_THREADED = 1
 export const INVOKE_NONVIRTUAL = 2
 
@@ -169,7 +169,7 @@ export type StepDepth = keyof typeof STEP_DEPTHS
 export type StepSize = keyof typeof STEP_SIZES
 export type SuspendPolicy = keyof typeof SUSPEND_POLICIES
 
-/** Maps numbers to names. */
+/** Returns a map from numbers to names. */
 export function namesOf<Name extends string>(
   table: Readonly<Record<Name, number>>,
 ): ReadonlyMap<number, Name> {

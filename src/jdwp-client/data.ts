@@ -3,18 +3,18 @@
 //   byte, boolean 1   int 4   long 8   string: int of bytes, then UTF-8   id: size from IDSizes
 //   list: int count, then the elements
 //
-// Strings have the characters of Java strings, except that a lone surrogate becomes U+FFFD.
+// A string is read with all characters of the Java string, except that a lone surrogate becomes U+FFFD.
 
 import { MalformedJdwp } from './errors.ts'
 import type { IdKind, IdOf, IdSizes, ObjectId } from './ids.ts'
 
-/** Sizes of ids before the JVM has reported them. Before that, no command with an id can be sent. */
+/** Sizes of ids that are assumed until the JVM has reported the sizes. Until then, no command with an id can be sent. */
 export const HOTSPOT_ID_SIZES: IdSizes = { field: 8, method: 8, object: 8, referenceType: 8, frame: 8 }
 
-/** Maximum number of list elements in a packet: each becomes an object much larger than its bytes. */
+/** Maximum number of list elements in a packet. Each element becomes an object that is much larger than its bytes in the packet. */
 export const MAX_ELEMENTS = 1 << 21
 
-/** Reads values in sequence. Results are copies, so the packet can be released. */
+/** Reads values one after the other. The results are copies, so the packet can be released. */
 export class DataReader {
   #at = 0
   #things = 0
@@ -40,7 +40,7 @@ export class DataReader {
     return this.data.readBigInt64BE(this.#take(8))
   }
 
-  /** Reads a long that is a code index or a count; -1 for none. */
+  /** Reads a code index or a count, which is a long; -1 means none. */
   index(): number {
     const value = this.long()
     if (value < -1n || value > BigInt(Number.MAX_SAFE_INTEGER))
@@ -48,14 +48,14 @@ export class DataReader {
     return Number(value)
   }
 
-  /** Reads a length in bytes and that many bytes of UTF-8. */
+  /** Reads a string: a length in bytes, then the bytes in UTF-8. */
   string(): string {
     const length = this.count()
     const at = this.#take(length)
     return this.data.toString('utf8', at, at + length)
   }
 
-  /** Reads a length and that many bytes. */
+  /** Reads a length in bytes, then the bytes. */
   block(): Buffer {
     return this.bytes(this.count())
   }
@@ -65,7 +65,7 @@ export class DataReader {
     return Buffer.from(this.data.subarray(at, at + n))
   }
 
-  /** Reads a count and that many elements of at least one byte each. */
+  /** Reads a list: a count, then the elements. Each element has at least one byte. */
   list<T>(one: () => T): T[] {
     const n = this.things(this.count())
     const all: T[] = []
@@ -74,8 +74,10 @@ export class DataReader {
   }
 
   /**
+   * Counts `n` more list elements of the packet.
+   *
    * @returns `n`
-   * @throws MalformedJdwp if the number of elements of the packet exceeds the maximum
+   * @throws MalformedJdwp if the packet has more than the maximum number of elements
    */
   things(n: number): number {
     this.#things += n
@@ -83,14 +85,14 @@ export class DataReader {
     return n
   }
 
-  /** Reads a count of elements: not negative, and not above the number of remaining bytes. */
+  /** Reads the number of elements, which must not be negative or greater than the number of remaining bytes. */
   count(): number {
     const n = this.int()
     if (n < 0 || n > this.left) throw new MalformedJdwp(`a count of ${n} where ${this.left} bytes are left`)
     return n
   }
 
-  /** Reads one value of IDSizes. With ids of zero bytes a list would have no maximum length. */
+  /** Reads an id size of the reply to IDSizes. Size 0 is refused, since the length of a list of ids would then not be limited. */
   idSize(): number {
     const size = this.int()
     if (size < 1 || size > 8) throw new MalformedJdwp(`ids of ${size} bytes`)
@@ -102,7 +104,7 @@ export class DataReader {
     return this.data.toString('hex', at, at + this.sizes[kind]) as IdOf[Kind]
   }
 
-  /** @typeParam T  kind of the object by the specification */
+  /** Reads an object id. @typeParam T  kind of the object according to the specification */
   object<T extends ObjectId = ObjectId>(): T {
     return this.id('object') as ObjectId as T
   }
@@ -134,7 +136,7 @@ export function isNull(id: string): boolean {
   return /^0*$/.test(id)
 }
 
-/** Writes values in sequence. */
+/** Writes values one after the other. */
 export class DataWriter {
   readonly #pieces: Uint8Array[] = []
 
@@ -166,7 +168,7 @@ export class DataWriter {
     return this.block(Buffer.from(text, 'utf8'))
   }
 
-  /** Writes a length and the bytes. */
+  /** Writes the length and then the bytes. */
   block(bytes: Uint8Array): this {
     return this.int(bytes.length).bytes(bytes)
   }
@@ -184,7 +186,7 @@ export class DataWriter {
 
   /**
    * @param id  id of this kind, as sent by the JVM; null for the null object
-   * @throws RangeError if the JVM's ids have another length
+   * @throws RangeError if ids of this kind have another length in this JVM
    */
   id<Kind extends IdKind>(kind: Kind, id: IdOf[Kind] | null): this {
     const size = this.sizes[kind]

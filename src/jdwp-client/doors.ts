@@ -1,4 +1,4 @@
-// Both directions of connecting: to a JVM that listens (`server=y`), or from a JVM that connects to us (`server=n`).
+// Opens connections in both directions: to a JVM that listens (`server=y`), or from a JVM that connects to this process (`server=n`).
 
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
 import { messageOf } from '../base/errors.ts'
@@ -13,14 +13,14 @@ import {
 import { CannotListen, NoDebuggerPort, NoJvmCame } from './errors.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Maximum number of connections that are not accepted yet. Further connections are closed. */
+/** Maximum number of connections that wait for `accept`. Further connections are closed. */
 const MAX_CALLERS = 16
-/** Timeout for a JVM that is started at the same time to connect. */
+/** Default timeout of `accept`: time for a JVM to start and connect. */
 const ACCEPT_TIMEOUT_MS = 30_000
 
 /**
- * Connects and performs the handshake. A JVM accepts one debugger at a time; while another debugger is connected, its port is closed or
- * silent.
+ * Connects to a JVM and performs the handshake. A JVM accepts one debugger at a time: while another debugger is connected, the JVM's port
+ * is closed or does not answer.
  *
  * @throws NoDebuggerPort
  */
@@ -36,14 +36,14 @@ export async function connect(
   }
 }
 
-/** A port for JVMs started with `server=n`. */
+/** A port to which JVMs connect that are started with `server=n`. */
 export class JdwpPort implements AsyncDisposable {
-  /** Connections after their handshake that are not accepted yet. */
+  /** Connections whose handshake is complete and that wait for `accept`. */
   readonly #ready: Shaken[] = []
   readonly #callers = new Set<Socket>()
   readonly #waiting = new Set<() => void>()
   #closed: string | null = null
-  /** Why the last connection was refused. */
+  /** Reason why the last connection was refused. */
   #problem = 'no JVM has connected'
 
   private constructor(
@@ -74,10 +74,10 @@ export class JdwpPort implements AsyncDisposable {
   }
 
   /**
-   * Starts listening. A connection without a handshake is closed.
+   * Starts listening. A connection that does not complete the handshake is closed.
    *
-   * @param port  0 for any free port; `port` of the result is the actual port
-   * @param host  address of this machine. JDWP has no authentication; with the loopback address other machines cannot connect.
+   * @param port  0 for any free port; the field `port` of the result is the actual port
+   * @param host  address of this machine. JDWP has no authentication; with the loopback address, other machines cannot connect.
    * @param handshakeMs  timeout of each handshake
    * @throws CannotListen
    */
@@ -113,7 +113,7 @@ export class JdwpPort implements AsyncDisposable {
   }
 
   /**
-   * Waits for a JVM. Earlier connections are accepted first.
+   * Waits for a JVM to connect. If several JVMs have connected, returns the oldest connection.
    *
    * @throws NoJvmCame
    */
@@ -140,7 +140,7 @@ export class JdwpPort implements AsyncDisposable {
   async close(): Promise<void> {
     this.#end('the port was closed')
     for (const socket of this.#callers) socket.destroy()
-    this.server.close() // the callback of close() would wait for accepted connections; the port is free at once
+    this.server.close() // frees the port at once; a callback would be called only when all accepted connections have ended
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
-// Errors. A refusal by the JVM is an answer, and so a value, since a class can be unloaded between two commands. A
-// failed connection, or a peer with another protocol, is an exception.
+// Errors. If the JVM refuses a command, the refusal is a result and not an exception, since refusals are normal: for example, a class can
+// be unloaded between two commands. If the connection fails, or the peer has another protocol, an exception is thrown.
 
 import {
   EX_NOHOST,
@@ -17,7 +17,7 @@ export type Result<T> = { readonly ok: true; readonly value: T } | Refusal
 /** A refusal by the JVM. */
 export interface Refusal {
   readonly ok: false
-  /** A name of JDWP.Error; `ERROR_<number>` for a number without a name. */
+  /** Name of the error in JDWP.Error; `ERROR_<number>` for an unknown number. */
   readonly error: ErrorName | `ERROR_${number}`
   readonly code: number
 }
@@ -40,7 +40,7 @@ export function granted<T>(result: Result<T>, what: string): T {
   return result.value
 }
 
-/** The JVM has refused a required command. */
+/** Error if the JVM has refused a command whose result is required. */
 export class JdwpRefused extends JfluidError {
   static sample = () => new JdwpRefused('EventRequest.Set', { ok: false, error: 'NOT_IMPLEMENTED', code: 99 })
   readonly exitCode = EX_UNAVAILABLE
@@ -53,7 +53,7 @@ export class JdwpRefused extends JfluidError {
   }
 }
 
-/** No process answers at the address, or the answer is not the handshake. */
+/** Error if no process answers at the address, or if the answer is not the handshake. */
 export class NoDebuggerPort extends JfluidError {
   static sample = () => new NoDebuggerPort('10.0.0.7', 5005, 'connect ECONNREFUSED')
   readonly exitCode = EX_UNAVAILABLE
@@ -64,7 +64,7 @@ export class NoDebuggerPort extends JfluidError {
   }
 }
 
-/** The port is in use, or the user may not use it. */
+/** Error if the port is in use, or if the user has no permission to use the port. */
 export class CannotListen extends JfluidError {
   static sample = () => new CannotListen('10.0.0.7', 5005, 'listen EADDRINUSE')
   readonly exitCode = EX_UNAVAILABLE
@@ -74,7 +74,7 @@ export class CannotListen extends JfluidError {
   }
 }
 
-/** No JVM has connected within the timeout. */
+/** Error if no JVM has connected within the timeout. */
 export class NoJvmCame extends JfluidError {
   static sample = () => new NoJvmCame('10.0.0.7', 5005, 'none came, in 30000 ms')
   readonly exitCode = EX_NOHOST
@@ -85,7 +85,7 @@ export class NoJvmCame extends JfluidError {
   }
 }
 
-/** The connection ended while a reply or event was expected. */
+/** Error if the connection ended while a reply or event was expected. */
 export class JdwpLost extends JfluidError {
   static sample = () => new JdwpLost('the JVM closed it')
   readonly exitCode = EX_PROTOCOL
@@ -96,8 +96,9 @@ export class JdwpLost extends JfluidError {
 }
 
 /**
- * The JVM has not answered within the timeout. The connection stays open, and a late answer is dropped. After an invocation the connection
- * ends, because the return of its method suspends threads; HotSpot then resumes all threads.
+ * Error if the JVM has not answered within the timeout. The connection stays open, and a late answer is dropped. But if the command was an
+ * invocation, the connection ends, since the JVM suspends threads when the invoked method returns. When the connection ends, HotSpot
+ * resumes all threads.
  */
 export class JdwpSilent extends JfluidError {
   static sample = () => new JdwpSilent('VirtualMachine.AllClasses', 30_000)
@@ -108,7 +109,7 @@ export class JdwpSilent extends JfluidError {
   }
 }
 
-/** The peer's bytes are not JDWP. */
+/** Error if the received bytes violate JDWP. */
 export class MalformedJdwp extends JfluidError {
   static sample = () => new MalformedJdwp('a packet of 3 bytes')
   readonly exitCode = EX_PROTOCOL
@@ -118,7 +119,7 @@ export class MalformedJdwp extends JfluidError {
   }
 }
 
-/** Too many unread events. The connection ends, so that the JVM resumes its threads. */
+/** Error if too many events were not consumed. The connection ends, so that the JVM resumes its threads. */
 export class EventsNotTaken extends JfluidError {
   static sample = () => new EventsNotTaken(100_000, 4_200_000)
   readonly exitCode = EX_SOFTWARE

@@ -1,9 +1,9 @@
-// Queue of events from the JVM. Each event set has one consumer: the first waiting `next` that matches one of its
-// events, otherwise the listener, otherwise the set is held for a later `next` or listener. So no event is missed
-// between a request and the call that waits for its event.
+// Queue of events from the JVM. Each event set has one consumer: the first waiting `next` that matches an event of the
+// set, or else the listener. Without a consumer, the set is held for a later `next` or listener. So no event is missed
+// between a request and the call of `next` that waits for the event.
 //
-// The number of held sets is bounded. Above the limit the connection ends: dropping a set that has suspended threads would
-// leave them suspended, while a JVM without a debugger resumes them.
+// The number of held sets is limited. Above the limit the connection ends, and the JVM then resumes all threads. If a set
+// were dropped instead, the threads that it suspended would stay suspended.
 
 import { alarm } from './alarm.ts'
 import type { EventKind } from './constants.ts'
@@ -16,7 +16,7 @@ export const MAX_HELD_BYTES = 16 << 20
 export const EVENT_TIMEOUT_MS = 10_000
 
 export interface Wanted<K extends EventKind> {
-  /** Restricts the events to those of this request: the number returned by EventRequest.Set. */
+  /** Number of a request, as returned by EventRequest.Set. If present, only events of this request match. */
   readonly request?: number
   readonly where?: (event: EventOf<K>) => boolean
   /** Timeout, ms; Infinity for none. */
@@ -24,7 +24,7 @@ export interface Wanted<K extends EventKind> {
 }
 
 export interface Taken<K extends EventKind> {
-  /** First matching event of the set. */
+  /** First event of the set that matches. */
   readonly event: EventOf<K>
   /** The whole set, with its other events and its suspend policy. */
   readonly set: EventSet
@@ -37,7 +37,7 @@ interface Held {
   readonly bytes: number
 }
 
-/** @returns whether the set was consumed */
+/** Function that gets an event set. Returns whether it has consumed the set. */
 type Waiter = (set: EventSet) => boolean
 
 export class EventQueue {
@@ -48,7 +48,7 @@ export class EventQueue {
   #ended: Error | null = null
 
   /**
-   * Delivers or holds a set.
+   * Passes a set to its consumer, or holds the set.
    *
    * @param bytes  size of the set's packet
    * @throws EventsNotTaken, and errors of the listener
@@ -66,7 +66,7 @@ export class EventQueue {
     }
   }
 
-  /** Ends the queue: rejects waiting calls, and later calls for events that the queue does not hold. */
+  /** Ends the queue. Waiting calls of `next` are rejected, and later calls are rejected unless the queue holds a matching set. */
   end(reason: Error): void {
     this.#ended = reason
     for (const reject of this.#waiters.values()) reject(reason)
@@ -74,7 +74,7 @@ export class EventQueue {
   }
 
   /**
-   * Returns the next event of a kind: a held event if there is one, otherwise a future event. Consumes the whole set of the event.
+   * Returns the next event of a kind: from a held set if one matches, otherwise from a future set. Consumes the whole set.
    *
    * @returns null on a timeout
    * @throws the error that ended the connection
@@ -103,7 +103,7 @@ export class EventQueue {
         try {
           event = set.events.find(isWanted)
         } catch (error) {
-          settle(() => reject(error)) // an error of the caller's `where` does not affect other waiters
+          settle(() => reject(error)) // `where` of the caller threw: only this caller gets the error
         }
         if (event === undefined) return false
         const taken = { event, set }
@@ -121,11 +121,11 @@ export class EventQueue {
   }
 
   /**
-   * Sets the listener for every set that no `next` matches, held sets first. Replaces an earlier listener.
+   * Sets the listener for all sets that match no waiting `next`. The listener first gets the held sets. Replaces an earlier listener.
    *
-   * @param listener  must return quickly, since no reply is read until then; if it throws, the connection ends with that error
+   * @param listener  must return quickly, since no reply is read before it returns; if it throws, the connection ends with the error
    * @returns a function that removes the listener
-   * @throws an error of the listener for a held set: the listener is removed, and later held sets stay held
+   * @throws an error that the listener throws for a held set; the listener is then removed, and the remaining sets stay held
    */
   listen(listener: Listener): () => void {
     this.#listener = listener

@@ -1,7 +1,7 @@
-// Events sent by the JVM (Event.Composite): simultaneous events, in one set with one suspend policy.
+// Events sent by the JVM (Event.Composite). Simultaneous events are in one set, which has one suspend policy.
 //
-// Members have the names of the specification, except `request`: the number returned by
-// EventRequest.Set, 0 for automatic events (VM_START, VM_DEATH).
+// Fields have the names of the specification, except `request`, which is the number returned by
+// EventRequest.Set, or 0 for automatic events (VM_START, VM_DEATH).
 
 import type { TypeTag } from './constants.ts'
 import { EVENT_KINDS, type EventKind, namesOf, SUSPEND_POLICIES, type SuspendPolicy } from './constants.ts'
@@ -23,7 +23,7 @@ export interface AtLocation extends InThread {
 }
 
 export interface AtMonitor extends AtLocation {
-  /** Object that owns the monitor. */
+  /** Object whose monitor is entered or waited for. */
   readonly object: values.ObjectValue
 }
 
@@ -36,7 +36,7 @@ export interface AtField extends AtLocation {
   readonly object: values.TaggedObject | null
 }
 
-/** Members of an event by kind. */
+/** Fields of an event, keyed by the kind of the event. */
 export interface EventBodies {
   readonly VM_START: InThread
   readonly VM_DEATH: Requested
@@ -49,24 +49,24 @@ export interface EventBodies {
   readonly METHOD_EXIT_WITH_RETURN_VALUE: AtLocation & { readonly value: values.Value }
   readonly MONITOR_CONTENDED_ENTER: AtMonitor
   readonly MONITOR_CONTENDED_ENTERED: AtMonitor
-  /** `timeout` is the argument of `Object.wait`, ms; 0 for none. */
+  /** The field `timeout` is the argument of `Object.wait`, ms; 0 means no timeout. */
   readonly MONITOR_WAIT: AtMonitor & { readonly timeout: bigint }
   readonly MONITOR_WAITED: AtMonitor & { readonly timedOut: boolean }
   readonly EXCEPTION: AtLocation & {
     readonly exception: values.ObjectValue
-    /** Location of the handler; null if none is known at the throw. */
+    /** Location of the handler that will catch the exception; null if no handler is known yet. */
     readonly catchLocation: values.Location | null
   }
   readonly CLASS_PREPARE: Requested & {
-    /** Thread that prepared the class; null for a thread of the debugger agent. All threads are then suspended, not only that thread. */
+    /** Thread that prepared the class. Null for a thread of the debugger agent: the JVM then suspends all threads, not only this thread. */
     readonly thread: ThreadId | null
     readonly kindOfType: TypeTag
     readonly type: TypeId
     readonly signature: string
-    /** Bits of STATUS_. */
+    /** Status of the class: bits of STATUS_…. */
     readonly status: number
   }
-  /** Event of an unloaded class, which has no id and no thread. */
+  /** The event contains neither an id of the unloaded class nor a thread. */
   readonly CLASS_UNLOAD: Requested & { readonly signature: string }
   readonly FIELD_ACCESS: AtField
   readonly FIELD_MODIFICATION: AtField & { readonly valueToBe: values.Value }
@@ -76,16 +76,16 @@ export interface EventBodies {
 export type EventOf<K extends EventKind> = K extends EventKind ? { readonly kind: K } & EventBodies[K] : never
 export type JdwpEvent = EventOf<EventKind>
 
-/** An event of an unknown kind. Its length is unknown, so it ends its set, and later events of the set are lost. */
+/** An event of an unknown kind. Its length is unknown, so the events after it in the same set are lost. */
 export interface UnknownEvent {
   readonly kind: 'UNKNOWN'
   readonly code: number
   readonly data: Buffer
 }
 
-/** Simultaneous events. The set suspends threads once, and needs one resume. */
+/** Simultaneous events. The JVM suspends threads once for the whole set, so the set needs one resume. */
 export interface EventSet {
-  /** Which threads the set has suspended. */
+  /** Names the threads that the JVM has suspended for this set. */
   readonly suspendPolicy: SuspendPolicy
   readonly events: readonly (JdwpEvent | UnknownEvent)[]
 }
@@ -121,7 +121,8 @@ function readEvent(r: DataReader, kind: EventKind): JdwpEvent {
     case 'CLASS_PREPARE':
       return {
         ...{ kind, request, thread: r.objectOrNull<ThreadId>() },
-        ...{ kindOfType: values.readTypeTag(r), type: r.id('referenceType') },
+        kindOfType: values.readTypeTag(r),
+        type: r.id('referenceType'),
         ...{ signature: r.string(), status: r.int() },
       }
     case 'VM_START':
@@ -145,7 +146,8 @@ function readEvent(r: DataReader, kind: EventKind): JdwpEvent {
     case 'EXCEPTION':
       return {
         ...{ kind, ...readPlace(r, request) },
-        ...{ exception: values.readObject(r), catchLocation: values.readLocationOrNull(r) },
+        exception: values.readObject(r),
+        catchLocation: values.readLocationOrNull(r),
       }
     case 'FIELD_ACCESS':
       return { kind, ...readField(r, request) }
@@ -159,7 +161,7 @@ function readPlace(r: DataReader, request: number): AtLocation {
 }
 
 function readMonitor(r: DataReader, request: number): AtMonitor {
-  // In this event the object precedes the location; in an EXCEPTION it follows the location.
+  // In events of monitors the object precedes the location; in an EXCEPTION event the object follows the location.
   const [thread, object] = [r.object<ThreadId>(), values.readObject(r)]
   return { request, thread, object, location: values.readLocation(r) }
 }
@@ -167,7 +169,9 @@ function readMonitor(r: DataReader, request: number): AtMonitor {
 function readField(r: DataReader, request: number): AtField {
   return {
     ...readPlace(r, request),
-    ...{ kindOfType: values.readTypeTag(r), type: r.id('referenceType'), field: r.id('field') },
+    kindOfType: values.readTypeTag(r),
+    type: r.id('referenceType'),
+    field: r.id('field'),
     object: values.readObjectOrNull(r),
   }
 }

@@ -1,9 +1,9 @@
-// Ids assigned by the JVM. They are opaque, and so represented as strings of hex digits: comparable, printable, usable
-// as Map keys. Their lengths come from VirtualMachine.IDSizes.
+// Ids assigned by the JVM. An id is represented as a string of hex digits, so that it can be compared, printed and used
+// as a Map key. The length of the ids is known from VirtualMachine.IDSizes.
 //
-// Ids are distinct TypeScript types: a thread id is an object id, not the other way round, and the id of a class (a
-// reference type) is not the id of its `java.lang.Class` object (ReferenceType.ClassObject). The null object is `null`
-// wherever the specification allows it.
+// Kinds of ids are distinct TypeScript types: a thread id is also an object id, but an object id is no thread id. The id of a class (a
+// reference type) is not the id of its `java.lang.Class` object (ReferenceType.ClassObject). Where the specification allows the null
+// object, `null` represents it.
 
 declare const names: unique symbol
 type Id<Kinds extends string> = string & { readonly [names]: { readonly [Kind in Kinds]: true } }
@@ -17,13 +17,13 @@ export type ClassLoaderId = Id<'object' | 'classLoader'>
 export type ClassObjectId = Id<'object' | 'classObject'>
 export type ModuleId = Id<'object' | 'module'>
 
-/** Id of a class, an interface or an array type. Valid until the type is unloaded. */
+/** Id of a class, an interface or an array type. The id is valid until the type is unloaded. */
 export type TypeId = Id<'type'>
 export type ClassId = Id<'type' | 'class'>
 export type InterfaceId = Id<'type' | 'interface'>
 export type ArrayTypeId = Id<'type' | 'arrayType'>
 
-/** Id of a method in one version of its class. After a redefinition the methods must be requested again. */
+/** Id of a method in one version of its class. After a redefinition of the class, method ids must be requested again. */
 export type MethodId = Id<'method'>
 export type FieldId = Id<'field'>
 /** Id of a frame, valid while its thread stays suspended. */

@@ -1,9 +1,9 @@
-// Framing of JDWP packets. `data.ts` reads their data. All numbers are big-endian.
+// Splits the byte stream into JDWP packets. `data.ts` reads the data of packets. All numbers are big-endian.
 //
 //   offset  size  field
 //        0     4  length   of the whole packet, these four bytes included; at least 11
-//        4     4  id       the sender's number of a command; its reply repeats it
-//        8     1  flags    0x80: a reply
+//        4     4  id       number that the sender gave to the command; the reply has the same id
+//        8     1  flags    0x80: the packet is a reply
 //        9     1  command: command set    reply: u2 error, 0 for none
 //       10     1  command: command
 //       11     …  data
@@ -14,9 +14,9 @@ export const HANDSHAKE = 'JDWP-Handshake'
 export const HEADER_BYTES = 11
 export const FLAG_REPLY = 0x80
 
-/** Maximum size of a reply. A greater length means that the peer has another protocol. */
+/** Maximum size of a reply, bytes. A greater length means that the peer has another protocol. */
 export const MAX_PACKET = 256 << 20
-/** Maximum size of a command of the JVM: events, which are small. */
+/** Maximum size of a command of the JVM, bytes. The JVM sends only events, which are small. */
 export const MAX_EVENTS = 1 << 20
 
 export interface CommandPacket {
@@ -47,11 +47,11 @@ export function encodeCommand(id: number, set: number, command: number, data: Ui
   return packet
 }
 
-/** Splits a byte stream into packets. An incomplete packet uses at most twice its size, for any size of its pieces. */
+/** Splits a byte stream into packets. The buffer for an incomplete packet has at most twice its size, for any size of the chunks. */
 export class PacketReader {
   readonly #maxPacket: number
   readonly #maxCommand: number
-  /** Unread data is from `#from` to `#to`, followed by free space. Earlier bytes are never overwritten. */
+  /** Buffer with the unread data from `#from` to `#to`, followed by free space. Bytes before `#to` are never overwritten. */
   #bytes: Buffer = Buffer.alloc(0)
   #from = 0
   #to = 0
@@ -66,7 +66,7 @@ export class PacketReader {
   }
 
   /**
-   * @yields the packets completed by `chunk`, in order, each before the next is parsed
+   * @yields the packets that are complete after `chunk`, in order. Each packet is yielded before the next packet is parsed
    * @throws MalformedJdwp
    */
   *push(chunk: Buffer): Generator<Packet> {
@@ -87,7 +87,7 @@ export class PacketReader {
   #append(chunk: Buffer): void {
     const held = this.#to - this.#from
     if (held === 0) {
-      // Usual case: complete packets in a chunk, without a copy.
+      // Usually a chunk consists of complete packets, and no copy is needed.
       this.#bytes = chunk
       this.#from = 0
       this.#to = chunk.length

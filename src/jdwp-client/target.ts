@@ -25,11 +25,11 @@ import { StackFrame } from './sets/stack-frame.ts'
 import { ThreadGroupReference, ThreadReference } from './sets/threads.ts'
 import { VirtualMachine } from './sets/virtual-machine.ts'
 
-/** Maximum number of event packets that may arrive before the sizes of ids are known. Normally only VM_START arrives. */
+/** Maximum number of event packets before the sizes of ids are known. Normally only the packet with VM_START arrives so early. */
 const MAX_EARLY = 16
 /** Timeout for the reply to Dispose. */
 const DISPOSE_TIMEOUT_MS = 5000
-/** Timeout for the JVM to close the connection after its reply, which it does at once. */
+/** Timeout for the JVM to close the connection after its reply to Dispose. The JVM normally closes it at once. */
 const CLOSE_TIMEOUT_MS = 2000
 
 export type TargetOptions = Omit<ConnectionOptions, 'onCommand' | 'onLost'>
@@ -76,7 +76,7 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
   }
 
   /**
-   * Waits for a JVM that connects to us (`server=n`).
+   * Waits for a JVM that connects to this process (`server=n`).
    *
    * @throws NoJvmCame, MalformedJdwp, JdwpSilent, JdwpLost
    */
@@ -87,7 +87,7 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
     return JdwpTarget.#over((hooks) => port.accept({ ...options, ...hooks }))
   }
 
-  /** Uses an existing stream to a JVM: through a proxy, or from a recording. */
+  /** Uses an existing stream to a JVM, for example a stream through a proxy or a recorded stream. */
   static over(
     stream: Parameters<typeof JdwpConnection.over>[0],
     options: TargetOptions = {},
@@ -109,7 +109,7 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
     try {
       const asker = await Asker.over(connection)
       take = (packet) => {
-        // Commands of vendors (Android has some) are ignored. Commands of the JVM need no reply.
+        // Ignores commands of JVM vendors (Android has some). Commands from the JVM need no reply.
         if (packet.set !== EVENT_SET || packet.command !== COMPOSITE) return
         events.push(asker.read(packet.data, readEventSet), packet.data.length)
       }
@@ -130,8 +130,8 @@ export class JdwpTarget extends Asking implements AsyncDisposable {
   }
 
   /**
-   * Sends VirtualMachine.Dispose and ends the connection. Shortly after, all threads run, and the JVM accepts another debugger. A
-   * broken connection has the same effect.
+   * Sends VirtualMachine.Dispose and ends the connection. The JVM then resumes all threads and accepts another debugger. If the
+   * connection breaks without Dispose, the JVM does the same.
    */
   async dispose(): Promise<void> {
     try {

@@ -1,4 +1,4 @@
-// Encoding of Java values: a tag (JDWP.Tag) and the value, or the value alone if both sides know its type.
+// Encoding of Java values: a tag (JDWP.Tag) and the value, or only the value if both sides know its type.
 
 import { namesOf, TAGS, type Tag, TYPE_TAGS, type TypeTag } from './constants.ts'
 import { type DataReader, type DataWriter, isNull } from './data.ts'
@@ -31,12 +31,12 @@ export type PrimitiveValue =
   | { readonly tag: 'BYTE' | 'SHORT' | 'INT' | 'FLOAT' | 'DOUBLE'; readonly value: number }
   | { readonly tag: 'LONG'; readonly value: bigint }
   | { readonly tag: 'BOOLEAN'; readonly value: boolean }
-  /** A character: one UTF-16 unit. */
+  /** A `char`. Its value is a string of one UTF-16 unit. */
   | { readonly tag: 'CHAR'; readonly value: string }
 
-/** An object. Its tag determines the commands it supports. */
+/** An object. Its tag determines which commands accept its id. */
 export type TaggedObject = { [T in ObjectTag]: { readonly tag: T; readonly id: IdOfTag[T] } }[ObjectTag]
-/** An object or null. HotSpot gives null the tag OBJECT, or the tag of the declared type. */
+/** An object or null. For null, HotSpot sends the tag OBJECT or the tag of the declared type. */
 export type ObjectValue = {
   [T in ObjectTag]: { readonly tag: T; readonly id: IdOfTag[T] | null }
 }[ObjectTag]
@@ -68,7 +68,7 @@ type OfTag<T, V = PrimitiveValue> = V extends { tag: infer Tags; value: infer Of
     : never
   : never
 
-/** Encoding of one value and of array elements. */
+/** Encoding of a single value and of array elements, for each primitive type. */
 export const PRIMITIVES: { readonly [T in PrimitiveValue['tag']]: Layout<OfTag<T>> } = {
   BYTE: { bytes: 1, read: (b) => b.readInt8(), write: (b, value) => b.writeInt8(value) },
   BOOLEAN: { bytes: 1, read: (b) => b[0] !== 0, write: (b, value) => b.writeUInt8(value ? 1 : 0) },
@@ -105,19 +105,19 @@ function named<Name>(names: ReadonlyMap<number, Name>, code: number, of: string)
   return tag
 }
 
-/** Reads `value` of the specification: tag and value. */
+/** Reads a `value` of the specification: a tag, then the value. */
 export function readValue(r: DataReader): Value {
   return readUntagged(r, readTag(r))
 }
 
-/** Reads `tagged-object` of the specification. */
+/** Reads a `tagged-object` of the specification. */
 export function readObject(r: DataReader): ObjectValue {
   const value = readValue(r)
   if (!isObject(value)) throw new MalformedJdwp(`a value of tag ${value.tag} where an object is due`)
   return value
 }
 
-/** Reads `tagged-object`, and returns null for the null object. */
+/** Reads a `tagged-object` of the specification. Returns null for the null object. */
 export function readObjectOrNull(r: DataReader): TaggedObject | null {
   const value = readObject(r)
   return value.id === null ? null : (value as TaggedObject)
@@ -134,14 +134,14 @@ function readUntagged(r: DataReader, tag: Tag): Value {
   return { tag, value: read(r.bytes(bytes)) } as PrimitiveValue
 }
 
-/** Writes `value` of the specification. */
+/** Writes a `value` of the specification: a tag, then the value. */
 export function writeValue(w: DataWriter, value: Value): void {
   w.u1(TAGS[value.tag])
   writeUntagged(w, value)
 }
 
 /**
- * Writes `untagged-value`. The JVM knows the type and interprets the bytes accordingly, independent of `value.tag`.
+ * Writes an `untagged-value` of the specification. The JVM interprets the bytes by the type that it expects, not by `value.tag`.
  *
  * @throws RangeError if a number is out of range
  */
@@ -160,13 +160,13 @@ export function writeFields(w: DataWriter, fields: readonly FieldId[]): DataWrit
   return w.list(fields, (field) => w.id('field', field))
 }
 
-/** Reads `location` of the specification. */
+/** Reads a `location` of the specification. */
 export function readLocation(r: DataReader): Location {
   const kind = readTypeTag(r)
   return { kind, type: r.id('referenceType'), method: r.id('method'), bci: r.index() }
 }
 
-/** Reads an optional location. HotSpot writes zeros for a missing location. */
+/** Reads a `location` of the specification. Returns null if its bytes are zero, which HotSpot sends for a missing location. */
 export function readLocationOrNull(r: DataReader): Location | null {
   const code = r.u1()
   const [type, method, bci] = [r.id('referenceType'), r.id('method'), r.index()]

@@ -27,7 +27,6 @@ const UPDATING = 255
 export interface ChunkHeader {
   readonly size: number
   readonly metadata: number
-  readonly startNanos: bigint
   readonly startTicks: bigint
   readonly ticksPerSecond: number
   readonly finished: boolean
@@ -51,7 +50,6 @@ export function parseChunkHeader(bytes: Buffer): ChunkHeader | null {
   const header = {
     size: Number(bytes.readBigUInt64BE(8)),
     metadata: Number(bytes.readBigUInt64BE(24)),
-    startNanos: bytes.readBigUInt64BE(32),
     startTicks: bytes.readBigUInt64BE(48),
     ticksPerSecond: Number(bytes.readBigUInt64BE(56)),
     finished: state === 0,

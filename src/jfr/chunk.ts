@@ -16,13 +16,14 @@ const WINDOW_BYTES = 1 << 20
 /** Maximum size of an event. Checkpoints of a JVM with 100,000 classes have a few MiB. */
 const MAX_EVENT_BYTES = 256 << 20
 
-/** Kind of a sample: the thread was in Java code, in native code, or in either (`cpu`, a sample by CPU time). */
-export type SampleKind = 'java' | 'native' | 'cpu'
+/** Kind of a sample: the thread was in Java code, in native code, or in either (`cpu`, a sample by CPU time), or allocated an object. */
+export type SampleKind = 'java' | 'native' | 'cpu' | 'allocation'
 
 const SAMPLES: ReadonlyMap<string, SampleKind> = new Map([
   ['jdk.ExecutionSample', 'java'],
   ['jdk.NativeMethodSample', 'native'],
   ['jdk.CPUTimeSample', 'cpu'],
+  ['jdk.ObjectAllocationSample', 'allocation'],
 ])
 const LOST = 'jdk.CPUTimeSamplesLost'
 
@@ -32,9 +33,18 @@ export interface SampleSink {
    * @param ticks   time of the sample, in the JVM's ticks
    * @param thread  key of a thread
    * @param stack   key of a stack trace; 0 if the JVM could not walk it
-   * @param period  number of ticks that the sample represents, for samples by CPU time; 0 if the JVM does not report it
+   * @param weight  for samples by CPU time, the number of ticks that the sample represents; for allocations, the number of bytes; 0 if the
+   * JVM does not report it
+   * @param allocated  for allocations, key of the class of the object
    */
-  sample(kind: SampleKind, ticks: number, thread: number, stack: number, period: number): void
+  sample(
+    kind: SampleKind,
+    ticks: number,
+    thread: number,
+    stack: number,
+    weight: number,
+    allocated: number,
+  ): void
   /** Called with a number of samples that were due, but that the JVM has lost. */
   lost(count: number): void
 }
@@ -128,7 +138,8 @@ export class Chunk {
     if (kind === 'lost') sink.lost(of('lostSamples'))
     else {
       const thread = of('sampledThread') || of('eventThread')
-      sink.sample(kind, of('startTime'), thread, of('stackTrace'), of('samplingPeriod'))
+      const weight = of(kind === 'allocation' ? 'weight' : 'samplingPeriod')
+      sink.sample(kind, of('startTime'), thread, of('stackTrace'), weight, of('objectClass'))
     }
   }
 

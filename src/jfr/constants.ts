@@ -6,6 +6,7 @@
 //
 // A chunk is read from its beginning, so the reader finds all checkpoints without the offsets.
 
+import { getOrAdd } from '../base/maps.ts'
 import { Cursor } from './cursor.ts'
 import type { Type, Types } from './metadata.ts'
 import { BadRecording } from './problem.ts'
@@ -78,8 +79,10 @@ export class Constants {
       for (let left = cursor.count(); left > 0; left--) {
         const key = cursor.varint()
         if (type.name === STACK) this.#stacks.set(key, this.#stack(cursor, type))
-        else if (KEPT.has(type.name)) this.#pool(type).values.set(key, this.#values.struct(cursor, type))
-        else this.#values.skip(cursor, type)
+        else {
+          const value = this.#values.struct(cursor, type) // also reads past a constant that is not kept
+          if (KEPT.has(type.name)) this.#pool(type).values.set(key, value)
+        }
       }
     }
   }
@@ -98,10 +101,17 @@ export class Constants {
   method(key: number): MethodConstant {
     const type = this.#key(METHOD, key, 'type')
     return {
-      class: this.#className(type) ?? '?',
+      ...this.classOf(type),
       method: this.#text(this.#get(METHOD, key, 'name')) ?? `#${key}`,
       descriptor: this.#text(this.#get(METHOD, key, 'descriptor')) ?? '()V',
-      loader: this.#loader(this.#key(CLASS, type, 'classLoader')),
+    }
+  }
+
+  /** Returns name and loader of a class. The name is as in `Class.getName()`. */
+  classOf(key: number): Pick<MethodConstant, 'class' | 'loader'> {
+    return {
+      class: this.#className(key) ?? '?',
+      loader: this.#loader(this.#key(CLASS, key, 'classLoader')),
     }
   }
 
@@ -168,12 +178,7 @@ export class Constants {
   }
 
   #pool(type: Type): Pool {
-    let pool = this.#pools.get(type.name)
-    if (pool === undefined) {
-      pool = { type, values: new Map() }
-      this.#pools.set(type.name, pool)
-    }
-    return pool
+    return getOrAdd(this.#pools, type.name, () => ({ type, values: new Map() }))
   }
 }
 

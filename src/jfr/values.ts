@@ -1,4 +1,4 @@
-// Reads values as described by the types of a chunk. Skips values that no caller needs.
+// Reads values as described by the types of a chunk.
 
 import type { Cursor, StringKey } from './cursor.ts'
 import type { Field, Type, Types } from './metadata.ts'
@@ -16,10 +16,6 @@ export class Values {
   /** Reads the fields of a structure or an event, in order. */
   struct(cursor: Cursor, { fields }: Type, depth = 0): Value[] {
     return fields.map((field) => this.#field(cursor, field, depth))
-  }
-
-  skip(cursor: Cursor, { fields }: Type, depth = 0): void {
-    for (const field of fields) this.#skipField(cursor, field, depth)
   }
 
   #field(cursor: Cursor, field: Field, depth: number): Value {
@@ -56,28 +52,6 @@ export class Values {
       default:
         return this.struct(cursor, type, depth + 1)
     }
-  }
-
-  #skipField(cursor: Cursor, field: Field, depth: number): void {
-    if (!field.isArray) {
-      this.#skipOne(cursor, field, depth)
-      return
-    }
-    for (let left = cursor.count(); left > 0; left--) {
-      const before = cursor.at
-      this.#skipOne(cursor, field, depth)
-      if (cursor.at === before) break
-    }
-  }
-
-  #skipOne(cursor: Cursor, field: Field, depth: number): void {
-    if (field.isConstant) {
-      cursor.varint()
-      return
-    }
-    const type = this.#type(field, depth)
-    if (type.fields.length > 0) this.skip(cursor, type, depth + 1)
-    else this.#one(cursor, field, depth)
   }
 
   #type(field: Field, depth: number): Type {

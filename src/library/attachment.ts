@@ -15,7 +15,7 @@ import { attachDoor } from '../session/doors/door.ts'
 import { Session, type SessionStatus } from '../session/session.ts'
 import { asksFirst } from '../session/session-options.ts'
 
-/** Options of `jfluid attach` (docs/options.md) in camel case. `maxOverhead` is a fraction (0.05 is 5 %); `slow` is p99 or ns. */
+/** Options of `jfluid attach` (docs/options.md) in camel case. `maxOverhead` is a fraction (0.05 is 5 %); `slow` is p99, ns, threw, or a pair. */
 export interface AttachOptions
   extends Partial<
     Omit<SessionFlags, 'root' | 'region' | 'include' | 'exclude' | 'sampler' | 'debugInfo' | 'reproducible'>
@@ -93,11 +93,11 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     this.#session = session
     this.#timer = setInterval(() => void this.status().catch(() => {}), STATUS_INTERVAL_MS) // a session that ends emits `ended`
     this.#timer.unref()
-    void session.ended.then((reason) => this.#tell('ended', reason))
+    void session.ended.then((reason) => this.#emit('ended', reason))
   }
 
   /** Emits an event in a microtask. An exception in a listener is then uncaught, and does not reach the callers of other methods. */
-  #tell(event: 'warning' | 'ended', text: string): void {
+  #emit(event: 'warning' | 'ended', text: string): void {
     queueMicrotask(() => this.emit(event, text))
   }
 
@@ -116,7 +116,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     for (const warning of status.warnings) {
       if (this.#warned.has(warning)) continue
       this.#warned.add(warning)
-      this.#tell('warning', warning)
+      this.#emit('warning', warning)
     }
     return status
   }

@@ -16,7 +16,7 @@ export interface Metric {
   /** Name of the tree column with the self cost. */
   readonly self: string
   readonly total: string
-  /** Name of the metric in running text. */
+  /** Name of the metric in sentences. */
   readonly word: string
   readonly unit: Unit
   /** Unit after a number in text reports. */
@@ -24,26 +24,26 @@ export interface Metric {
   readonly heads: Heads
   /** Column headers of an HTML page, where numbers have units. */
   readonly pageHeads: { readonly total: string; readonly self: string }
-  /** Values with the names that other tools use, main value first. */
+  /** Values of an exported profile, with the names that other tools use. The main value is first. */
   readonly values: readonly Value[]
   /** True if costs are times, so the cost of probes is subtracted. */
-  readonly isTime: boolean
+  readonly isTime?: true
   /**
-   * True if trees consist of sampled stacks. The number of calls is then only a lower bound, and costs are shares of all samples, not costs
-   * per root call.
+   * True if trees consist of sampled stacks. Then the number of calls is only a lower bound, and costs are shown as shares of all samples,
+   * not per root call.
    */
-  readonly isSampled: boolean
+  readonly isSampled?: true
   /** True if a tree contains class nodes. A method's self cost is the sum of the class nodes below the method. */
-  readonly hasClasses: boolean
-  /** True if a context's total is the sum of the self costs in its subtree. False if class or wait rows have separate costs. */
-  readonly sumsUp: boolean
+  readonly hasClasses?: true
+  /** True if the total of a node is the sum of the self costs in its subtree. Absent if class rows or wait rows have separate costs. */
+  readonly sumsUp?: true
   /** True if numbers depend on the calibration, and therefore have an error bound. */
-  readonly hasErrorBound: boolean
+  readonly hasErrorBound?: true
 }
 
 /** Column headers of a table. */
 export interface Heads {
-  /** Header of the total column. Each header has at most eight cells, since the ninth cell may contain the mark of the sort column. */
+  /** Header of the total column. Each header has at most eight characters, since the ninth may be the mark of the sort column. */
   readonly total: string
   readonly self: string
   readonly perCall: string
@@ -57,8 +57,6 @@ export interface Heads {
 export interface Value {
   /** Name for `pprof -sample_index=<type>`. */
   readonly type: string
-  /** Event name for Callgrind: one word. */
-  readonly event: string
   readonly unit: Unit
   /** Name of the tree column with the self values. */
   readonly self: string
@@ -69,7 +67,9 @@ export interface Value {
 
 export const METRICS = {
   exact: time,
-  ...{ locks, bytecodes, count },
+  locks,
+  bytecodes,
+  count,
   alloc: allocation,
   sample: samples,
 }

@@ -12,7 +12,7 @@ import { time } from './time/events.ts'
 export interface Events {
   /** True if events contain times. */
   readonly tellsTime: boolean
-  /** Unit of the reported durations of root calls; null if no durations are reported. */
+  /** Unit of the durations of root calls in events; null if events contain no durations of root calls. */
   readonly rootCallsIn: 'ns' | 'bytecodes' | null
   /** True if events report the start and the end of each call. */
   readonly recordsCalls: boolean
@@ -20,11 +20,11 @@ export interface Events {
   readonly keepsTrees: boolean
   /** True if events report waits. Each wait has a row of its own. */
   readonly tellsWaits: boolean
-  /** Whether stacks sampled by time are an alternative if an agent would be harmful. */
+  /** Whether to suggest stacks sampled by time if loading an agent could harm the target. */
   readonly stacksWillDo: boolean
-  /** Lowest method id; lower ids are ids of classes. If absent, the default applies. */
+  /** Lowest method id, if lower ids are ids of classes. If absent, the default is used. */
   readonly firstMethod?: number
-  /** Start of the message "… recorded in methods of the JDK only with --jdk". Absent if JDK methods can be added during a session. */
+  /** Beginning of the message "… recorded in methods of the JDK only with --jdk". Absent if JDK methods can be added during a session. */
   readonly byCallers?: string
   /** Reason why the user cannot exclude or add methods during a session. Absent if this is possible. */
   readonly fixedBecause?: string
@@ -32,7 +32,10 @@ export interface Events {
 
 export const EVENTS: Readonly<Record<Mode | 'regions', Events>> = {
   exact: time,
-  ...{ locks, bytecodes, count, regions },
+  locks,
+  bytecodes,
+  count,
+  regions,
   alloc: allocation,
   sample: samples,
 }

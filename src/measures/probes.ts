@@ -1,4 +1,4 @@
-// Probes of each measure, and requests to the agent before the probes.
+// Probes of each measure, and requests that are sent to the agent before the probes are installed.
 
 import type { Recipe } from '../instrument/class.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -15,17 +15,19 @@ import { time } from './time/probes.ts'
 export interface Probes {
   /** Returns the recipe of the probes. @param feature  feature version of the target's JDK, such as 17 */
   recipe(options: SessionOptions, feature: number): Recipe
-  /** JDK methods with JIT intrinsics that get probes. The JVM must run their bytecode, since an intrinsic contains no probes. */
+  /** Intrinsics of the JDK that get probes nevertheless. The JVM must run their bytecode, since the intrinsic code contains no probes. */
   readonly intrinsics?: ReadonlySet<string>
   /** Sends requests to the agent before the first probes are installed. */
   begin?(agent: Agent, options: SessionRequest): Promise<void>
-  /** Returns facts about the method of measurement, for the profile. */
+  /** Returns the profile fields that describe how the measure was taken. */
   facts?(options: SessionOptions): Partial<Profile>
 }
 
 export const PROBES: Readonly<Record<Mode, Probes>> = {
   exact: time,
-  ...{ locks, bytecodes, count },
+  locks,
+  bytecodes,
+  count,
   alloc: allocation,
   sample: samples,
 }

@@ -12,7 +12,7 @@ import { time } from './time/section.ts'
 export interface Section {
   /** Columns of each tree in a file, in addition to calls, self and total cost. */
   readonly fileColumns: readonly string[]
-  /** Minimum file version that a reader of the files must support. */
+  /** Version of files with this measure. A program that reads such a file must support this version. */
   readonly fileVersion: 1 | 2 | 3
   /** Whether waits always have separate rows. If false, waits have rows only if the user requests them. */
   readonly hasWaits: boolean
@@ -30,7 +30,9 @@ export interface Section {
 
 export const SECTIONS: Readonly<Record<Mode, Section>> = {
   exact: time,
-  ...{ locks, bytecodes, count },
+  locks,
+  bytecodes,
+  count,
   alloc: allocation,
   sample: samples,
 }

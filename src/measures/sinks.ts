@@ -1,4 +1,4 @@
-// Sinks of all measures. The recorder thread uses them. cct/snapshot.ts defines the interface.
+// Sinks of all measures, which the recorder thread uses. cct/snapshot.ts defines the interface.
 
 import type { Sink } from '../cct/snapshot.ts'
 import { allocation } from './allocation/sink.ts'
@@ -11,7 +11,9 @@ import { time } from './time/sink.ts'
 
 export const SINKS: Readonly<Record<Mode, Sink>> = {
   exact: time,
-  ...{ locks, bytecodes, count },
+  locks,
+  bytecodes,
+  count,
   alloc: allocation,
   sample: samples,
 }

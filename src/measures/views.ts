@@ -17,7 +17,9 @@ export interface MeasureView {
 
 export const VIEWS: Readonly<Record<Mode, MeasureView>> = {
   exact: time,
-  ...{ locks, bytecodes, count },
+  locks,
+  bytecodes,
+  count,
   alloc: allocation,
   sample: samples,
 }

@@ -5,8 +5,6 @@ export const FORMAT_NAMES = [
   'collapsed',
   'speedscope',
   'pprof',
-  'callgrind',
-  'firefox',
   'markdown',
   'html',
   'trace-events',

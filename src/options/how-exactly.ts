@@ -8,13 +8,13 @@ import { oneOf, oneOfAnyCase, percentage, textOr, whole } from './value.ts'
 export type SamplerName = Exclude<Sampling['by'], 'probes' | 'stacks'>
 const SAMPLERS = ['jfr', 'cpu'] as const satisfies readonly SamplerName[]
 
-/** Default of --random, from Komorium's evaluation. A random part is needed, since programs may be periodic. */
+/** Default of --random, from Komorium's evaluation. Intervals need a random part, since the behaviour of a program may be periodic. */
 export const DEFAULT_RANDOM = 100
 
-/** Largest --max-overhead, as a factor: 1000 %. */
+/** Maximum of --max-overhead, as a fraction: 10 is 1000 %. */
 const MAX_OVERHEAD = 10
 
-/** Refusal that is checked before the missing root is reported, since sampling may need no root. */
+/** Refusal of a sampling option in other modes. It is checked before a missing root is reported, since sampling may need no root. */
 const ONLY_FOR_SAMPLES = (option: string) =>
   ({
     takes: ['sample'],
@@ -92,13 +92,6 @@ export const HOW_EXACTLY = inGroup('How to measure', [
     modes: ONLY_FOR_SAMPLES('--sampler'),
     withSamples: true,
     notWithAll: 'sampling by time works for one JVM',
-  }),
-  option({
-    name: '--sampler <name>',
-    help: 'jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time',
-    defaultText: 'thread dumps',
-    commands: ['roots'],
-    value: oneOf(SAMPLERS),
   }),
   option({
     name: '--debug-info',

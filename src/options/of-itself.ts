@@ -1,4 +1,4 @@
-// Options of the proxy command, and options that control the configuration file.
+// Options of the command proxy, and options that control the configuration file.
 
 import { inGroup, option, SESSION } from './option.ts'
 import { duration } from './value.ts'
@@ -7,7 +7,7 @@ import { duration } from './value.ts'
 export const CONFIG_FILE = 'jfluid.config.json'
 
 const CONFIGURED = [
-  ...(['ps', 'doctor', 'roots', 'attach', 'record', 'run', 'detach'] as const),
+  ...(['ps', 'doctor', 'why', 'threads', 'attach', 'record', 'run', 'detach'] as const),
   ...(['gate', 'compare', 'report', 'export', 'push'] as const),
 ] as const
 
@@ -57,8 +57,8 @@ export const OF_ITSELF = inGroup('Options', [
   }),
   option({
     name: '--yes',
-    help: 'do not ask for confirmation before scheme a or b instruments more than 2000 methods, or before the first redefinition makes a busy JVM compile all its code again',
-    commands: SESSION,
+    help: 'do not ask for confirmation before scheme a or b instruments more than 2000 methods, before the first redefinition makes a busy JVM compile all its code again, or before a thread dump of a JVM with more than 1000 threads',
+    commands: ['why', 'threads', ...SESSION],
     withRegion: true,
     withSamples: true,
     notInFile: 'gives consent',

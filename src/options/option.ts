@@ -4,7 +4,7 @@ import type { SchemeChoice } from '../base/scheme.ts'
 import type { Mode } from '../profile/profile.ts'
 import type { Value } from './value.ts'
 
-/** Headings of `--help`, in display order. --help itself is under the last heading. */
+/** Headings in the output of `--help`, in display order. The option --help is under the last heading. */
 export const GROUPS = [
   'Which JVM',
   'What to profile',
@@ -17,7 +17,7 @@ export const GROUPS = [
 type Group = (typeof GROUPS)[number]
 
 export const COMMANDS = [
-  ...(['ps', 'doctor', 'roots', 'attach', 'record', 'proxy', 'detach', 'run'] as const),
+  ...(['ps', 'doctor', 'why', 'threads', 'attach', 'record', 'proxy', 'detach', 'run'] as const),
   ...(['gate', 'open', 'compare', 'report', 'export', 'push', 'agent-path', 'completion', 'man'] as const),
 ] as const
 
@@ -25,14 +25,14 @@ export const COMMANDS = [
 export type CommandName = (typeof COMMANDS)[number] | 'session'
 export const SESSION = ['session', 'attach', 'record', 'run'] as const
 
-/** The error text for two options that exclude each other. */
+/** Error text for a refused option. */
 export interface Refusal {
   readonly says: string
   /** Advice to the user: one sentence. */
   readonly hint: string
 }
 
-/** Reason why an option is refused in a configuration file. The directory of such a file may come from an untrusted source. */
+/** Reason why an option is refused in a configuration file, whose directory may come from an untrusted source. */
 type NotInFile =
   | 'runs code'
   | 'writes a file'
@@ -50,15 +50,15 @@ export interface Row {
   readonly help: string
   readonly commands: readonly CommandName[]
 
-  /** Parser of the value. Without it, any text is accepted. */
+  /** Parser of the value. If absent, any text is accepted. */
   readonly value?: Value<unknown>
   readonly default?: string | number
-  /** Default in the syntax of the command line, if `default` differs or is applied by the code that reads the option. */
+  /** Default in the syntax of the command line, if `default` has another form or if the code that reads the option applies the default. */
   readonly defaultText?: string
   readonly isRepeatable?: true
   readonly isRequired?: true
   readonly isHidden?: true
-  /** Kind of completion that a shell offers, besides the choices of the value. */
+  /** Kind of names that shell completion offers in addition to the choices of the value. */
   readonly offers?: 'file' | 'jar' | 'format'
 
   /** The parsed value is copied unchanged into the session request. */
@@ -75,24 +75,24 @@ export interface Row {
   }
   /** Options that conflict with this option, each with the reason or the complete refusal. */
   readonly excludes?: Readonly<Record<string, string | Refusal>>
-  /** At least one of these options must be given. */
+  /** Options of which at least one must be given together with this option. */
   readonly needs?: { readonly oneOf: readonly string[] } & Refusal
-  /** Returns a refusal that depends on the value, or null. */
+  /** Returns the refusal of this value, or null if the value is accepted. */
   refuses?(value: unknown, mode: Mode): Refusal | null
-  /** Session option that is allowed with --region (which records no calls): all values, or the listed values. */
+  /** Values of a session option that are allowed with --region (which records no calls): `true` for all values. */
   readonly withRegion?: true | readonly string[]
-  /** Session option that is allowed with sampling by time (without instrumentation): all values, or the listed values. */
+  /** Values of a session option that are allowed with sampling by time (which instruments nothing): `true` for all values. */
   readonly withSamples?: true | readonly string[]
-  /** Reason why the option conflicts with --all, and the advice, unless the advice is "record each JVM by itself". */
+  /** Reason why the option conflicts with --all. `instead` is the advice, if it is not "record each JVM by itself". */
   readonly notWithAll?: string | { readonly why: string; readonly instead: string }
-  /** The option, or these values of it, need every call below a root. Scheme adaptive does not record every call. */
+  /** Values of the option that need every call below a root, which scheme adaptive does not record. `true` for all values. */
   readonly needsAllCalls?: true | readonly string[]
-  /** Refusal with sampling by time. For options of a command; session options use `withSamples`. */
+  /** Refusal together with sampling by time, for options that only some commands have. Session options use `withSamples`. */
   readonly notSampled?: Refusal
   readonly notInFile?: NotInFile
-  /** The option is refused for a JVM on another machine, by all commands or by these. */
+  /** Commands that refuse the option for a JVM on another machine; `true` for all commands. */
   readonly isOfThisMachine?: true | readonly CommandName[]
-  /** Values that `notInFile` and `isOfThisMachine` do not restrict. */
+  /** Values that are accepted despite `notInFile` and `isOfThisMachine`. */
   readonly harmless?: readonly string[]
 }
 
@@ -112,7 +112,7 @@ type One<R extends Named> = R extends { readonly value: Value<infer T> }
   : R['name'] extends `${string}<${string}`
     ? string
     : boolean
-/** Type of the parsed value. */
+/** Type of the parsed value of an option. */
 export type Read<R extends Named> = R extends { readonly isRepeatable: true } ? readonly One<R>[] : One<R>
 
 type Of<R extends Row, C extends CommandName> = R extends Row
@@ -132,12 +132,12 @@ export type PassedOf<R extends Row> = {
   readonly [I in Extract<R, { readonly passes: true }> as Attribute<I>]?: Read<I>
 }
 
-/** Returns its argument, with literal types. */
+/** Returns its argument with a type that keeps the literals. */
 export function option<const R extends Omit<Row, 'group'>>(row: R): R {
   return row
 }
 
-/** Returns the options with the group (a heading of `--help`) added. */
+/** Adds the group (a heading of `--help`) to each option. */
 export function inGroup<const R extends readonly Omit<Row, 'group'>[]>(
   group: Group,
   rows: R,
@@ -157,7 +157,7 @@ export function attributeOf(row: Row): string {
     .replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Returns the short name, such as `-r`, or undefined. */
+/** Returns the short name, such as `-r`; undefined if the option has no short name. */
 export function shortOf({ name }: Row): string | undefined {
   return /^-\w/.exec(name)?.[0]
 }
@@ -167,12 +167,12 @@ export function helpOf({ help, isRepeatable }: Row): string {
   return isRepeatable ? `${help}; repeatable` : help
 }
 
-/** Returns the text of the default, or undefined. */
+/** Returns the text of the default; undefined if the option has no default. */
 export function defaultOf({ default: value, defaultText }: Row): string | undefined {
   return defaultText ?? value?.toString()
 }
 
-/** Returns the argument, such as `<n>`, or undefined. */
+/** Returns the name of the argument, such as `<n>`; undefined for a flag. */
 export function argumentOf({ name }: Row): string | undefined {
   return /<.*$/.exec(name)?.[0]
 }

@@ -5,7 +5,7 @@ import { argumentOf, attributeOf, type CommandName, defaultOf, helpOf, type Row 
 import { removedFrom, withRemovedOptions } from './removed.ts'
 import { optionsOf } from './table.ts'
 
-/** Option values as typed, keyed by command and property name. */
+/** Text of option values as the user typed it, keyed by command and property name. */
 const typed = new WeakMap<Command, Map<string, string[]>>()
 
 /** Adds all options of a command to the parser. */
@@ -18,14 +18,14 @@ export function withOptions(command: Command, name: CommandName): Command {
   return command
 }
 
-/** Returns the typed values of an option. A flag has none. */
+/** Returns the values of an option as the user typed them; empty for a flag. */
 export function typedText(command: Command, row: Row): readonly string[] {
   return typed.get(command)?.get(attributeOf(row)) ?? []
 }
 
 function parsed(row: Row, texts: Map<string, string[]>): Option {
   const [text, standard] = [helpOf(row), defaultOf(row)]
-  // commander shows the default only if it sets it.
+  // The library commander shows a default only if commander itself sets the default.
   const isShown = row.default !== undefined || standard === undefined
   const option = new Option(row.name, isShown ? text : `${text} (default: ${standard})`)
   option.helpGroup(`${row.group}:`)
@@ -39,7 +39,8 @@ function parsed(row: Row, texts: Map<string, string[]>): Option {
     const attribute = attributeOf(row)
     texts.set(attribute, row.isRepeatable ? [...(texts.get(attribute) ?? []), text] : [text])
     if (parseArg !== undefined) return parseArg(text, before)
-    return row.isRepeatable ? [...((before as readonly string[] | undefined) ?? []), text] : read(row, text)
+    const value = read(row, text)
+    return row.isRepeatable ? [...((before as readonly unknown[] | undefined) ?? []), value] : value
   })
 }
 

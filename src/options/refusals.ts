@@ -1,4 +1,4 @@
-// Checks for conflicting options, driven by the option table.
+// Checks for conflicting options, by the data in the option table.
 
 import { UsageError } from '../base/errors.ts'
 import type { SchemeChoice } from '../base/scheme.ts'
@@ -6,7 +6,7 @@ import type { Mode } from '../profile/profile.ts'
 import { attributeOf, type CommandName, longOf, type Refusal, type Row } from './option.ts'
 import { OPTIONS, optionsOf, type SessionFlags } from './table.ts'
 
-/** Error for conflicting options, and for options that need a missing option. */
+/** Error for conflicting options, and for an option that needs another option. */
 export class OptionRefused extends UsageError {
   static sample = () =>
     new OptionRefused({
@@ -22,7 +22,7 @@ export class OptionRefused extends UsageError {
 
 /** Option values, keyed by property name. */
 export type Given = Readonly<Record<string, unknown>>
-/** @returns the refusal of a given option, or null */
+/** A check of one given option. Returns a refusal, or null if the option is allowed. */
 type Rule = (row: Row, given: Given) => Refusal | null
 
 const LEAVE_ONE_OUT = 'Leave one of the two out.'
@@ -38,21 +38,21 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
 }
 
-/** Returns the row of another option, as declared for the commands of this option. */
+/** Returns the row of the named option that has a command in common with this row. */
 export function rowOf(attribute: string, { commands }: Row): Row {
   const row = commands.flatMap(optionsOf).find((it) => attributeOf(it) === attribute)
   if (row === undefined) throw new Error(`no option ${attribute} of ${commands}`)
   return row
 }
 
-/** Returns the refusal for an option and a conflicting option. */
+/** Returns the refusal for an option that conflicts with the option `other`. */
 export function exclusionOf(row: Row, other: string, why: string | Refusal): Refusal {
   if (typeof why !== 'string') return why
   const says = `${longOf(row)} cannot be combined with ${longOf(rowOf(other, row))}: ${why}`
   return { says, hint: LEAVE_ONE_OUT }
 }
 
-/** Returns the refusal for an option together with --all. */
+/** Returns the refusal of an option that conflicts with --all; null if the option is allowed. */
 export function notWithAllOf(row: Row): Refusal | null {
   const { notWithAll } = row
   if (notWithAll === undefined) return null
@@ -69,7 +69,7 @@ export const byExclusion: Rule = (row, given) => {
   return other === undefined || why === undefined ? null : exclusionOf(row, other, why)
 }
 
-/** Checks mode, scheme and value. Applies to instrumented roots. */
+/** Checks whether mode, scheme and value allow the option. Used if roots are instrumented. */
 export const byModeSchemeAndValue: Rule = (row, given) => {
   const mode = (given.mode ?? 'exact') as Mode
   const scheme = (given.scheme ?? 'auto') as SchemeChoice
@@ -80,7 +80,7 @@ export const byModeSchemeAndValue: Rule = (row, given) => {
   return row.refuses?.(given[attributeOf(row)], mode) ?? null
 }
 
-/** Checks an option that needs every call below a root, if an option asks for scheme adaptive. */
+/** Refuses an option that needs every call below a root if the given options require scheme adaptive. */
 export const byAllCalls: Rule = (row, given) => {
   const text = neededOf(row, given)
   if (text === null || !isAdaptiveAsked(given)) return null
@@ -90,7 +90,7 @@ export const byAllCalls: Rule = (row, given) => {
   }
 }
 
-/** Returns the option as typed if it needs every call below a root, or null. */
+/** Returns the text of an option that needs every call below a root; null if the option does not need every call. */
 function neededOf(row: Row, given: Given): string | null {
   const { needsAllCalls } = row
   if (needsAllCalls === undefined || !isGiven(row, given)) return null
@@ -99,24 +99,24 @@ function neededOf(row: Row, given: Given): string | null {
   return needsAllCalls.includes(value) ? `${longOf(row)} ${value}` : null
 }
 
-/** Whether scheme adaptive is named, or an option is given that only scheme adaptive supports. */
+/** Returns whether the options name scheme adaptive, or contain an option that only scheme adaptive supports. */
 export function isAdaptiveAsked(given: Given): boolean {
   const isOfAdaptive = ({ schemes }: Row): boolean => schemes?.takes.includes('adaptive') === true
   return given.scheme === 'adaptive' || OPTIONS.some((it) => isOfAdaptive(it) && isGiven(it, given))
 }
 
-/** Returns the first option that needs every call below a root, as typed; null if there is none. */
+/** Returns the text of the first option that needs every call below a root; null if there is no such option. */
 export function allCallsNeeded(given: Given): string | null {
   return OPTIONS.flatMap((it) => neededOf(it, given) ?? [])[0] ?? null
 }
 
-/** Checks a session option given together with --region. */
+/** Checks whether a session option is allowed with --region. */
 export const withRegion: Rule = (row, given) => {
   const shown = refusedAsTyped(row, row.withRegion, given)
   return shown === null ? null : regionRefusal([shown])
 }
 
-/** Checks an option given together with sampling by time. */
+/** Checks whether an option is allowed with sampling by time. */
 export const withSamples: Rule = (row, given) => {
   if (row.notSampled !== undefined) return row.notSampled
   const shown = refusedAsTyped(row, row.withSamples, given)
@@ -132,7 +132,7 @@ export const withSamples: Rule = (row, given) => {
       }
 }
 
-/** @returns the refused option as typed, with its value if only that value is refused; null if the option is allowed */
+/** Returns the text of a refused option, with the value if other values are allowed; null if the option is allowed. */
 function refusedAsTyped(row: Row, goes: true | readonly string[] | undefined, given: Given): string | null {
   if (goes === true || !row.commands.includes('session')) return null
   if (goes === undefined) return longOf(row)
@@ -147,7 +147,7 @@ function regionRefusal(shown: readonly string[]): Refusal {
   }
 }
 
-/** @throws OptionRefused, the first in the order of the table */
+/** Applies the rules to all given options, in the order of the table. @throws OptionRefused for the first refusal */
 function refuse(rows: readonly Row[], given: Given, ...rules: readonly Rule[]): void {
   for (const row of rows) {
     if (!isGiven(row, given)) continue
@@ -159,7 +159,7 @@ function refuse(rows: readonly Row[], given: Given, ...rules: readonly Rule[]): 
 }
 
 /**
- * Checks the options that only this command has. `commandOptions` checks the session options.
+ * Checks the options of a command that are no session options. `commandOptions` checks the session options.
  *
  * @throws OptionRefused
  */
@@ -172,19 +172,19 @@ function ownOf(command: CommandName): readonly Row[] {
   return optionsOf(command).filter((it) => !it.commands.includes('session'))
 }
 
-/** Checks the sampling options. Runs before the missing root is reported, since sampling may need no root. @throws OptionRefused */
+/** Checks the sampling options. Called before the check for a missing root, since sampling may need no root. @throws OptionRefused */
 export function checkSampled(flags: SessionFlags): void {
   const rows = optionsOf('session').filter(({ modes }) => modes?.takes.every((it) => it === 'sample'))
   refuse(rows, flags, byModeSchemeAndValue)
 }
 
-/** Checks the session options for instrumented roots. @throws OptionRefused */
+/** Checks the session options if roots are instrumented. @throws OptionRefused */
 export function checkBelowRoot(flags: SessionFlags): void {
-  refuse(optionsOf('session'), flags, byModeSchemeAndValue, byExclusion)
+  refuse(optionsOf('session'), flags, byNeeds, byModeSchemeAndValue, byExclusion)
   refuse(optionsOf('session'), flags, byAllCalls)
 }
 
-/** Checks the options given with --region. The error lists all refused options. @throws OptionRefused */
+/** Checks whether the options are allowed with --region. The error lists all refused options. @throws OptionRefused */
 export function checkRegion(flags: SessionFlags): void {
   const given: Given = flags
   const rows = optionsOf('session').filter((it) => isGiven(it, given))
@@ -192,17 +192,17 @@ export function checkRegion(flags: SessionFlags): void {
   if (wrong.length > 0) throw new OptionRefused(regionRefusal(wrong))
 }
 
-/** Checks the options of a command given with sampling by time. `checkSampledByJvm` checks the session options. @throws OptionRefused */
+/** Checks whether the options that only this command has are allowed with sampling by time. @throws OptionRefused */
 export function checkNotSampled(command: CommandName, flags: Given): void {
   refuse(ownOf(command), flags, withSamples)
 }
 
-/** Checks the session options given with sampling by time. @throws OptionRefused */
+/** Checks whether the session options are allowed with sampling by time. @throws OptionRefused */
 export function checkSampledByJvm(flags: SessionFlags): void {
   refuse(optionsOf('session'), flags, withSamples)
 }
 
-/** Checks the options given with --all. @throws OptionRefused */
+/** Checks whether the options are allowed with --all. @throws OptionRefused */
 export function checkTogether(command: 'attach' | 'record', flags: Given): void {
   refuse(optionsOf(command), flags, byNeeds, notWithAllOf)
 }

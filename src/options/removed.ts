@@ -1,12 +1,12 @@
-// Options of earlier versions, and their replacements. A command refuses a removed option by name, so that an old script fails with
-// advice and does not silently record other data than before.
+// Options of earlier versions, and their replacements. A command refuses a removed option by name. So an old script fails with
+// advice, and never silently records other data than before.
 
 import { type Command, Option } from 'commander'
 import { UsageError } from '../base/errors.ts'
 import { type CommandName, GROUPS, SESSION } from './option.ts'
 
 export interface RemovedOption {
-  /** Name with dashes: `--rare`. */
+  /** Name of the removed option, with dashes: `--rare`. */
   readonly option: string
   /** Commands that accepted the option. Default: all commands with session options. */
   readonly commands?: readonly CommandName[]
@@ -52,10 +52,9 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
   {
     option: '--sampler',
     value: 'stacks',
-    commands: [...SESSION, 'roots'],
+    commands: SESSION,
     why: 'thread dumps are the default where the flight recorder is missing or would do harm',
-    instead:
-      'Leave the option out. --sampler jfr always uses the flight recorder; jfluid roots uses thread dumps by default.',
+    instead: 'Leave the option out. --sampler jfr always uses the flight recorder.',
   },
   {
     option: '--format',
@@ -63,7 +62,23 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
     commands: ['export'],
     why: 'the format of VisualVM has no bytecodes, bytes or call sites, and at most 65,535 methods',
     instead:
-      'Use --format html, a page with tree, flame graph and hot methods; or speedscope, pprof or callgrind for another viewer.',
+      'Use --format html, a page with tree, flame graph and hot methods; or speedscope or pprof for another viewer.',
+  },
+  {
+    option: '--format',
+    value: 'callgrind',
+    commands: ['export'],
+    why: 'pprof has the same costs, and keeps the call paths, which callgrind cannot express',
+    instead:
+      'Use --format pprof. To convert the file for KCachegrind, run: go tool pprof -callgrind -output=p.callgrind <file>.',
+  },
+  {
+    option: '--format',
+    value: 'firefox',
+    commands: ['export'],
+    why: 'a tree has no time axis, which is what the Firefox Profiler is for',
+    instead:
+      'Use --format speedscope for the tree as a flame graph; for calls over time record with --trace and use --format trace-events, which the Firefox Profiler opens.',
   },
   {
     option: '--stream',
@@ -93,7 +108,7 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
   },
 ]
 
-/** Group of hidden options. Help groups are ordered by their first option, hidden or not, so hidden options use the first group. */
+/** Help group of hidden options. Help orders the groups by their first options, so hidden options must be in the first group. */
 const FIRST_GROUP = `${GROUPS[0]}:`
 
 export class OptionRemoved extends UsageError {
@@ -105,13 +120,23 @@ export class OptionRemoved extends UsageError {
   }
 }
 
+/** `jfluid roots` was removed. */
+export class RootsRemoved extends UsageError {
+  static sample = () => new RootsRemoved()
+  readonly hint =
+    'Use jfluid why <pid>: it lists the same methods below its answer. Its --duration, --top and --json are those of roots.'
+  constructor() {
+    super('the command roots was removed: jfluid why also says what the time is spent on')
+  }
+}
+
 /**
  * Makes a command refuse removed options. Called before the current options are added, so that a removed value is
  * reported as removed, and not as invalid.
  */
 export function withRemovedOptions(command: Command, removed: readonly RemovedOption[]): Command {
   for (const row of removed) {
-    // The removed option may or may not have had a value, so the value is optional.
+    // A value is accepted but not required, since some removed options had a value and some had none.
     if (row.value === undefined)
       command.addOption(new Option(`${row.option} [value]`).hideHelp().helpGroup(FIRST_GROUP))
     command.on(`option:${row.option.slice(2)}`, (value: unknown) => {
@@ -127,7 +152,7 @@ export function removedFrom(name: CommandName): readonly RemovedOption[] {
 }
 
 /**
- * Refuses removed options of the library, which are in camel case.
+ * Refuses removed options given to the library. Their names are in camel case.
  *
  * @throws OptionRemoved
  */

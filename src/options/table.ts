@@ -9,6 +9,7 @@ import { WHAT_TO_MEASURE } from './what-to-measure.ts'
 import { WHAT_TO_PROFILE } from './what-to-profile.ts'
 import { WHERE_TO } from './where-to.ts'
 import { WHICH_JVM } from './which-jvm.ts'
+import { WHICH_PART } from './which-part.ts'
 
 const ALL = [
   ...WHICH_JVM,
@@ -16,6 +17,7 @@ const ALL = [
   ...WHAT_TO_MEASURE,
   ...HOW_EXACTLY,
   ...WHAT_TO_KEEP,
+  ...WHICH_PART,
   ...WHERE_TO,
   ...OF_ITSELF,
 ] as const

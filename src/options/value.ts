@@ -1,23 +1,24 @@
-// Values of options: parsed from the command line or the configuration file, validated when received from another machine,
-// and offered by completion.
+// Values of options. They are parsed from the command line or the configuration file, checked if they are received from another machine,
+// and offered by shell completion.
 
 import { parseDuration } from '../base/duration.ts'
+import { MAX_STEPS, type ValuePath, valuePathOf } from '../base/value-path.ts'
 
-/** Set of values of one option. */
+/** Parser and checks for the values of an option. */
 export interface Value<T> {
-  /** @returns undefined if the text is not a valid value */
+  /** Parses a text. @returns undefined if the text is not a valid value */
   parse(text: string): T | undefined
-  /** Sentence printed for an invalid value. */
+  /** Sentence that describes valid values, printed for an invalid value. */
   readonly is: string
   /** Returns whether a value that did not come from `parse` is valid. */
   holds(value: unknown): boolean
-  /** Values for completion, if there are only a few. */
+  /** Values that shell completion offers; absent if there are too many. */
   readonly choices?: readonly string[]
-  /** No other values are valid, and the case of letters matters. */
+  /** True if only `choices` are valid and the case of letters matters. */
   readonly isExact?: true
 }
 
-/** Accepts exactly these texts. Case-sensitive. */
+/** Accepts exactly these texts. The case of letters matters. */
 export function oneOf<const T extends string>(choices: readonly T[]): Value<T> {
   return {
     parse: (text) => choices.find((it) => it === text),
@@ -28,13 +29,13 @@ export function oneOf<const T extends string>(choices: readonly T[]): Value<T> {
   }
 }
 
-/** Accepts these texts, in lower or upper case. */
+/** Accepts these texts. Ignores the case of letters. */
 export function oneOfAnyCase<const T extends string>(choices: readonly T[]): Value<T> {
   const { isExact: _, ...rest } = oneOf(choices)
   return { ...rest, parse: (text) => choices.find((it) => it === text.toLowerCase()) }
 }
 
-/** Accepts any text. Completion offers these choices. */
+/** Accepts any text. Shell completion offers these choices. */
 export function textOr(...choices: readonly string[]): Value<string> {
   return { parse: (text) => text, is: '', holds: (value) => typeof value === 'string', choices }
 }
@@ -71,6 +72,13 @@ export const duration: Value<number> = {
   holds: (value) => typeof value === 'number' && value > 0,
 }
 
+/** Accepts a time since the start of the recording: a duration, or 0s. The value is in ms. */
+export const moment: Value<number> = {
+  parse: (text) => (/^0(?:ms|s|m|h)?$/.test(text) ? 0 : parseDuration(text)),
+  is: 'It is the time since the start of the recording, for example 0s, 500ms, 12s or 2m.',
+  holds: (value) => typeof value === 'number' && value >= 0,
+}
+
 /** Accepts a duration, or `off`. */
 export const durationOrOff: Value<number | 'off'> = {
   parse: (text) => (text === 'off' ? text : parseDuration(text)),
@@ -80,17 +88,67 @@ export const durationOrOff: Value<number | 'off'> = {
 
 const NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 60e9 }
 
-/** Threshold of slow calls: p99, or a time in ns. */
-export const threshold: Value<'p99' | number> = {
-  parse: (text) => {
-    if (text.toLowerCase() === 'p99') return 'p99'
-    const match = /^(\d{1,9}(?:\.\d{1,9})?)(ns|us|µs|ms|s|m)$/.exec(text)
-    const ns = match === null ? 0 : Number(match[1]) * NS[match[2]!]!
-    return ns > 0 ? ns : undefined
-  },
-  is: 'It is p99, or a time as 50ms, 250us or 1.5s.',
-  holds: (value) => value === 'p99' || (typeof value === 'number' && value > 0 && Number.isFinite(value)),
+/** Which root calls are slow: p99, a time in ns, `threw`, or one of the former two and `threw`. */
+export type SlowOption = SlowFrom | 'threw' | readonly [SlowFrom, 'threw']
+type SlowFrom = 'p99' | number
+
+/** Parses p99 or a time. */
+function slowFrom(text: string): SlowFrom | undefined {
+  if (text === 'p99') return text
+  const match = /^(\d{1,9}(?:\.\d{1,9})?)(ns|us|µs|ms|s|m)$/.exec(text)
+  const ns = match === null ? 0 : Number(match[1]) * NS[match[2]!]!
+  return ns > 0 ? ns : undefined
 }
+
+const isSlowFrom = (value: unknown): boolean =>
+  value === 'p99' || (typeof value === 'number' && value > 0 && Number.isFinite(value))
+
+export const slowCalls: Value<SlowOption> = {
+  parse: (given) => {
+    const text = given.toLowerCase()
+    if (text === 'threw') return text
+    const [from, threw, ...more] = text.split(',')
+    const value = slowFrom(from!)
+    if (value === undefined || more.length > 0) return undefined
+    return threw === undefined ? value : threw === 'threw' ? [value, threw] : undefined
+  },
+  is: 'It is p99, a time as 50ms, 250us or 1.5s, threw, or two of these: p99,threw.',
+  holds: (value) =>
+    isSlowFrom(value) ||
+    value === 'threw' ||
+    (Array.isArray(value) && value.length === 2 && isSlowFrom(value[0]) && value[1] === 'threw'),
+}
+
+/** Returns the threshold of slow calls, and whether calls that threw are kept, too. */
+export function selectedBy(option: SlowOption): {
+  readonly threshold: SlowFrom | 'threw'
+  readonly threw: boolean
+} {
+  if (typeof option === 'object') return { threshold: option[0], threw: true }
+  return { threshold: option, threw: option === 'threw' }
+}
+
+/** Accepts the path of a value (reveal/value-path.ts), and returns its text. */
+function valuePath(accepts: (path: ValuePath) => boolean, starts: string): Value<string> {
+  const parse = (text: string): string | undefined => {
+    const path = valuePathOf(text)
+    return path !== undefined && accepts(path) ? path.text : undefined
+  }
+  return {
+    parse,
+    is: `It begins with ${starts}, followed by at most ${MAX_STEPS} fields or methods without arguments: arg0.customer.id, arg1.getRequestURI().`,
+    holds: (value) => typeof value === 'string' && parse(value) === value,
+  }
+}
+
+/** Value of a root call, as `arg0.customer.id`. */
+export const valueOfRoot = valuePath(() => true, 'arg0 (the first argument), arg1 …, this, return or thrown')
+
+/** Value that is known when a root call begins. */
+export const valueOfArguments = valuePath(
+  ({ start }) => start !== 'return' && start !== 'thrown',
+  'arg0 (the first argument), arg1 … or this',
+)
 
 /** Address in the syntax of -agentlib:jdwp: host and port, or only a port of this machine. */
 export const debuggerAddress: Value<{ readonly host: string; readonly port: number }> = {

@@ -1,22 +1,28 @@
 // Options that select the stored and shown data.
 
+import { MAX_SHOWS } from '../base/value-path.ts'
 import { inGroup, option, SESSION } from './option.ts'
-import { threshold, whole } from './value.ts'
+import { type SlowOption, selectedBy, slowCalls, valueOfArguments, valueOfRoot, whole } from './value.ts'
+import { WHY_TOP } from './what-to-profile.ts'
 
-/** This number of contexts needs 2 GiB, plus 2 GiB for snapshots. */
+/** Maximum of --max-contexts. This number of contexts needs 2 GiB, plus 2 GiB for snapshots. */
 const MAX_CONTEXTS = 2 ** 24
 const MIN_CONTEXTS = 1000
 const MAX_TRACED_CALLS = 1000
+
+const VALUE_MODES = {
+  takes: ['exact', 'locks'],
+  hint: 'Use --mode exact or --mode locks.',
+} as const
 
 const anyNumber = whole(0, 999_999_999, 'It is a whole number.')
 
 export const WHAT_TO_KEEP = inGroup('What to keep', [
   option({
-    /** The parsed value is `p99` or a number of ns. */
-    name: '--slow <time|p99>',
-    help: 'keep separate trees of slow root calls: slower than the p99 of all root calls, or than a time: 50ms',
+    name: '--slow <time|p99|threw>',
+    help: 'keep separate trees of slow root calls: slower than the p99 of all root calls, or than a time: 50ms; `threw`: of root calls that an exception ended; both: p99,threw',
     commands: SESSION,
-    value: threshold,
+    value: slowCalls,
     passes: true,
     modes: {
       takes: ['exact', 'locks', 'bytecodes'],
@@ -24,7 +30,7 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
       hint: 'Leave --slow out, or use --mode exact, locks or bytecodes.',
     },
     refuses: (value, mode) =>
-      mode === 'bytecodes' && value !== 'p99'
+      mode === 'bytecodes' && typeof selectedBy(value as SlowOption).threshold === 'number'
         ? {
             says: '--slow with a time cannot be combined with --mode bytecodes, which records no times',
             hint: 'Use --slow p99.',
@@ -33,8 +39,54 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
     notWithAll: 'slow calls are found separately in each JVM',
   }),
   option({
+    name: '--show <value>',
+    help: `keep this value of each slow root call: arg0.customer.id, this.name, return.size; at most ${MAX_SHOWS} times`,
+    commands: SESSION,
+    value: valueOfRoot,
+    isRepeatable: true,
+    passes: true,
+    implies: { slow: 'p99' },
+    modes: {
+      ...VALUE_MODES,
+      says: (mode) => `--show needs slow root calls, whose values --mode ${mode} does not record`,
+    },
+    refuses: (value) =>
+      Array.isArray(value) && value.length > MAX_SHOWS
+        ? {
+            says: `--show was given ${value.length} times: at most ${MAX_SHOWS} values of a root call are kept`,
+            hint: `Leave out all but ${MAX_SHOWS} of them.`,
+          }
+        : null,
+    notWithAll: 'slow calls are found separately in each JVM',
+  }),
+  option({
+    name: '--by <value>',
+    help: 'divide the root by a value of its arguments or of its object: a row by=… below the root for each of the first 64 values, and by=(other)',
+    commands: SESSION,
+    value: valueOfArguments,
+    passes: true,
+    modes: {
+      ...VALUE_MODES,
+      says: (mode) => `--by divides times, which --mode ${mode} does not record`,
+    },
+    excludes: { callSites: 'a row of a value has no call site' },
+    notWithAll: 'the values of one JVM are recorded',
+  }),
+  option({
+    name: '--call-getters',
+    help: 'with --show and --by: also call methods that run code of the program; a method that twice takes more than 1 ms is called no more',
+    commands: SESSION,
+    passes: true,
+    needs: {
+      oneOf: ['show', 'by'],
+      says: '--call-getters needs --show or --by, which name the methods',
+      hint: "Add --show 'arg0.getId()' or --by 'arg0.getId()', or leave --call-getters out.",
+    },
+    notInFile: 'runs code',
+  }),
+  option({
     name: '--trace <n>',
-    help: 'keep every event of the first n root calls, which shows their calls in time order and the critical path',
+    help: 'keep every event of the first n root calls, or with --slow of the n slowest (at most 10), which shows their calls in time order and the critical path',
     commands: SESSION,
     value: whole(1, MAX_TRACED_CALLS, `It is how many calls of the root, from 1 to ${MAX_TRACED_CALLS}.`),
     passes: true,
@@ -73,18 +125,23 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
     notWithAll: 'a reproducible profile has one JVM',
   }),
   option({
-    name: '--top <n>',
-    help: 'number of suggested methods',
-    commands: ['roots'],
-    value: anyNumber,
-    default: 10,
+    name: '--idle',
+    help: 'also print the stacks of threads that wait for work',
+    commands: ['threads'],
   }),
   option({
     name: '--top <n>',
-    help: 'number of methods and number of contexts, for increases and for decreases',
+    help: 'number of suggested roots',
+    commands: ['why'],
+    value: anyNumber,
+    default: WHY_TOP,
+  }),
+  option({
+    name: '--top <n>',
+    help: 'number of methods whose change exceeds the noise; 0 shows all methods with a change',
     commands: ['compare'],
     value: anyNumber,
-    default: 10,
+    default: 20,
   }),
   option({
     name: '--top <n>',

@@ -4,7 +4,7 @@ import { MODES } from '../profile/profile.ts'
 import { inGroup, option, SESSION } from './option.ts'
 import { oneOf, whole } from './value.ts'
 
-/** Default sampling rate of --liveness, 1 of n. The target has 65,536 slots for tracked objects. */
+/** Default of --liveness: one of this number of allocated objects is tracked. The target has 65,536 slots for tracked objects. */
 const LIVENESS_EVERY = 100
 
 export const WHAT_TO_MEASURE = inGroup('What to measure', [

@@ -3,8 +3,11 @@
 import { inGroup, option, SESSION } from './option.ts'
 import { duration } from './value.ts'
 
-/** Default of --duration for samples that find a root: extended up to `atMostMs` while there are few samples. */
-export const DEFAULT_SAMPLING = { durationMs: 3_000, atMostMs: 10_000 } as const
+/** Default of --duration of why. If there are few samples, the duration is extended up to `atMostMs`. */
+export const WHY_SAMPLING = { durationMs: 5_000, atMostMs: 10_000 } as const
+
+/** Default of --top of why. */
+export const WHY_TOP = 5
 
 const CHOOSES = [...SESSION, 'doctor'] as const
 
@@ -66,9 +69,9 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
   option({
     name: '--duration <time>',
     help: 'sampling time: 500ms, 10s, 2m',
-    commands: ['roots'],
+    commands: ['why'],
     value: duration,
-    defaultText: `${DEFAULT_SAMPLING.durationMs / 1000}s, extended up to ${DEFAULT_SAMPLING.atMostMs / 1000}s while there are few samples`,
+    defaultText: `${WHY_SAMPLING.durationMs / 1000}s, extended up to ${WHY_SAMPLING.atMostMs / 1000}s while there are few samples`,
   }),
   option({
     name: '--duration <time>',

@@ -104,10 +104,31 @@ export const WHERE_TO = inGroup('Output', [
     notInFile: 'writes a file',
   }),
   option({
+    name: '--redact',
+    help: 'without trace ids and the values of --by and --show: rows of --by get numbers, by=#1, which differ between files',
+    commands: ['report', 'export', 'push', 'compare'],
+  }),
+  option({
     name: '--fail-if <condition>',
     help: "exit with status 82 if the condition holds: 'Foo.bar self > +10%', 'root total > 5ms'",
     commands: ['compare'],
     isRepeatable: true,
+  }),
+  option({
+    name: '--before <file|range...>',
+    help: 'files in place of the first file, whose differences give the noise; or a time range of the first file: 0s-30s',
+    commands: ['compare'],
+    isRepeatable: true,
+    offers: 'file',
+    notInFile: 'is of one profile',
+  }),
+  option({
+    name: '--after <file|range...>',
+    help: 'files in place of the second file, or a time range of it',
+    commands: ['compare'],
+    isRepeatable: true,
+    offers: 'file',
+    notInFile: 'is of one profile',
   }),
   option({
     name: '--html <file>',
@@ -117,8 +138,19 @@ export const WHERE_TO = inGroup('Output', [
     notInFile: 'writes a file',
   }),
   option({
+    name: '--source <folder>',
+    help: 'folder with source files, or of a Maven or Gradle project: the key v of the live view shows the lines of a method and their shares',
+    commands: ['attach', 'run', 'open'],
+    isRepeatable: true,
+    offers: 'file',
+    excludes: {
+      record: 'with --record there is no live view',
+      region: 'the view of regions has no methods to select',
+    },
+  }),
+  option({
     name: '--json',
     help: 'print JSON',
-    commands: ['ps', 'doctor', 'roots', 'detach', 'gate', 'compare', 'report'],
+    commands: ['ps', 'doctor', 'why', 'threads', 'detach', 'gate', 'compare', 'report'],
   }),
 ])

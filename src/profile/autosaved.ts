@@ -1,4 +1,4 @@
-// Finds the autosave file beside a profile. A recording that did not end normally leaves one.
+// Finds the autosave file beside a profile. A recording that did not end normally leaves an autosave file.
 
 import { existsSync } from 'node:fs'
 

@@ -1,9 +1,10 @@
-// Comparison of two profiles as JSON: format `jfluid-compare` version 1, documented in docs/comparing.md.
+// Comparison of two profiles as JSON: docs/schema/compare.json.
 
 import type { MethodName } from '../cct/tree.ts'
+import { exceedsNoise } from './changed-root-calls.ts'
 import { type Changes, type ContextChange, contextChanges, contextNames, selfChange } from './changes.ts'
-import type { Compared } from './changes-text.ts'
-import { remarksOf } from './comparable.ts'
+import { type Compared, noiseSource, shownMethods, warningsOf } from './changes-text.ts'
+import { envelopeOf } from './command-json.ts'
 import type { MethodCosts } from './compare.ts'
 import { relativeChange, type Verdict } from './condition.ts'
 import { elements, jsonText } from './json-text.ts'
@@ -13,7 +14,7 @@ import { fullName, placeText } from './text.ts'
 /** Maximum number of frames in a path. The innermost frames are kept, since a context may be 100,000 calls deep. */
 const PATH_FRAMES = 256
 
-/** Yields the JSON text in pieces. @param top  maximum number of methods, and of contexts per direction of change */
+/** Yields the JSON text in pieces. @param top  maximum number of methods, and of contexts per direction of change; 0: no maximum */
 export function* changesJsonPieces(
   before: Compared,
   after: Compared,
@@ -21,24 +22,30 @@ export function* changesJsonPieces(
   verdicts: readonly Verdict[],
   top: number,
 ): Generator<string> {
-  const { metric, per, rootCalls, rootCost, agreement, methods } = changes
+  const { metric, per, rootCalls, rootCost, agreement, lead } = changes
   const { overlap, hotEdges, correlation } = agreement
   const sides = { before: sideJson(before), after: sideJson(after) }
   const facts = {
-    format: 'jfluid-compare',
-    version: 1,
+    ...envelopeOf('compare'),
     metric: metric.kind,
     per: per === 'sample' ? 'sample' : 'rootCall',
     before: { ...sides.before, rootCalls: rootCalls.before, rootCost: rootCost.before },
     after: { ...sides.after, rootCalls: rootCalls.after, rootCost: rootCost.after },
     growth: finite(relativeChange(rootCost.before, rootCost.after)),
+    lead: lead.map((it) => ({
+      ...{ name: it.key, unit: UNITS[it.unit], before: it.before, after: it.after },
+      ...{ change: finite(relativeChange(it.before, it.after)), noise: it.noise },
+      withinNoise: it.noise !== null && !exceedsNoise(it),
+    })),
+    noiseKnown: changes.knowsNoise,
+    noiseFrom: { before: noiseSource(before, changes), after: noiseSource(after, changes) },
     agreement: {
       overlap,
       hotEdges: hotEdges.count,
       hotEdgeCoverage: hotEdges.coverage,
       correlation: finite(correlation),
     },
-    warnings: remarksOf(before.profile, after.profile),
+    warnings: warningsOf(before, after),
     conditions: verdicts.map((it) => ({
       condition: it.condition.text,
       subject: it.subject,
@@ -52,26 +59,32 @@ export function* changesJsonPieces(
     })),
   }
   yield `${jsonText(facts).slice(0, -1)},\n"methods":[`
+  const { shown, significant, others } = shownMethods(changes, top)
   yield* elements(
-    methods.slice(0, top).map((it) => {
+    shown.map((it) => {
       const { class: owner, method, descriptor } = it.name
       const costs = { before: costsJson(it.before), after: costsJson(it.after) }
-      return { class: owner, method, descriptor, ...costs, selfChange: selfChange(it) }
+      const noise = { noise: it.noise.self, significant: it.isSignificant }
+      return { class: owner, method, descriptor, ...costs, selfChange: selfChange(it), ...noise }
     }),
   )
-  yield '],\n"contexts":['
+  yield `],\n"methodsSignificant":${significant},"methodsOther":${others},\n"contexts":[`
   const names = contextNames(changes, before.profile, after.profile)
   const contexts = (['more', 'less'] as const).flatMap(
-    (direction) => contextChanges(changes, names, direction, top).shown,
+    (direction) =>
+      contextChanges(changes, names, direction, top === 0 ? Number.POSITIVE_INFINITY : top).shown,
   )
   yield* elements(contexts.map((it) => contextJson(it, changes, names)))
   yield ']}\n'
 }
 
-function sideJson({ path, profile }: Compared): object {
+const UNITS = { 'calls per second': 'perSecond', ns: 'ns', bytecodes: 'bytecodes', cost: 'cost' } as const
+
+function sideJson({ path, profile, recordings }: Compared): object {
   const { target, mode, roots, startedAt, durationMs, merged } = profile
   return {
     file: path,
+    ...(recordings !== undefined && { files: recordings.map((it) => it.path) }),
     target,
     mode,
     roots,

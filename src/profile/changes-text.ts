@@ -1,57 +1,50 @@
 // Comparison of two profiles as text: the profiles, their agreement, and the methods and contexts with changed cost.
 
+import { holdsBytes } from '../cct/allocation.ts'
+
 import type { MethodName } from '../cct/tree.ts'
 import type { Metric } from '../measures/columns.ts'
-import {
-  type Changes,
-  type ContextChange,
-  contextChanges,
-  contextNames,
-  type Pair,
-  selfChange,
-} from './changes.ts'
+import { exceedsNoise, type LeadChange } from './changed-root-calls.ts'
+import { type ChangedMethod, type Changes, contextNames, MIN_ROW_SHARE, selfChange } from './changes.ts'
 import { remarksOf } from './comparable.ts'
-import type { MethodPair } from './compare.ts'
+import { methodKey } from './compare.ts'
 import { changeText, relativeChange, type Verdict } from './condition.ts'
 import { wordsOf } from './cost-text.ts'
+import { isCounted } from './method-noise.ts'
 import { LABEL_CELLS, labelled, labelledLines, type Paint, paintIf } from './paint.ts'
 import type { Profile } from './profile.ts'
-import {
-  clean,
-  count,
-  cut,
-  pad,
-  percent,
-  placeText,
-  plural,
-  right,
-  shortName,
-  span,
-  width,
-  wrap,
-} from './text.ts'
+import { rangeText } from './range.ts'
+import { callCost } from './root-calls.ts'
+import { clean, count, cut, pad, percent, plural, right, shortName, span, width, wrap } from './text.ts'
 
 /** A profile and the path of its file. */
-export interface Compared {
+export interface Recording {
   readonly path: string
   readonly profile: Profile
+}
+
+/** A side of a comparison. */
+export interface Compared extends Recording {
+  /** The recordings whose sum the profile is; absent for a single recording. */
+  readonly recordings?: readonly Recording[]
 }
 
 export interface ChangesTextOptions {
   /** Terminal width in cells. */
   readonly width?: number
   readonly color?: boolean
-  /** Maximum number of methods, and of contexts, per direction of change. */
+  /** Maximum number of rows whose change exceeds the noise. 0: all rows that have changed at all. */
   readonly top?: number
 }
 
-const DEFAULTS = { width: 80, color: false, top: 10 }
+/** Maximum number of rows of a comparison, unless the user gives another number. */
+export const MAX_ROWS = 20
 
-/** Width in cells of the columns before the name: change, before, after, percent. */
-const CONTEXT_CELLS = 38
+const DEFAULTS = { width: 80, color: false, top: MAX_ROWS }
 
-/** Width of the change column in cells. */
-const CHANGE_CELLS = 10
+/** Width of the number columns of methods, in cells, and of root calls. */
+const CELLS = 10
+const LEAD_CELLS = 13
 
 /** Yields the lines of the report. Each line ends with a line feed. */
 export function* changesPieces(
@@ -63,34 +56,151 @@ export function* changesPieces(
 ): Generator<string> {
   const { width: cells, color, top } = { ...DEFAULTS, ...options }
   const paint = paintIf(color)
-  const section = (title: string, all: number): string => {
-    const rest = all === 0 ? ': none' : `, ${Math.min(top, all)} of ${count(all)}`
-    return `\n${paint('bold', title)}${paint('dim', rest)}\n`
-  }
   yield `${paint('bold', cut(`jfluid compare of ${clean(after.profile.target.mainClass)}`, cells))}\n`
-  const remarks = remarksOf(before.profile, after.profile)
-  yield* labelledLines(changesFacts(before, after, changes), remarks, cells, paint)
-  const { methods, metric } = changes
-  const { isSampled } = metric
-  const words = isSampled ? 'of all samples' : `${metric.heads.by} per root call`
-  for (const direction of ['more', 'less'] as const) {
-    const sign = direction === 'more' ? 1 : -1
-    const found = methods.filter((it) => sign * selfChange(it) > 0)
-    yield section(`Methods with ${direction} ${words}`, found.length)
-    if (found.length === 0) continue
-    yield `${paint('dim', `${heads(metric)}${isSampled ? '' : `${right('calls', 8)}${right('now', 8)}`}  method`)}\n`
-    for (const it of found.slice(0, top)) yield methodLine(it, metric, cells)
-  }
-  yield* comeAndGone(changes, cells)
-  const names = contextNames(changes, before.profile, after.profile)
-  for (const direction of ['more', 'less'] as const) {
-    const { shown, all } = contextChanges(changes, names, direction, top)
-    yield section(`Contexts with ${direction} ${words}`, all)
-    if (all === 0) continue
-    yield `${paint('dim', `${heads(metric)}  method, below it its callers`)}\n`
-    for (const it of shown) yield* contextLines(it, changes, names, cells, paint)
-  }
+  yield* leadLines(changes, cells, paint)
+  const warnings = warningsOf(before, after)
+  if (!changes.knowsNoise) warnings.push(NOISE_UNKNOWN)
+  yield* labelledLines([], warnings, cells, paint)
+  yield* rowLines(changes, before.profile, after.profile, top, cells, paint)
   if (verdicts.length > 0) yield* verdictLines(verdicts, changes, cells, paint)
+  yield '\n'
+  yield* labelledLines(comparedFacts(before, after, changes), [], cells, paint)
+}
+
+/** Returns one sentence per reason that makes the recordings hard to compare. */
+export function warningsOf(before: Compared, after: Compared): string[] {
+  return [...[before, after].flatMap(differencesWithin), ...remarksOf(before.profile, after.profile)]
+}
+
+/** Returns the differences between the recordings of a side. */
+function differencesWithin({ recordings = [] }: Compared): string[] {
+  const [first, ...others] = recordings
+  return others.flatMap(({ path, profile }) =>
+    remarksOf(first!.profile, profile)
+      .filter((it) => it.startsWith('different '))
+      .map((it) => `${path} differs from ${first!.path}: ${it}`),
+  )
+}
+
+export const NOISE_UNKNOWN =
+  'the noise is unknown: record 20 s or more, or compare several recordings a side, with --before and --after'
+
+/** Yields the table of the root calls. */
+function* leadLines({ lead, metric }: Changes, cells: number, paint: Paint): Generator<string> {
+  if (lead.length === 0) return
+  const head = right('before', LEAD_CELLS) + right('after', LEAD_CELLS) + right('change', LEAD_CELLS)
+  yield `${paint('dim', `root calls${head}`)}\n`
+  for (const it of lead) {
+    const [one, other, change, noise] = leadTexts(it, metric)
+    const numbers = [one, other, change].map((text) => right(text, LEAD_CELLS)).join('')
+    const line = `  ${pad(it.key, LABEL_CELLS - 2)}${numbers}`
+    yield noise === '' ? `${line}\n` : `${line}${paint('dim', cut(`  ${noise}`, cells - width(line)))}\n`
+  }
+}
+
+/** Returns the texts of a change: before, after, relative change, and whether it is noise. */
+export function leadTexts(change: LeadChange, metric: Metric): [string, string, string, string] {
+  const { before, after, noise, unit } = change
+  const text = (value: number): string => {
+    if (unit === 'calls per second') return `${rateText(value)}/s`
+    return unit === 'cost' ? withUnit(metric, amount(metric, value)) : callCost(value, unit)
+  }
+  const part = changeText(relativeChange(before, after))
+  const isNoise = noise !== null && noise > 0 && !exceedsNoise(change)
+  return [text(before), text(after), part, isNoise ? `within noise (±${percent(noise, before)} %)` : '']
+}
+
+/** Formats a number of calls per second with three significant digits: "41.0", "1,204". */
+function rateText(rate: number): string {
+  return rate >= 1000 ? count(rate) : rate >= 100 || rate === 0 ? rate.toFixed(0) : rate.toPrecision(3)
+}
+
+/** Yields the changed methods. A method has at most one row, with the callers of its context that has changed most. */
+function* rowLines(
+  changes: Changes,
+  before: Profile,
+  after: Profile,
+  top: number,
+  cells: number,
+  paint: Paint,
+): Generator<string> {
+  const { metric } = changes
+  const { shown, significant, others } = shownMethods(changes, top)
+  yield `\n${wrap(rowsTitle(changes, shown.length, significant, others), cells)
+    .map((line) => paint('bold', line))
+    .join('\n')}\n`
+  if (shown.length === 0) return
+  const names = contextNames(changes, before, after)
+  const contexts = mostChangedContexts(changes, shown, names)
+  const hasNoise = shown.some(({ noise }) => noise.self !== null && noise.self > 0)
+  const { isSampled, sign } = metric
+  const head = `change ${sign}`.trimEnd()
+  const heads = [head.length < CELLS ? head : 'change', 'before', 'after', ...(hasNoise ? ['noise'] : [])]
+  const per = isSampled ? 'of all samples' : 'per root call'
+  yield `${paint('dim', `${heads.map((it) => right(it, CELLS)).join('')}  method; ${metric.heads.by} ${per}`)}\n`
+  for (const it of shown) {
+    yield methodLine(it, metric, hasNoise, cells)
+    const below = belowText(it, contexts.get(it), changes, names, cells)
+    if (below !== '') yield `${paint('dim', below)}\n`
+  }
+}
+
+/** Returns the methods to show. @param top  maximum number of significant changes; 0 for all changes */
+export function shownMethods(
+  { methods }: Pick<Changes, 'methods'>,
+  top: number,
+): { readonly shown: readonly ChangedMethod[]; readonly significant: number; readonly others: number } {
+  const changed = methods.filter((it) => selfChange(it) !== 0)
+  const significant = changed.filter((it) => it.isSignificant)
+  return {
+    shown: top === 0 ? changed : significant.slice(0, top),
+    significant: significant.length,
+    others: changed.length - significant.length,
+  }
+}
+
+function rowsTitle(changes: Changes, shown: number, significant: number, others: number): string {
+  const hidden = significant + others - shown
+  const more = significant > shown ? `the ${plural(shown, 'largest change')} below; ` : ''
+  const rest = hidden > 0 ? `; ${more}${plural(hidden, 'other change')}: --top 0` : ''
+  return `${changedText(changes, significant)}${rest}`
+}
+
+/** @param significant  number of methods whose change is significant */
+export function changedText({ metric, knowsNoise }: Changes, significant: number): string {
+  const exact = !metric.isTime && !metric.isSampled
+  const by = exact
+    ? ''
+    : knowsNoise
+      ? ' by more than the noise'
+      : ` by more than ${MIN_SHARE_TEXT} of a root call`
+  return `${significant === 0 ? 'no method' : plural(significant, 'method')} changed${by}`
+}
+
+const MIN_SHARE_TEXT = `${percent(MIN_ROW_SHARE, 1).replace('.0', '')} %`
+
+/**
+ * Returns the context with the largest change in the direction of its method's change, for each method. For allocations: returns class
+ * contexts, since a method's own bytes are the sum of its classes' bytes.
+ */
+function mostChangedContexts(
+  { difference, perRootCall, metric: { hasClasses } }: Changes,
+  methods: readonly ChangedMethod[],
+  names: (node: number) => MethodName,
+): Map<ChangedMethod, number> {
+  const byKey = new Map(methods.map((it) => [methodKey(it.name), it]))
+  const found = new Map<ChangedMethod, { node: number; change: number }>()
+  const { self } = difference
+  for (let node = 0; node < difference.count; node++) {
+    const change = self.after[node]! / perRootCall.after - self.before[node]! / perRootCall.before
+    if (change === 0) continue
+    if (hasClasses && !holdsBytes(names(node))) continue
+    const method = byKey.get(methodKey(names(hasClasses ? difference.parent[node]! : node)))
+    if (method === undefined) continue
+    const size = Math.sign(selfChange(method)) * change
+    if (size > (found.get(method)?.change ?? 0)) found.set(method, { node, change: size })
+  }
+  return new Map([...found].map(([method, { node }]) => [method, node]))
 }
 
 /** Describes the agreement of two profiles. */
@@ -103,25 +213,48 @@ function agreementText({ overlap, hotEdges, correlation }: Changes['agreement'])
   return `overlap ${percent(overlap, 1)} %, ${hot}${correlated}`
 }
 
-/** Returns the compared profiles, the cost of a root call, and the agreement. */
-export function changesFacts(before: Compared, after: Compared, changes: Changes): [string, string][] {
-  const { rootCost, rootCalls, agreement, metric, per } = changes
-  const change = changeText(relativeChange(rootCost.before, rootCost.after))
-  const cost = (value: number): string => withUnit(metric, amount(metric, value))
+/** Returns facts about the compared profiles, and their agreement. */
+export function comparedFacts(before: Compared, after: Compared, changes: Changes): [string, string][] {
+  const { rootCalls, agreement } = changes
   const calls = `${plural(rootCalls.before, 'call')} before, ${count(rootCalls.after)} after`
-  const facts: [string, string][] = [
+  return [
     ['before', factText(before)],
     ['after', factText(after)],
     ['root', `${rootText(before.profile)}; ${calls}`],
+    ...noiseFact(before, after, changes),
+    ['agreement', agreementText(agreement)],
   ]
-  const costs = `${cost(rootCost.before)} before, ${cost(rootCost.after)} after: ${change}`
-  if (per === 'root call') facts.push(['per call', costs])
-  facts.push(['agreement', agreementText(agreement)])
-  return facts
 }
 
-function factText({ path, profile: { target, durationMs, startedAt } }: Compared): string {
-  return `${clean(path)}: pid ${target.pid}, JDK ${clean(target.jdk)}, ${span(durationMs)} from ${clean(startedAt)}`
+export type NoiseSource = 'segments' | 'recordings'
+
+/** Returns what the noise of a side was estimated from; null for counts, or if it is unknown. */
+export function noiseSource(
+  { recordings }: Compared,
+  { rootNoise, metric }: Pick<Changes, 'rootNoise' | 'metric'>,
+): NoiseSource | null {
+  if (rootNoise === null || isCounted(metric)) return null
+  return recordings === undefined ? 'segments' : 'recordings'
+}
+
+function noiseFact(before: Compared, after: Compared, changes: Changes): [string, string][] {
+  const [one, other] = [noiseSource(before, changes), noiseSource(after, changes)]
+  if (one === null || other === null) return []
+  const from = one === other ? one : `${one} before, ${other} after`
+  const isPart = one === 'segments' || other === 'segments'
+  return [['noise', `from ${from}${isPart ? '; processes differ by more than the segments of one' : ''}`]]
+}
+
+function factText({ path, profile: { target, durationMs, startedAt, range }, recordings }: Compared): string {
+  if (recordings !== undefined) {
+    const spans = recordings.map(({ profile: it }) =>
+      it.range === undefined ? span(it.durationMs) : rangeText(it.range),
+    )
+    return `${clean(path)}: JDK ${clean(target.jdk)}, ${plural(recordings.length, 'recording')} of ${spans.join('; ')}`
+  }
+  const of = `${clean(path)}: pid ${target.pid}, JDK ${clean(target.jdk)}`
+  if (range !== undefined) return `${of}, ${rangeText(range)}`
+  return `${of}, ${span(durationMs)} from ${clean(startedAt)}`
 }
 
 function rootText({ roots }: Profile): string {
@@ -143,38 +276,22 @@ function withUnit({ isTime, sign }: Metric, text: string): string {
   return isTime ? text.trimEnd() : `${text} ${sign}`
 }
 
-function heads({ sign }: Metric): string {
-  const change = `change ${sign}`.trimEnd()
-  return `${right(change.length < CHANGE_CELLS ? change : 'change', CHANGE_CELLS)}${right('before', 10)}${right('after', 10)}${right('%', 8)}`
-}
-
-/** Formats the number columns that the lines of methods and the lines of contexts have in common. */
-function costCells(metric: Metric, { before, after }: Pair, come: boolean, gone: boolean): string {
-  const change = relativeChange(before, after)
-  const share = come ? 'new' : gone ? 'gone' : Number.isFinite(change) ? shareText(change) : '-'
-  return (
-    right(signed(metric, after - before), CHANGE_CELLS) +
-    right(come ? '' : amount(metric, before), 10) +
-    right(gone ? '' : amount(metric, after), 10) +
-    right(share, 8)
-  )
-}
-
-/** Formats a relative change as a percentage, "+12.3", or from tenfold growth as a factor, "x 25.1". */
-function shareText(change: number): string {
-  return change >= 9
-    ? `x ${count(change + 1, 7)}`
-    : `${change > 0 ? '+' : '-'}${percent(Math.abs(change), 1)}`
-}
-
-function methodLine({ name, before, after }: MethodPair, metric: Metric, cells: number): string {
-  const pair = { before: before?.self ?? 0, after: after?.self ?? 0 }
-  const calls = (of: { calls: number } | undefined): string =>
-    right(of === undefined ? '' : callsText(of.calls), 8)
-  const numbers = costCells(metric, pair, before === undefined, after === undefined)
-  // Sampled profiles omit the numbers of calls, which are only lower bounds.
-  const counts = metric.isSampled ? '' : calls(before) + calls(after)
-  return `${numbers}${counts}  ${shortName(name, Math.max(16, cells - width(numbers + counts) - 2))}\n`
+function methodLine(
+  { name, before, after, noise }: ChangedMethod,
+  metric: Metric,
+  hasNoise: boolean,
+  cells: number,
+): string {
+  const [one, other] = [before?.self ?? 0, after?.self ?? 0]
+  const numbers = [
+    signed(metric, other - one),
+    before === undefined ? 'new' : amount(metric, one),
+    after === undefined ? 'gone' : amount(metric, other),
+    ...(hasNoise ? [noise.self === null ? '' : `±${amount(metric, noise.self).trim()}`] : []),
+  ]
+    .map((it) => right(it, CELLS))
+    .join('')
+  return `${numbers}  ${shortName(name, Math.max(16, cells - width(numbers) - 2))}\n`
 }
 
 /** Formats a number of calls per root call: "118", "0.25". */
@@ -184,52 +301,35 @@ function callsText(calls: number): string {
   return calls >= 0.001 ? `${Number(calls.toPrecision(3))}` : '<0.001'
 }
 
-const CALLERS = 40
+const MAX_CALLERS = 40
 
-function* contextLines(
-  { node, before, after }: ContextChange,
+/** Describes a row: its number of calls if this number has changed, and its most changed context: the allocated class, the callers. */
+function belowText(
+  { before, after }: ChangedMethod,
+  node: number | undefined,
   { difference, metric }: Changes,
   names: (node: number) => MethodName,
   cells: number,
-  paint: Paint,
-): Generator<string> {
-  const come = difference.nodeBefore[node]! < 0
-  const gone = difference.nodeAfter[node]! < 0
-  const place = placeText(names(node))
-  const name = shortName(names(node), Math.max(16, cells - CONTEXT_CELLS - 2 - place.length))
-  yield `${costCells(metric, { before, after }, come, gone)}  ${name}${paint('dim', place)}\n`
+): string {
+  const [one, other] = [before?.calls ?? 0, after?.calls ?? 0]
+  // Samples give only lower bounds of the numbers of calls.
+  const calls = metric.isSampled || one === other ? '' : `calls ${callsText(one)}, now ${callsText(other)}`
+  const isClass = metric.hasClasses && node !== undefined
+  const allocated = isClass ? `mostly ${shortName(names(node), 30)}` : ''
+  const method = isClass ? difference.parent[node]! : node
   const callers: string[] = []
-  let used = 12
-  let above = difference.parent[node]!
-  for (; above >= 0 && callers.length < CALLERS; above = difference.parent[above]!) {
+  let used = 2 + width(calls) + width(allocated) + 14
+  let above = method === undefined ? -1 : difference.parent[method]!
+  for (; above >= 0 && callers.length < MAX_CALLERS; above = difference.parent[above]!) {
     const room = cells - used - 5
     if (room < 12) break
     const caller = shortName(names(above), Math.min(room, 40))
     callers.push(caller)
     used += width(caller) + 3
   }
-  if (callers.length > 0)
-    yield `${paint('dim', `  called by ${callers.join(' < ')}${above >= 0 ? ' …' : ''}`)}\n`
-}
-
-function* comeAndGone({ methods, metric, per }: Changes, cells: number): Generator<string> {
-  const come = methods.filter(({ before }) => before === undefined)
-  const gone = methods.filter(({ after }) => after === undefined)
-  const sum = (of: readonly MethodPair[]): string =>
-    withUnit(
-      metric,
-      signed(
-        metric,
-        of.reduce((all, it) => all + selfChange(it), 0),
-      ),
-    )
-  const each = per === 'sample' ? ' of all samples' : ' per root call'
-  const told: string[] = []
-  if (come.length > 0)
-    told.push(`${plural(come.length, 'method')} only in the second profile (${sum(come)}${each})`)
-  if (gone.length > 0)
-    told.push(`${plural(gone.length, 'method')} only in the first profile (${sum(gone)}${each})`)
-  if (told.length > 0) yield `\n${wrap(told.join('; '), cells).join('\n')}\n`
+  const from = callers.length === 0 ? '' : `called by ${callers.join(' < ')}${above >= 0 ? ' …' : ''}`
+  const text = [calls, allocated, from].filter((it) => it !== '').join('; ')
+  return text === '' ? '' : `  ${text}`
 }
 
 function* verdictLines(

@@ -4,13 +4,16 @@
 // recording does not mean a slower program. Costs of samples are divided by the number of samples, since the number of calls is only a
 // lower bound.
 
-import { isAllocation } from '../cct/allocation.ts'
+import { holdsBytes, isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
+import { OTHERS_NAME } from '../cct/merge-samples.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import type { Metric } from '../measures/columns.ts'
+import { changedRootCalls, type LeadChange } from './changed-root-calls.ts'
 import { comparableName, type MethodPair, methodKey, methodPairs, rootCalls } from './compare.ts'
 import { type ErrorBound, type ErrorBounds, errorBoundOfDifference, errorBoundsOf } from './error-bounds.ts'
+import { type CostNoise, isCounted, methodNoise } from './method-noise.ts'
 import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
 import { nameOf, type Profile, rootTotal } from './profile.ts'
 import { placeText } from './text.ts'
@@ -23,6 +26,12 @@ export interface Changes {
   /** Cost of one root call; 1 for samples. */
   readonly rootCost: Pair
   readonly agreement: Agreement
+  /** Rate and durations of the root calls; empty for samples. */
+  readonly lead: readonly LeadChange[]
+  /** Whether the noise between recordings is known: from several recordings or segments, or because counts have no noise. */
+  readonly knowsNoise: boolean
+  /** Noise of the root costs; null if unknown. */
+  readonly rootNoise: number | null
   /** Methods of either profile with costs divided by `perRootCall`, without class rows. Largest change of self cost first. */
   readonly methods: readonly ChangedMethod[]
   /** Error bounds of the root costs. */
@@ -37,6 +46,10 @@ export interface Changes {
 export interface ChangedMethod extends MethodPair {
   /** Error bound of the difference per root call; 0 for counted costs. */
   readonly errorBound: ErrorBound
+  /** Largest differences per root call that are expected by chance. */
+  readonly noise: CostNoise
+  /** Whether the change of the self cost is larger than noise, error bound and `MIN_ROW_SHARE`. For counts: whether there is a change. */
+  readonly isSignificant: boolean
 }
 
 export interface Pair {
@@ -55,7 +68,12 @@ export interface Agreement {
 export interface ChangeOptions {
   /** Distinguishes call sites, if both profiles have them. */
   readonly callSites?: boolean
+  /** Recordings or segments whose sums the two profiles are. If absent, each profile is its only part, and the noise is unknown. */
+  readonly parts?: { readonly before: readonly Profile[]; readonly after: readonly Profile[] }
 }
+
+/** Minimum change of a row that is reported, as a share of the cost of a root call (or of all samples). */
+export const MIN_ROW_SHARE = 0.01
 
 /** Compares two profiles. Both must have the same metric, and at least one root call. */
 export function changesOf(before: Profile, after: Profile, options: ChangeOptions = {}): Changes {
@@ -73,12 +91,25 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
       of(errorBounds.after),
       perRootCall.after,
     )
-  const divided = (key: string, { name, before: one, after: other }: MethodPair): ChangedMethod => ({
-    name,
-    before: one && scaled(one, perRootCall.before),
-    after: other && scaled(other, perRootCall.after),
-    errorBound: errorBoundBy(({ methods: of }) => of.get(key)),
-  })
+  const sides = {
+    before: { whole: before, parts: options.parts?.before ?? [before] },
+    after: { whole: after, parts: options.parts?.after ?? [after] },
+  }
+  const rootCost = { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after }
+  const noise = methodNoise(sides.before, sides.after, metric)
+  const least = MIN_ROW_SHARE * Math.max(rootCost.before, rootCost.after)
+  const divided = (key: string, { name, before: one, after: other }: MethodPair): ChangedMethod => {
+    const pair = {
+      name,
+      before: one && scaled(one, perRootCall.before),
+      after: other && scaled(other, perRootCall.after),
+    }
+    const errorBound = errorBoundBy(({ methods: of }) => of.get(key))
+    const own = noise.of(key)
+    const bound = isCounted(metric) ? 0 : Math.max(least, errorBound.self, own.self ?? 0)
+    const isSignificant = !isOthers(name) && Math.abs(selfChange(pair)) > bound
+    return { ...pair, errorBound, noise: own, isSignificant }
+  }
   const methods = [...methodPairs(before, after)]
     .filter(([, { name }]) => !isAllocation(name))
     .map(([key, pair]) => ({ key, pair: divided(key, pair) }))
@@ -91,11 +122,19 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
     perRootCall,
     difference,
     methods,
-    rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },
+    rootCost,
+    lead: changedRootCalls(sides.before, sides.after, metric),
+    knowsNoise: noise.isKnown,
+    rootNoise: noise.root,
     rootErrorBound: errorBoundBy(({ roots }) => roots),
     tellsPlaces: tellsPlaces(before, after, options),
     agreement: agreementOf(difference, before, after),
   }
+}
+
+/** Whether the row stands for all methods with too few samples for a row. It differs with the number of samples. */
+function isOthers({ class: owner, method }: MethodName): boolean {
+  return owner === OTHERS_NAME.class && method === OTHERS_NAME.method
 }
 
 function scaled({ calls, self, total }: { calls: number; self: number; total: number }, by: number) {
@@ -118,7 +157,7 @@ function ownCostOnce(difference: Difference, before: Profile, after: Profile): D
   if (!isBytes) return difference
   const names = contextNames({ difference, tellsPlaces: false }, before, after)
   const once = (costs: Float64Array): Float64Array =>
-    costs.map((cost, node) => (isAllocation(names(node)) ? cost : 0))
+    costs.map((cost, node) => (holdsBytes(names(node)) ? cost : 0))
   const { self } = difference
   return { ...difference, self: { before: once(self.before), after: once(self.after) } }
 }
@@ -169,7 +208,7 @@ export function contextChanges(
   const found = new Int32Array(count)
   for (let node = 0; node < count; node++) {
     size[node] = sign * (self.after[node]! / perRootCall.after - self.before[node]! / perRootCall.before)
-    if (!(size[node]! > 0) || (metric.hasClasses && !isAllocation(names(node)))) continue
+    if (!(size[node]! > 0) || (metric.hasClasses && !holdsBytes(names(node)))) continue
     found[all++] = node
   }
   const largest = found.subarray(0, all).sort((a, b) => size[b]! - size[a]! || a - b)

@@ -28,6 +28,6 @@ export interface InstrumentationFacts {
   readonly skipped: ReadonlyMap<string, string>
   /** Redefinitions, oldest first. */
   readonly swaps: readonly SwapRow[]
-  /** Number of redefinitions before `swaps`, which are no longer kept. */
+  /** Number of older redefinitions that `swaps` no longer contains. */
   readonly swapsBefore: number
 }

@@ -46,6 +46,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
   differ('only one profile separates call sites; they are not compared', ({ callSites }) =>
     callSites ? 'with --call-sites' : '',
   )
+  differ('different --by, so contexts and agreement are not comparable', ({ values }) => values?.by ?? '')
   differ('only one profile follows tasks into other threads', ({ followedTasks }) =>
     followedTasks === undefined ? '' : 'with --follow-threads',
   )

@@ -1,7 +1,7 @@
 // Conditions that make a comparison fail a build: `Foo.bar self > +10%`.
 //
 //   condition = subject measure operator limit
-//   subject   = root | a method, such as Foo.bar, com.acme.Foo.bar or Foo.bar(int)
+//   subject   = root | a method, such as Foo.bar, com.acme.Foo.bar or Foo.bar(int) | a row of --by, such as by=/orders
 //   measure   = self | total | calls
 //   operator  = > | <
 //   limit     = change | amount
@@ -14,10 +14,11 @@
 // applies only if the difference exceeds the error bound (`errorBoundOf`).
 
 import { UsageError } from '../base/errors.ts'
+import type { MethodName } from '../cct/tree.ts'
 import type { Metric, Unit } from '../measures/columns.ts'
 import type { Changes, Pair } from './changes.ts'
 import { type ErrorBound, errorBoundOfShares } from './error-bounds.ts'
-import { methodMatcher, NoSuchMethod } from './find-method.ts'
+import { isValue, methodMatcher, NoSuchMethod } from './find-method.ts'
 import { fullName, percent } from './text.ts'
 
 export type Measure = 'self' | 'total' | 'calls'
@@ -47,7 +48,7 @@ export interface Verdict extends Pair {
   readonly change: number
   /** Error bound of the difference; 0 for counted values. */
   readonly errorBound: number
-  /** True if the condition does not fail only because the difference is within the error bound. */
+  /** True if the limit is exceeded, but the condition does not fail, since the difference is within the error bound. */
   readonly isWithinErrorBound: boolean
   /** True if the limit is a percentage below the error bound, so noise alone can exceed the limit. */
   readonly isBelowErrorBound: boolean
@@ -79,7 +80,8 @@ export function parseCondition(text: string, metric: Metric): Condition {
   }
   const [subject, measure, operator, limit, more] = tokens
   if (subject === undefined) return fail(0, 'a method, or root, is missing')
-  if (subject.text !== 'root' && !subject.text.replace(/\(.*$/s, '').includes('.')) {
+  const isNamed = subject.text === 'root' || isValue(subject.text)
+  if (!isNamed && !subject.text.replace(/\(.*$/s, '').includes('.')) {
     return fail(0, 'the class of the method is missing, as in Foo.bar')
   }
   if (!isMeasure(measure?.text)) return fail(1, 'self, total or calls is expected')
@@ -101,11 +103,16 @@ interface Token {
   readonly at: number
 }
 
+/** A value may contain any text, so the row of a value ends at the last measure and operator. */
+const VALUE_SUBJECT = /^\s*(by=.*\S)(?=\s+(?:self|total|calls)\s*[<>][^<>]*$)/s
+
+const SUBJECT = /^\s*([^\s(]+(?:\([^)]*\)\S*)?)/
+
 /**
  * Splits the text into tokens. The subject ends at a space, since `Foo.<init>` contains comparison operators. Later tokens need no spaces.
  */
 function tokensOf(text: string): (Token & { text: string })[] {
-  const subject = /^\s*([^\s(]+(?:\([^)]*\)\S*)?)/.exec(text)
+  const subject = VALUE_SUBJECT.exec(text) ?? SUBJECT.exec(text)
   if (subject === null) return []
   const tokens = [{ text: subject[1]!, at: subject[0].length - subject[1]!.length }]
   const rest = text.slice(subject[0].length)
@@ -150,37 +157,37 @@ function parseLimit(
 
 /**
  * Evaluates a condition: one verdict per matching method, or one for the root.
- * @param close  returns names to suggest if no method matches
+ * @param names  names of both profiles, to suggest one if no method matches
  * @throws NoSuchMethod
  */
-export function judge(
-  condition: Condition,
-  changes: Changes,
-  close: (subject: string) => readonly string[],
-): Verdict[] {
+export function judge(condition: Condition, changes: Changes, names: readonly MethodName[]): Verdict[] {
   if (condition.subject === 'root') {
     const numbers = rootNumbers(changes, condition.measure)
-    const errorBound = errorBoundOf(changes, condition.measure, changes.rootErrorBound, numbers)
+    const noise = condition.measure === 'total' ? changes.rootNoise : null
+    const errorBound = errorBoundOf(changes, condition.measure, changes.rootErrorBound, noise, numbers)
     return [verdictOf(condition, 'root', numbers, errorBound)]
   }
   const matches = methodMatcher(condition.subject)
   const found = changes.methods.filter(({ name }) => matches(name))
-  if (found.length === 0) throw new NoSuchMethod(condition.subject, close(condition.subject))
+  if (found.length === 0) throw new NoSuchMethod(condition.subject, names)
   const { measure } = condition
-  return found.map(({ name, errorBound, ...pair }) => {
+  return found.map(({ name, errorBound, noise, ...pair }) => {
     const numbers = { before: pair.before?.[measure] ?? 0, after: pair.after?.[measure] ?? 0 }
-    return verdictOf(condition, fullName(name), numbers, errorBoundOf(changes, measure, errorBound, numbers))
+    const known = measure === 'calls' ? null : noise[measure]
+    const bound = errorBoundOf(changes, measure, errorBound, known, numbers)
+    return verdictOf(condition, fullName(name), numbers, bound)
   })
 }
 
 /** Minimum relevant change, as a share of the cost of a root call. Smaller changes occur between any two recordings. */
 const MIN_SHARE = 0.001
 
-/** Returns the error bound of the difference of two values. */
+/** Returns the error bound of the difference of two values. @param noise  noise between recordings; null if unknown */
 function errorBoundOf(
   { metric: { isSampled, isTime }, perRootCall, rootCost }: Changes,
   measure: Measure,
   probes: ErrorBound,
+  noise: number | null,
   { before, after }: Pair,
 ): number {
   if (measure === 'calls' || (!isTime && !isSampled)) return 0
@@ -188,7 +195,7 @@ function errorBoundOf(
   const known = isTime
     ? probes[measure]
     : errorBoundOfShares(before, perRootCall.before, after, perRootCall.after)
-  return Math.max(least, known)
+  return Math.max(least, known, noise ?? 0)
 }
 
 function rootNumbers(changes: Changes, measure: Measure): Pair {

@@ -14,7 +14,7 @@ export interface DetachFacts {
   /** Duration of all JVM pauses during the detach, whatever their cause; null if the JVM or the file does not report it. */
   readonly pauseMs: number | null
   readonly code: CodeFacts
-  /** Remains of jfluid in and around the target, other than the permanent ones (docs/target.md). */
+  /** Remains of jfluid in and around the target, without the remains that stay until the JVM ends (docs/target.md). */
   readonly left: readonly string[]
   /** Checks that were not possible. */
   readonly unseen: readonly string[]
@@ -114,11 +114,19 @@ export function detachWarnings({
 
 /** Reads the facts from a file. */
 export const readDetach: Read<DetachFacts> = shape({
-  ...{ ms: number, proofMs: number, restoredClasses: readCount, refusedClasses: readCount },
+  ms: number,
+  proofMs: number,
+  restoredClasses: readCount,
+  refusedClasses: readCount,
   pauseMs: orElse(orNull(number), null),
   code: shape({
-    ...{ checkedClasses: readCount, checkedMethods: readCount, originalClasses: readCount },
-    ...{ different: list(string), unchecked: string },
+    checkedClasses: readCount,
+    checkedMethods: readCount,
+    originalClasses: readCount,
+    different: list(string),
+    unchecked: string,
   }),
-  ...{ left: list(string), unseen: list(string), lambdaClasses: readCount },
+  left: list(string),
+  unseen: list(string),
+  lambdaClasses: readCount,
 })

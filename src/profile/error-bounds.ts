@@ -8,6 +8,7 @@
 import { metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import { methodKey, treeByKey } from './compare.ts'
+import { STANDARD_ERRORS } from './noise.ts'
 import { column, nameOf, type Profile } from './profile.ts'
 
 /** Error bounds of a method's costs, in units of the metric. */
@@ -73,8 +74,8 @@ export function errorBoundOfDifference(
   return { self: sum('self'), total: sum('total') }
 }
 
-/** Returns two standard errors of the difference of two shares of samples. */
+/** Returns three standard errors of the difference of two shares of samples. */
 export function errorBoundOfShares(one: number, oneOf: number, other: number, otherOf: number): number {
   const variance = (share: number, samples: number) => (share * (1 - share)) / samples
-  return 2 * Math.sqrt(variance(one, oneOf) + variance(other, otherOf))
+  return STANDARD_ERRORS * Math.sqrt(variance(one, oneOf) + variance(other, otherOf))
 }

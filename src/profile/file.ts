@@ -4,7 +4,7 @@
 //
 //   offset  size  type   field
 //        0     8  bytes  magic    89 4A 46 4C 55 49 44 0A, "\x89JFLUID\n"
-//        8     4  u32    version  2 for modes unknown to version 1; 3 for regions and allocations; else 1
+//        8     4  u32    version  2 for modes unknown to version 1; 3 for regions and allocations; 4 with values; else 1
 //       12     4  u32    crc      CRC-32 of the body
 //       16     8  u64    length   length of the body; the file ends after it
 //       24     n  bytes  body     MessagePack map
@@ -14,6 +14,11 @@
 //   regions[].intervals   are arrays of [count, totalNs, maxNs];
 //   course        is {first, events, waitNs, pauses, pauseNs, rootCalls: {calls, p50, p95, max}}. All values except
 //     `first` are f64 arrays as `bin`, with one number per second; rootCalls is absent if root calls are not timed;
+//   segments      is {widthMs, isCut, perTick, tree: {count, method, size}, segments}. A segment is {beginMs, endMs, epoch, count, row, calls,
+//     self, rootCalls: {sum, count, bucket, calls}}: for each context that changed, its index in `tree`, its calls and its self cost, and
+//     the histogram of the root calls that ended (regions/histogram.ts). Numbers are i32 and f64 arrays as `bin`; rootCalls may be null.
+//     With scheme adaptive there is `samples` (cct/sample-times.ts): {frames: [class, method] each, depths, stacks, count, thread, stack,
+//     state, call, ms, weight}, with two i32 numbers per stack (its caller's stack and its innermost frame), and one number per sample;
 //   slowCalls     contains trees in the form of `merged`: `tree`, `slowest[].tree` and `latest.tree`;
 //   jvms          is present if several JVMs were profiled; threads[] then contains one tree per JVM, in the same order;
 //   callSites     is {bci, line}, i32 arrays as `bin` with one number per method name, -1 for none; absent
@@ -22,6 +27,7 @@
 //     size are i32 arrays and a column is an f64 array, each as MessagePack `bin`; the parents follow
 //     from the sizes and are not stored. Method 0 is a row of collapsed contexts. If there are any, `merged` also
 //     has `collapsed`, the sums of collapsed contexts per method: {count, method, calls, self, total}, columns as above;
+//   lines         is {count, method, line, self, total, samples}: i32 and f64 arrays as `bin`, with one number per row (cct/line-samples.ts);
 //   trace         is described in trace-file.ts.
 //
 // The first byte of the magic number is not ASCII, so that no program treats the file as text. Its last byte is a line feed, so that jfluid
@@ -48,7 +54,7 @@ import { replaceFile } from './replace-file.ts'
 import { Unsound } from './shape.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
-export const VERSION = 3
+export const VERSION = 4
 const OFFSET_VERSION = 8
 const OFFSET_CRC = 12
 const OFFSET_LENGTH = 16
@@ -70,7 +76,11 @@ function header(profile: Profile, crc: number, length: number): Buffer {
 }
 
 /** Returns the lowest version that a reader must support. */
-function versionOf({ mode, regions, callSites }: Profile): number {
+function versionOf({ mode, regions, callSites, values, slowCalls }: Profile): number {
+  // An earlier version would export values that --redact removes.
+  if (values !== undefined) return 4
+  // An earlier version would call this threshold damage.
+  if (slowCalls?.threshold === 'threw') return 4
   if (regions !== undefined) return 3
   return Math.max(SECTIONS[mode].fileVersion, callSites ? 2 : 1)
 }

@@ -1,39 +1,76 @@
 // Finds methods of a profile by a text from the user, such as `Foo.bar` or `com.acme.Foo.bar`. Parameters select an overload. `.`, `/` and
-// `$` are equivalent separators, as in root names.
+// `$` are equivalent separators, as in root names. `by=/orders` finds a row of --by.
 
 import { UsageError } from '../base/errors.ts'
+import { isAllocation } from '../cct/allocation.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
-import { isWait, signature } from './text.ts'
+import { fullName, isValueName, isWait, signature } from './text.ts'
 
 /** Thrown if no tree contains the method. Without this error, a `--fail-if` with a misspelled method would pass. */
 export class NoSuchMethod extends UsageError {
-  static sample = () => new NoSuchMethod('OrderServise.place', ['com.acme.shop.OrderService.place'])
+  static sample = () => [
+    new NoSuchMethod('OrderServise.place', [
+      { class: 'com.acme.shop.OrderService', method: 'place', descriptor: '()V', loader: 'app' },
+    ]),
+    new NoSuchMethod('by=/order', [{ class: '', method: 'by=/orders', descriptor: '', loader: '' }]),
+    new NoSuchMethod('Cart.add(int)', [
+      { class: 'com.acme.shop.Cart', method: 'add', descriptor: '', loader: '' },
+    ]),
+  ]
   readonly hint: string
-  constructor(method: string, close: readonly string[]) {
-    super(`the profile contains no method '${method}'`)
-    this.hint =
-      close.length > 0
-        ? `Use a method of the profile with a similar name: ${close.join(', ')}`
-        : 'Use a name that the report shows, for example Foo.bar or com.acme.Foo.bar.'
+  /** @param names  names of the profile, for suggestions */
+  constructor(subject: string, names: readonly MethodName[]) {
+    super(`the profile contains no ${isValue(subject) ? 'row' : 'method'} '${subject}'`)
+    const close = closeNames(subject, names)
+    const bare = subject.replace(/\(.*$/s, '')
+    const isBare = methodMatcher(bare)
+    const isOverload = bare !== subject && names.some((name) => name.descriptor === '' && isBare(name))
+    if (isValue(subject))
+      this.hint =
+        close.length > 0
+          ? `Use a row of the profile: ${close.join(', ')}`
+          : 'Use profiles that were recorded with --by: the profile has no rows of values.'
+    else if (isOverload)
+      this.hint = `Use '${bare}', without parameters: overloads are one row if a profile has sampled rows.`
+    else
+      this.hint =
+        close.length > 0
+          ? `Use a method of the profile with a similar name: ${close.join(', ')}`
+          : 'Use a name that the report shows, for example Foo.bar or com.acme.Foo.bar.'
   }
+}
+
+/** Returns whether the text names a row of --by. */
+export function isValue(text: string): boolean {
+  return text.startsWith('by=')
+}
+
+/** Returns whether the row is a method. A sampled row has no descriptor. */
+function isMethod(name: MethodName): boolean {
+  return name.class !== '' && !isWait(name) && !isAllocation(name) && !isValueName(name)
 }
 
 const dotted = (text: string): string => text.replace(/[/$]/g, '.')
 
-/** Returns a predicate for names that equal the text or end with the text. The text must begin at a package or class name. */
+/**
+ * Returns a predicate for names that equal the text or end with the text. The text must begin at a package or class name. A row of --by is
+ * found by its whole name.
+ */
 export function methodMatcher(text: string): (name: MethodName) => boolean {
+  if (isValue(text)) return (name) => isValueName(name) && name.method.trimEnd() === text.trimEnd()
   const open = text.indexOf('(')
   const wanted = dotted((open < 0 ? text : text.slice(0, open)).trim())
   const parameters = open < 0 ? undefined : text.slice(open).replaceAll(' ', '')
   return (name) => {
-    if (isWait(name) || name.descriptor === '') return false
+    if (!isMethod(name)) return false
     const full = dotted(`${name.class}.${name.method}`)
     if (full !== wanted && !(full.endsWith(wanted) && full[full.length - wanted.length - 1] === '.'))
       return false
     // A method name without class would match the methods of all classes.
     if (!wanted.includes('.')) return false
     if (parameters === undefined) return true
+    if (name.descriptor === '') return false
     const written = signature({ ...name, descriptor: name.descriptor.replace(/\).*$/s, ')V') })
     return name.descriptor.startsWith(parameters) || written.replaceAll(' ', '').endsWith(parameters)
   }
@@ -47,14 +84,11 @@ export function methodsNamed(text: string, tree: Tree, names: (id: number) => Me
     .filter((id) => matches(names(id)))
 }
 
-/** Returns at most five names with a similar ending, for "did you mean". */
-export function closeMethods(text: string, names: Iterable<MethodName>): string[] {
+/** Returns at most five names with a similar ending, or rows of --by, for "did you mean". */
+function closeNames(text: string, names: readonly MethodName[]): string[] {
   const method = dotted(text.replace(/\(.*$/s, '')).split('.').at(-1)?.toLowerCase() ?? ''
-  const found = new Set<string>()
-  for (const name of names) {
-    if (found.size === 5) break
-    if (method === '' || name.descriptor === '' || isWait(name)) continue
-    if (name.method.toLowerCase() === method) found.add(`${name.class}.${name.method}`)
-  }
-  return [...found]
+  const close = isValue(text)
+    ? names.filter(isValueName)
+    : names.filter((name) => isMethod(name) && method !== '' && name.method.toLowerCase() === method)
+  return [...new Set(close.map(fullName))].slice(0, 5)
 }

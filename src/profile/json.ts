@@ -4,16 +4,17 @@
 // have millions of nodes, which exceeds the maximum length of a string.
 
 import { ALLOCATION, isAllocation } from '../cct/allocation.ts'
+import { SAMPLED, STATE_COLUMNS, UNKNOWN_STATE } from '../cct/merge-samples.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
-import { SAMPLED, STATE_COLUMNS, UNKNOWN_STATE } from '../cct/picture.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { UNSEEN } from '../cct/unseen.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
 import { METRICS, type Metric } from '../measures/columns.ts'
+import { attributionOf } from './attribution.ts'
 import { namesOf } from './hot-locks.ts'
 import { elements, jsonText } from './json-text.ts'
-import { allWarnings, column, nameOf, type Profile, rootTotal } from './profile.ts'
+import { allWarnings, column, nameOf, type Profile } from './profile.ts'
 import { regionFacts } from './region-report.ts'
 import { courseJson, rootCallsJson } from './root-calls.ts'
 import { hasSampledRows } from './sampled-rows.ts'
@@ -24,7 +25,8 @@ import { tracePieces } from './trace-json.ts'
 
 /** Parts that differ between the JSON of a whole profile and of a report. */
 export interface Shown {
-  readonly format: string
+  /** First members of the object. */
+  readonly head: object
   /** Maximum length of the list of methods, and of the list of classes. */
   readonly top: number
   /** Whether traced calls contain all their events. */
@@ -39,14 +41,17 @@ export interface Shown {
 export function jsonPieces(profile: Profile): Generator<string> {
   const heads = nodeHeads(profile)
   return shownPieces(profile, {
-    ...{ format: 'jfluid-profile', top: Number.POSITIVE_INFINITY, withEvents: true, threads: true },
+    head: { format: 'jfluid-profile', version: 1 },
+    top: Number.POSITIVE_INFINITY,
+    withEvents: true,
+    threads: true,
     nodes: (tree) => nodePieces(tree, heads),
     behind: () => [],
   })
 }
 
 export function* shownPieces(profile: Profile, shown: Shown): Generator<string> {
-  yield `{"format":"${shown.format}","version":1,\n`
+  yield `${jsonText(shown.head).slice(0, -1)},\n`
   yield factsJson(profile)
   if (profile.trace !== undefined) {
     yield ',\n"trace":'
@@ -85,9 +90,19 @@ function factsJson(profile: Profile): string {
   const { calibration, instrumentation, events, bareCalls, stacks, detach, rootCalls, course } = profile
   const { byHand, ...selection } = profile.selection ?? {}
   const facts = {
-    ...{ target, jvms, mode, blocks, sampling },
-    allocation: allocation && { ...allocation, siteBytes: rootTotal(profile.merged) },
-    ...{ scheme, roots, startedAt, durationMs, calibration },
+    target,
+    jvms,
+    mode,
+    blocks,
+    sampling,
+    allocation: allocation && { ...allocation, ...attributionOf(profile) },
+    scheme,
+    roots,
+    startedAt,
+    jvmStartedAt: profile.jvmStartedAt,
+    durationMs,
+    range: profile.range,
+    calibration,
     instrumentation: { ...instrumentation, longestPauseMs: instrumentation.longestPauseMs ?? 0 },
     warmupMs: profile.warmupMs,
     truncated: profile.truncated !== false,
@@ -95,11 +110,15 @@ function factsJson(profile: Profile): string {
     selection: profile.selection && selection,
     byHand,
     openCalls: profile.openCalls ?? 0,
-    ...{ events, bareCalls, stacks, detach },
+    events,
+    bareCalls,
+    stacks,
+    detach,
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,
     waits: tellsWaits(profile.merged) || undefined,
+    values: profile.values,
     rootCalls: rootCalls && rootCallsJson(rootCalls),
     course: course && courseJson(course),
     regions: profile.regions && regionFacts(profile),
@@ -121,7 +140,11 @@ function* hotMethodsJson(profile: Profile, top: number): Generator<object> {
     if (left-- <= 0) return
     const { class: className, loader, descriptor } = name
     yield {
-      ...{ class: className, loader, method: name.method, descriptor, calls },
+      class: className,
+      loader,
+      method: name.method,
+      descriptor,
+      calls,
       ...(metric.hasClasses && { objects }),
       [metric.self]: self,
       [metric.total]: total,
@@ -136,7 +159,7 @@ function* hotMethodsJson(profile: Profile, top: number): Generator<object> {
  */
 function writtenMetric(tree: Tree): Metric {
   const metric = metricOf(tree)
-  return metric === METRICS.locks && tree.metrics[METRICS.exact.total] !== undefined ? METRICS.exact : metric
+  return metric.isTime && tree.metrics[METRICS.exact.total] !== undefined ? METRICS.exact : metric
 }
 
 /** Returns the methods with their costs in the metric `written`, sorted by the tree's own metric. */

@@ -2,9 +2,11 @@
 // arrays; all other data are small.
 
 import { Packr } from 'msgpackr/pack'
+import type { LineTable } from '../cct/line-samples.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import type { Profile, RegionTimes } from './profile.ts'
 import { packCourse } from './root-calls.ts'
+import { packSegments } from './segments.ts'
 import { bytesOf } from './shape.ts'
 import { packSlow } from './slow-calls.ts'
 import { packTrace, withSoundTrace } from './trace-file.ts'
@@ -24,16 +26,29 @@ const NAMES_A_PIECE = 4096
  * written before the arrays change.
  */
 export function* bodyPieces(profile: Profile): Generator<Uint8Array> {
-  const { methodNames, merged, threads, regions, callSites, course, slowCalls, trace, ...facts } =
-    withSoundTrace(profile)
+  const {
+    methodNames,
+    merged,
+    threads,
+    regions,
+    callSites,
+    course,
+    segments,
+    slowCalls,
+    trace,
+    lines,
+    ...facts
+  } = withSoundTrace(profile)
   const packr = new Packr(CODEC)
   const names = methodNames.slice(1)
   const entries = Object.entries({
     ...facts,
     ...(course !== undefined && { course: packCourse(course) }),
     ...(slowCalls !== undefined && { slowCalls: packSlow(slowCalls) }),
+    ...(segments !== undefined && { segments: packSegments(segments) }),
     ...(regions !== undefined && { regions: regions.map(packRegion) }),
     ...(trace !== undefined && { trace: packTrace(trace) }),
+    ...(lines !== undefined && { lines: packLines(lines) }),
     ...(callSites && { callSites: { bci: places(names, 'bci'), line: places(names, 'line') } }),
   }).filter(([, value]) => value !== undefined)
   yield mapHead(entries.length + 3)
@@ -87,6 +102,14 @@ function* treePieces(tree: Tree, packr: Packr): Generator<Uint8Array> {
 
 function packRegion({ intervals, ...region }: RegionTimes): object {
   return { ...region, intervals: intervals.map(({ count, totalNs, maxNs }) => [count, totalNs, maxNs]) }
+}
+
+function packLines({ method, line, self, total, samples }: LineTable): object {
+  const bytes = { method, line, self, total, samples }
+  return {
+    count: method.length,
+    ...Object.fromEntries(Object.entries(bytes).map(([name, values]) => [name, bytesOf(values)])),
+  }
 }
 
 function places(names: readonly MethodName[], of: 'bci' | 'line'): Uint8Array {

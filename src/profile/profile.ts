@@ -6,9 +6,11 @@
 
 import type { Scheme } from '../base/scheme.ts'
 import type { BareCalls } from '../cct/bare-calls.ts'
+import type { LineTable } from '../cct/line-samples.ts'
 import { metricOf } from '../cct/metric.ts'
 import { COLLAPSED } from '../cct/nodes.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
+import type { SegmentTimes } from '../cct/segments.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import { COLLAPSED_NAME, type MethodName, type ThreadTree, type Tree, topSum } from '../cct/tree.ts'
@@ -16,7 +18,9 @@ import type { Mode } from '../measures/columns.ts'
 import type { Durations } from '../regions/times.ts'
 import type { DetachFacts } from './detach-facts.ts'
 import type { Overflow } from './overflows.ts'
+import type { RangeFacts } from './range.ts'
 import type { StackFacts } from './stack-facts.ts'
+import type { ValueFacts } from './values.ts'
 
 export { MODES, type Mode } from '../measures/columns.ts'
 
@@ -100,6 +104,8 @@ export interface Profile {
   }
   /** ISO 8601 time of the start of the recording. */
   readonly startedAt: string
+  /** ISO 8601 time of the start of the JVM; absent if it is unknown, for several JVMs, and in profiles of versions that did not record it. */
+  readonly jvmStartedAt?: string
   readonly durationMs: number
   /** t_I and t_O of the paper's section 5.3, measured in this target; 0 if no clock was read. */
   readonly calibration: {
@@ -170,12 +176,20 @@ export interface Profile {
   readonly rootCalls?: RootCallTimes
   /** Values per second, for at most the last hour; absent in the same cases as `rootCalls`. */
   readonly course?: CourseTimes
+  /** Values of root calls in this profile; absent if none were recorded. */
+  readonly values?: ValueFacts
+  /** Parts of the recording, from which `ofRange` makes trees; absent if not kept, and in profiles of versions that did not keep them. */
+  readonly segments?: SegmentTimes
+  /** Present in a profile of a time range, which `ofRange` has made. */
+  readonly range?: RangeFacts
   /** Slow calls with their trees; absent if slow calls were not recorded. */
   readonly slowCalls?: SlowTimes
   /** Timed regions. A profile of regions has no trees. Absent in profiles of roots. */
   readonly regions?: readonly RegionTimes[]
   /** Root calls recorded event by event; absent if not requested. */
   readonly trace?: Trace
+  /** Samples per source line, of all threads; absent if no samples were taken, and in profiles of versions that did not keep lines. */
+  readonly lines?: LineTable
   /** Names, indexed by method id; [0] is unused. */
   readonly methodNames: readonly MethodName[]
   /** Tree with the sums of all threads. */

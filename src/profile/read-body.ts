@@ -1,6 +1,7 @@
 // Validates and reads the body of a `.jfluid` file (see file.ts) after MessagePack decoding. The input is not trusted.
 
 import { SCHEMES } from '../base/scheme.ts'
+import { type LineTable, WHOLE_METHOD } from '../cct/line-samples.ts'
 import type { CollapsedMethods, MethodName, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
 import { METRICS } from '../measures/columns.ts'
@@ -17,6 +18,7 @@ import {
   type Sampling,
 } from './profile.ts'
 import { readCourse, readRootCalls } from './root-calls.ts'
+import { readSegments } from './segments.ts'
 import {
   boolean,
   byKey,
@@ -43,6 +45,7 @@ import { readStacks } from './stack-facts.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
 import { readTrace } from './trace-file.ts'
 import { BUDGET_COLUMNS, budgetWarnings } from './untimed-calls.ts'
+import { readValues } from './values.ts'
 
 /** Reads a profile from the decoded body. @throws Unsound */
 export function readBody(content: unknown): Profile {
@@ -67,8 +70,12 @@ function profileOf(mode: Mode, methods: number, tree: Read<Tree>) {
     jvms: optional(
       list(
         shape({
-          ...{ pid: count, mainClass: string, jdk: string },
-          ...{ durationMs: number, threads: count, truncated: boolean },
+          pid: count,
+          mainClass: string,
+          jdk: string,
+          durationMs: number,
+          threads: count,
+          truncated: boolean,
         }),
       ),
     ),
@@ -78,37 +85,52 @@ function profileOf(mode: Mode, methods: number, tree: Read<Tree>) {
     allocation: optional(
       shape({
         liveness: optional(shape({ collections: count, untracked: count })),
-        ...{ sampleEvery: count, jvmBytes: optional(count) },
+        sampleEvery: count,
+        jvmBytes: optional(count),
       }),
     ),
     scheme: oneOf(SCHEMES),
     roots: list(string),
     selection: optional(
       shape({
-        ...{ include: list(string), exclude: list(string), jdk: (value) => value === true },
+        include: list(string),
+        exclude: list(string),
+        jdk: (value) => value === true,
         byHand: optional(
           list(
             shape({
               what: oneOf(['exclude', 'include', 'add', 'roots']),
-              ...{ text: string, atMs: number, methods: count },
+              text: string,
+              atMs: number,
+              methods: count,
             }),
           ),
         ),
       }),
     ),
     startedAt: instant,
+    jvmStartedAt: optional(instant),
     durationMs: number,
     calibration: shape({
-      ...{ innerNs: number, outerNs: number },
-      ...{ innerSpreadNs: optional(number), outerSpreadNs: optional(number) },
+      innerNs: number,
+      outerNs: number,
+      innerSpreadNs: optional(number),
+      outerSpreadNs: optional(number),
       clock: oneOf(CLOCKS),
-      ...{ readNs: optional(number), clockMHz: optional(number) },
+      readNs: optional(number),
+      clockMHz: optional(number),
     }),
     instrumentation: shape({
-      ...{ instrumentedMethods: count, calledMethods: count, redefinitions: count, redefinedClasses: count },
-      ...{ hotSwapMs: number, longestPauseMs: optional(number), analysisMs: number },
+      instrumentedMethods: count,
+      calledMethods: count,
+      redefinitions: count,
+      redefinedClasses: count,
+      hotSwapMs: number,
+      longestPauseMs: optional(number),
+      analysisMs: number,
       skipped: list(shape({ method: string, reason: string })),
-      ...{ gaps: count, healed: count },
+      gaps: count,
+      healed: count,
       overflows: optional(list(shape({ method: string, errors: count }))),
     }),
     warmupMs: number,
@@ -123,31 +145,48 @@ function profileOf(mode: Mode, methods: number, tree: Read<Tree>) {
     ),
     followedTasks: optional(count),
     rootCalls: optional(readRootCalls),
+    values: optional(readValues),
     slowCalls: optional(readSlow(methods, tree)),
     course: optional(readCourse),
     openCalls: optional(count),
+    segments: optional(readSegments(shapeOf(methods))),
     regions: optional(list(regionOf(methods))),
     trace: optional(readTrace(methods)),
+    lines: optional(linesOf(methods)),
     merged: tree,
     threads: list(shape({ id: number, name: string, tree })),
   })
 }
 
 const readSampling = shape({
-  ...{ every: number, unit: oneOf(['bytecodes', 'ns']), random: optional(count) },
-  ...{ outside: optional(count), dumps: optional(count), stoppedNs: optional(number) },
-  ...{ samples: optional(count), bytecodes: optional(number) },
+  every: number,
+  unit: oneOf(['bytecodes', 'ns']),
+  random: optional(count),
+  outside: optional(count),
+  dumps: optional(count),
+  stoppedNs: optional(number),
+  samples: optional(count),
+  bytecodes: optional(number),
   latencyNs: optional(shape({ p50: number, p90: number, p99: number, max: number })),
   by: oneOf(['probes', 'jfr', 'cpu', 'stacks']),
 })
 
 function regionOf(methods: number): Read<RegionTimes> {
   const read = shape({
-    ...{ region: string, method: methodId(methods), lines: orNull(shape({ from: count, to: count })) },
-    ...{ count, totalNs: number, minNs: number, meanNs: number, maxNs: number },
-    ...{ firstMs: orNull(number), lastMs: orNull(number) },
+    region: string,
+    method: methodId(methods),
+    lines: orNull(shape({ from: count, to: count })),
+    count,
+    totalNs: number,
+    minNs: number,
+    meanNs: number,
+    maxNs: number,
+    firstMs: orNull(number),
+    lastMs: orNull(number),
     percentilesNs: byKey(PERCENTILES, number),
-    ...{ buckets: list(tuple(number, 3)), lastNs: list(number), intervalMs: number },
+    buckets: list(tuple(number, 3)),
+    lastNs: list(number),
+    intervalMs: number,
     intervals: list(tuple(number, 3)),
   })
   return (value, what) => {
@@ -156,6 +195,19 @@ function regionOf(methods: number): Read<RegionTimes> {
       ...region,
       intervals: intervals.map(([count, totalNs, maxNs]) => ({ count, totalNs, maxNs })),
     }
+  }
+}
+
+function linesOf(methods: number): Read<LineTable> {
+  return (value, what) => {
+    const rows = count(fields(value, what).count, `${what}.count`)
+    const sums = column(rows)
+    const ids = integers(rows)
+    const found = shape({ method: ids, line: ids, self: sums, total: sums, samples: sums })(value, what)
+    if (found.method.some((id) => id < 1 || id >= methods))
+      throw new Unsound(`${what} has a method without a name`)
+    if (found.line.some((line) => line < WHOLE_METHOD)) throw new Unsound(`${what} has an impossible line`)
+    return found
   }
 }
 
@@ -185,25 +237,36 @@ const FORMER_COLUMNS: readonly string[] = ['selfErrorNs', 'errorNs', ...BUDGET_C
 function treeOf(mode: Mode, names: readonly MethodName[], hasPlaces: boolean): Read<Tree> {
   const methods = names.length
   const methodOf = hasPlaces ? methodsByName(names) : undefined
+  const shapeOfTree = shapeOf(methods)
+  return (value, what) => {
+    const given = fields(value, what)
+    const shaped = shapeOfTree(value, what)
+    const nodes = shaped.count
+    const metrics: Record<string, Float64Array> = {}
+    for (const [name, bytes] of Object.entries(fields(given.metrics, `${what}.metrics`)))
+      if (!FORMER_COLUMNS.includes(name)) metrics[name] = column(nodes)(bytes, `${name} of ${what}`)
+    const missing = columnsOf(mode, metrics).find((name) => metrics[name] === undefined)
+    if (missing !== undefined) throw new Unsound(`${what} has no ${missing}`)
+    return {
+      ...shaped,
+      metrics,
+      ...(given.collapsed !== undefined && {
+        collapsed: readCollapsed(given.collapsed, methods, `${what}.collapsed`),
+      }),
+      ...(methodOf !== undefined && { methodOf }),
+    }
+  }
+}
+
+/** Returns the reader of a tree without its columns. */
+function shapeOf(methods: number): Read<Pick<Tree, 'count' | 'method' | 'parent' | 'size'>> {
   return (value, what) => {
     const given = fields(value, what)
     const nodes = count(given.count, `${what}.count`)
     const method = integers(nodes)(given.method, `${what}.method`)
     const size = integers(nodes)(given.size, `${what}.size`)
     if (method.some((id) => id < 0 || id >= methods)) throw new Unsound(`${what} has a method without a name`)
-    const metrics: Record<string, Float64Array> = {}
-    for (const [name, bytes] of Object.entries(fields(given.metrics, `${what}.metrics`)))
-      if (!FORMER_COLUMNS.includes(name)) metrics[name] = column(nodes)(bytes, `${name} of ${what}`)
-    const missing = columnsOf(mode, metrics).find((name) => metrics[name] === undefined)
-    if (missing !== undefined) throw new Unsound(`${what} has no ${missing}`)
-    const tree = { count: nodes, method, parent: parentsOf(size, what), size, metrics }
-    return {
-      ...tree,
-      ...(given.collapsed !== undefined && {
-        collapsed: readCollapsed(given.collapsed, methods, `${what}.collapsed`),
-      }),
-      ...(methodOf !== undefined && { methodOf }),
-    }
+    return { count: nodes, method, parent: parentsOf(size, what), size }
   }
 }
 

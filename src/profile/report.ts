@@ -1,20 +1,22 @@
 // Text report of a profile: facts, warnings, the pruned calling context tree, the hot methods. `jfluid report` prints the report, and so
 // does the live view on exit.
 
+import { whyNothing } from './empty.ts'
 import { labelledLines } from './paint.ts'
-import { isSampledByJvm, type Profile } from './profile.ts'
+import type { Profile } from './profile.ts'
 import { regionLines } from './region-report.ts'
 import { reportDetails, reportFacts } from './report/facts.ts'
-import { hotClasses, hotMethodRows, locks, survivors } from './report/lists.ts'
-import { isWholeJvm, type Page, pageOf, type ReportOptions } from './report/page.ts'
+import { hotClasses, hotMethodRows, locks, survivors, values } from './report/lists.ts'
+import { type Page, pageOf, type ReportOptions } from './report/page.ts'
 import { slowSection, treeSections } from './report/tree.ts'
 import { reportWarnings } from './report/warnings.ts'
-import { clean, cut, nothingText } from './text.ts'
+import { clean, cut } from './text.ts'
 import { traceSection } from './trace-report.ts'
 
 /** Sections below the header, in this order. A section yields no lines if the profile contains no data for the section. */
 const SECTIONS: readonly ((page: Page) => Iterable<string>)[] = [
   treeSections,
+  values,
   slowSection,
   survivors,
   hotClasses,
@@ -39,12 +41,6 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
 
 export function reportText(profile: Profile, options: ReportOptions = {}): string {
   return [...reportPieces(profile, options)].join('')
-}
-
-function whyNothing(profile: Profile): string {
-  if (isWholeJvm(profile)) return 'no sample was taken'
-  if (isSampledByJvm(profile)) return 'no sample was inside the root'
-  return nothingText('root', profile.instrumentation.gaps)
 }
 
 function* header({ profile, width, paint }: Page): Generator<string> {

@@ -5,10 +5,12 @@
 // Equal trees therefore give equal bytes. Class loaders are reduced to their kind, since their numbers depend on the order of discovery.
 
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+import { withSitesOnly } from './attribution.ts'
 import { type AllocationFacts, methodsByName, nameOf, type Profile } from './profile.ts'
 
 /** Returns the profile without facts that differ between runs. Keeps warnings and gaps, since they concern the accuracy. */
-export function reproducible(profile: Profile): Profile {
+export function reproducible(recorded: Profile): Profile {
+  const profile = recorded.allocation ? withoutJvmBytes(recorded, recorded.allocation) : recorded
   const { target, instrumentation, events } = profile
   const { order, methodNames } = namesInOrder(profile)
   const methodOf = profile.callSites && methodsByName(methodNames)
@@ -16,11 +18,13 @@ export function reproducible(profile: Profile): Profile {
   const { longestPauseMs: _, ...facts } = instrumentation
   // `threads` is sorted, so `jvms` would no longer have the same order as `threads`.
   const { kept: __, course: ___, slowCalls: ____, detach: _____, jvms: ______, allocation, ...all } = profile
-  const { bareCalls: _______, calibration, ...rest } = all
+  // Segments differ in their lengths from run to run.
+  const { segments: __________, ...whole } = all
+  // Line samples (`lines`) are removed, since they have the former method ids.
+  const { bareCalls: _______, lines: ________, jvmStartedAt: _________, calibration, ...rest } = whole
   return {
     ...rest,
-    // The bytes actually allocated depend on the timing of the JIT compilers.
-    ...(allocation !== undefined && { allocation: withoutReality(allocation) }),
+    ...(allocation !== undefined && { allocation }),
     target: { ...target, pid: 0 },
     startedAt: new Date(0).toISOString(),
     durationMs: 0,
@@ -47,8 +51,15 @@ export function reproducible(profile: Profile): Profile {
   }
 }
 
-function withoutReality({ jvmBytes: _, ...sites }: AllocationFacts): AllocationFacts {
-  return sites
+/** Removes the JVM's count of allocated bytes, which depends on the timing of the JIT compilers. */
+function withoutJvmBytes(profile: Profile, { jvmBytes: _, ...allocation }: AllocationFacts): Profile {
+  const { merged, methodNames, threads } = profile
+  return {
+    ...profile,
+    allocation,
+    merged: withSitesOnly(merged, methodNames),
+    threads: threads.map((thread) => ({ ...thread, tree: withSitesOnly(thread.tree, methodNames) })),
+  }
 }
 
 /** Returns new ids of the called methods, from 1, in the order of their names. */

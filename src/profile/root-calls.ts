@@ -14,9 +14,10 @@ import {
   type Read,
   count as readCount,
   shape,
+  string,
   tuple,
 } from './shape.ts'
-import { count, plural } from './text.ts'
+import { classesText, clean, count, plural } from './text.ts'
 
 /** Returns values per second in their file format: f64 columns as `bin`. */
 export function packCourse({ rootCalls, first, ...columns }: CourseTimes): object {
@@ -31,7 +32,10 @@ export const readCourse: Read<CourseTimes> = (value, what) => {
   return shape({
     first: readCount,
     rootCalls: optional(shape({ calls: each, p50: each, mean: optional(each), p95: each, max: each })),
-    ...{ events: each, waitNs: each, pauses: each, pauseNs: each },
+    events: each,
+    waitNs: each,
+    pauses: each,
+    pauseNs: each,
   })(value, what)
 }
 
@@ -44,6 +48,7 @@ export const readRootCalls: Read<RootCallTimes> = shape({
   max: number,
   percentiles: byKey(ROOT_PERCENTILES, number),
   buckets: list(tuple(number, 3)),
+  threw: optional(list(shape({ class: string, calls: readCount }))),
 })
 
 /** Returns the durations of root calls for JSON: with percentiles, but without the histogram. */
@@ -95,6 +100,19 @@ export function callsApart(all: RootCallTimes, course: CourseTimes, seconds: num
     mean: calls > 0 ? Math.max(0, sum) / calls : 0,
   })
   return { before: part(Math.max(0, all.count - count), all.total - total), later: part(count, total) }
+}
+
+/** Number of classes of exceptions named by `threwText`. */
+const MOST_THROWN = 3
+
+/** Formats "12 of 4,252 root calls: java.sql.SQLTimeoutException 10, other 2 classes 2"; null if no exception has ended a root call. */
+export function threwText({ count: calls, threw = [] }: RootCallTimes): string | null {
+  if (threw.length === 0) return null
+  const sum = (of: typeof threw) => of.reduce((all, it) => all + it.calls, 0)
+  const others = threw.slice(MOST_THROWN)
+  const texts = threw.slice(0, MOST_THROWN).map((it) => `${clean(it.class)} ${count(it.calls)}`)
+  if (others.length > 0) texts.push(`other ${classesText(others.length)} ${count(sum(others))}`)
+  return `${count(sum(threw))} of ${plural(calls, 'root call')}: ${texts.join(', ')}`
 }
 
 /** Formats percentiles: "of 4,252 calls: p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms". */

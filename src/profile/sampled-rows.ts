@@ -1,6 +1,6 @@
 // Texts about a row: its deviation if the row is sampled, its thread states, and calls of its method that probes missed.
 
-import { SAMPLED, STATE_COLUMNS } from '../cct/picture.ts'
+import { SAMPLED, STATE_COLUMNS } from '../cct/merge-samples.ts'
 import { methodsOf } from '../cct/snapshot.ts'
 import { type Tree, topSum } from '../cct/tree.ts'
 import { UNSEEN } from '../cct/unseen.ts'
@@ -9,7 +9,7 @@ import { UNSEEN } from '../cct/unseen.ts'
 const STATE_WORDS = ['CPU', 'lock', 'I/O', 'sleep', 'waiting'] as const
 /** Minimum share of a state that is shown after a row's name. */
 const MIN_SHARE = 0.2
-/** A state is not shown if the parent row has the same state and its share differs by less than this. */
+/** If the parent row has the same state, the state is shown only if the two shares differ by at least this value. */
 const SAME_SHARE = 0.15
 
 export interface SampledRow {

@@ -15,13 +15,14 @@ export interface PauseFact {
 }
 
 /**
- * Causes of a stall. `redefinition`: a redefinition by jfluid. `collection`: the JVM stopped its threads for a garbage collection.
- * `safepoint`: the JVM stopped its threads for another reason, or for a garbage collection if collections are not reported. `stacks`:
- * jfluid sampled stacks inside roots. `throttled`: the JVM's control group had used up its CPU quota. `suspended`: the process was
- * stopped. `processor`: no other cause was found, so no processor was free.
+ * Causes of a stall. `redefinition`: a redefinition by jfluid. `dump`: a thread dump of the live view. `collection`: the JVM stopped its
+ * threads for a garbage collection. `safepoint`: the JVM stopped its threads for another reason, or for a garbage collection if collections
+ * are not reported. `stacks`: jfluid sampled stacks inside roots. `throttled`: the JVM's control group had used up its CPU quota.
+ * `suspended`: the process was stopped. `processor`: no other cause was found, so no processor was free.
  */
 export const STALL_CAUSES = [
   'redefinition',
+  'dump',
   'collection',
   'safepoint',
   'stacks',
@@ -33,6 +34,7 @@ export type StallCause = (typeof STALL_CAUSES)[number]
 
 const CAUSE_TEXT: Readonly<Record<Exclude<StallCause, 'stacks'>, string>> = {
   redefinition: 'a redefinition',
+  dump: 'a thread dump of the live view',
   collection: 'a garbage collection',
   safepoint: 'a safepoint of the JVM',
   throttled: 'the CPU quota of the control group was used up',
@@ -156,7 +158,11 @@ function pausesText({ pauses }: StackFacts, detach: DetachFacts | undefined): st
 export const readStacks: Read<StackFacts> = shape({
   samples: readCount,
   unseenPart: orElse(orNull(number), null),
-  ...{ missed: readCount, dropped: readCount, costMs: number, longestStallMs: number, stallAtMs: number },
+  missed: readCount,
+  dropped: readCount,
+  costMs: number,
+  longestStallMs: number,
+  stallAtMs: number,
   stallCause: (value) => STALL_CAUSES.find((it) => it === value) ?? null,
   suspendedMs: orElse(number, 0),
   pauses: list(shape({ predictedMs: orNull(number), measuredMs: orNull(number), classes: readCount })),

@@ -198,24 +198,30 @@ export function right(text: string, cells: number): string {
   return ' '.repeat(Math.max(0, cells - width(text))) + text
 }
 
-/** Wraps text to lines of at most `cells`, at spaces; longer words are split. */
-export function wrap(text: string, cells: number): string[] {
+/**
+ * Wraps text to lines of at most `cells`, at spaces; longer words are split.
+ *
+ * @param indent  begin of each line but the first
+ */
+export function wrap(text: string, cells: number, indent = ''): string[] {
   const lines: string[] = []
   let line = ''
+  const room = (): number => (lines.length === 0 ? cells : cells - width(indent))
+  const push = (it: string): void => void lines.push(lines.length === 0 ? it : indent + it)
   for (const word of text.split(' ')) {
     let rest = word
-    if (line !== '' && width(line) + 1 + width(rest) > cells) {
-      lines.push(line)
+    if (line !== '' && width(line) + 1 + width(rest) > room()) {
+      push(line)
       line = ''
     }
-    while (width(rest) > cells) {
-      const head = cut(rest, cells)
-      lines.push(head)
+    while (width(rest) > room()) {
+      const head = cut(rest, room())
+      push(head)
       rest = rest.slice(head.length)
     }
     line = line === '' ? rest : `${line} ${rest}`
   }
-  lines.push(line)
+  push(line)
   return lines
 }
 
@@ -251,9 +257,15 @@ export function isWait({ method, descriptor }: MethodName): boolean {
   return descriptor === '' && method.startsWith('(')
 }
 
+/** Returns whether a row is a value of --by: `by=/orders`. */
+export function isValueName({ class: owner, method, descriptor }: MethodName): boolean {
+  return owner === '' && descriptor === '' && method.startsWith('by=')
+}
+
 /** Returns `com.acme.Foo.bar`; for a wait row `(blocked on com.acme.Foo)`; for an allocated class `new com.acme.Foo`. */
 export function fullName(name: MethodName): string {
   if (isAllocation(name)) return `new ${name.class}`
+  if (isValueName(name)) return name.method
   if (!isWait(name)) return `${name.class}.${name.method}`
   return name.class === '' ? name.method : `${name.method.slice(0, -1)} ${name.class})`
 }
@@ -284,6 +296,7 @@ function shortAllocation(name: MethodName, cells: number, ellipsis: string): str
 export function shortName(name: MethodName, cells: number, ellipsis = '…'): string {
   if (isWait(name)) return shortWait(name, cells, ellipsis)
   if (isAllocation(name)) return shortAllocation(name, cells, ellipsis)
+  if (isValueName(name)) return shorten(clean(name.method), cells, ellipsis)
   const className = clean(name.class)
   const method = clean(name.method)
   const full = `${className}.${method}`

@@ -1,6 +1,6 @@
 // Traced calls in a `.jfluid` file: key `trace` of the body (file.ts), absent if no calls were traced.
 //
-//   {asked, cutAfter?, leftOut?, calls: [{startNs, state, tracks: [{id, name, events, times}]}]}
+//   {asked, ofSlow?: {tooLong}, cutAfter?, leftOut?, calls: [{startNs, state, slowCall?, tracks: [{id, name, events, times}]}]}
 //
 // This is `Trace` with the members of `thread` inlined. `events` is an i32 array and `times` an f64 array, each as MessagePack `bin`. The
 // reader checks the invariants that views rely on: ids have names, every frame has an exit, work is submitted once and by an earlier track,
@@ -45,7 +45,8 @@ export function packTrace({ calls, ...facts }: Trace): object {
       ...call,
       tracks: tracks.map(({ thread, events, times }) => ({
         ...{ id: thread.id, name: thread.name },
-        ...{ events: bytesOf(events), times: bytesOf(times) },
+        events: bytesOf(events),
+        times: bytesOf(times),
       })),
     })),
   }
@@ -55,19 +56,22 @@ export function packTrace({ calls, ...facts }: Trace): object {
 export function readTrace(methods: number): Read<Trace> {
   return shape({
     asked: count,
+    ofSlow: optional(shape({ tooLong: count })),
     calls: list((value, what) => {
       const call = readCall(value, what)
       const fault = faultOf(call, methods)
       if (fault !== null) throw new Unsound(fault)
       return call
     }),
-    ...{ cutAfter: optional(count), leftOut: optional(count) },
+    cutAfter: optional(count),
+    leftOut: optional(count),
   })
 }
 
 const readCall: Read<TracedCall> = shape({
   startNs: (value) => (typeof value === 'number' ? value : Number.NaN),
   state: oneOf(TRACE_STATES),
+  slowCall: optional(count),
   tracks: list(readTrack),
 })
 
@@ -96,7 +100,10 @@ function faultOf({ startNs, tracks }: TracedCall, methods: number): string | nul
   return isHandedOver.subarray(1).includes(0) ? 'a track of a traced call has no origin' : null
 }
 
-/** Returns a fault of one track, or null. @param isHandedOver entry per track: 1 if submitted by an earlier track; updated here */
+/**
+ * Returns a fault of one track, or null. @param isHandedOver  array with 1 for each track that an earlier track has submitted; updated by
+ * this function
+ */
 function faultOfTrack(
   { events, times }: TraceTrack,
   place: number,

@@ -17,11 +17,13 @@ const STEPS = 100
 export function* tracePieces(profile: Profile, withEvents: boolean): Generator<string> {
   const { trace, methodNames } = profile
   if (trace === undefined) return
-  const { asked, cutAfter, leftOut, calls } = trace
-  yield `{"asked":${asked},"cutAfter":${cutAfter ?? 0},"leftOut":${leftOut ?? 0},"calls":[`
+  const { asked, ofSlow, cutAfter, leftOut, calls } = trace
+  const slow = ofSlow === undefined ? '' : `"ofSlow":{"tooLong":${ofSlow.tooLong}},`
+  yield `{"asked":${asked},${slow}"cutAfter":${cutAfter ?? 0},"leftOut":${leftOut ?? 0},"calls":[`
   yield* elements(calls, function* (call) {
-    const { startNs, state, tracks } = call
-    yield `{"startNs":${startNs},"durationNs":${durationNs(call)},"state":"${state}","criticalPath":[`
+    const { startNs, state, slowCall, tracks } = call
+    const slow = slowCall === undefined ? '' : `"slowCall":${slowCall},`
+    yield `{"startNs":${startNs},"durationNs":${durationNs(call)},"state":"${state}",${slow}"criticalPath":[`
     yield* pathPieces(profile, call)
     yield '],"tracks":['
     for (const [i, { thread, events, times }] of tracks.entries()) {

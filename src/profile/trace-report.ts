@@ -45,15 +45,31 @@ const STATES: Readonly<Record<TraceState, string>> = {
   cut: ' (cut)',
 }
 
+/** Returns the reason why slow calls have no trace. */
+export const tooLongText = (calls: number): string =>
+  `${plural(calls, 'slow call')} with too many events not traced`
+
+/** Returns which slow call a traced call is; empty if the first calls are traced. */
+const slowText = ({ slowCall }: TracedCall): string =>
+  slowCall === undefined ? '' : ` (slow call ${slowCall})`
+
 export function* traceSection(page: Page): Generator<string> {
   const { profile } = page
   const { trace } = profile
   if (trace === undefined) return
   const { calls, asked, cutAfter, leftOut = 0 } = trace
   const { paint, top, trace: only } = page
-  const cutText = cutAfter === undefined ? '' : `; cut after ${count(cutAfter)} events`
+  const { tooLong = 0 } = trace.ofSlow ?? {}
+  const longText = tooLong === 0 ? '' : `; ${tooLongText(tooLong)}`
+  const cutText = `${longText}${cutAfter === undefined ? '' : `; cut after ${count(cutAfter)} events`}`
+  const none =
+    trace.ofSlow === undefined
+      ? 'no root call began'
+      : tooLong > 0
+        ? tooLongText(tooLong)
+        : 'no slow call ended'
   if (calls.length === 0) {
-    yield `\n${paint('bold', 'Traced calls')}: ${leftOut > 0 ? `none can be shown, ${plural(leftOut, 'call')} left out` : 'no root call began'}\n`
+    yield `\n${paint('bold', 'Traced calls')}: ${leftOut > 0 ? `none can be shown, ${plural(leftOut, 'call')} left out` : none}\n`
     return
   }
   if (only !== undefined) {
@@ -61,10 +77,11 @@ export function* traceSection(page: Page): Generator<string> {
     return
   }
   const shown = calls.slice(0, top)
+  const order = trace.ofSlow === undefined ? 'first' : 'slowest'
   const which =
     leftOut > 0
-      ? `${calls.length} of the first ${calls.length + leftOut}, ${leftOut} left out; ${asked} requested`
-      : `the first ${calls.length} of ${asked} requested`
+      ? `${calls.length} of the ${order} ${calls.length + leftOut}, ${leftOut} left out; ${asked} requested`
+      : `the ${order} ${calls.length} of ${asked} requested`
   const rest = shown.length < calls.length ? `, ${shown.length} shown` : ''
   yield `\n${paint('bold', 'Traced calls')}${paint('dim', `, ${which}${rest}${cutText}`)}\n`
   yield `${paint('dim', `${right('call', 5)}${right('start', 11)}${right('total', 10)}${right('events', 9)}${right('tasks', 7)}  method, and its thread`)}\n`
@@ -84,15 +101,15 @@ function listed({ methodNames }: Profile, call: TracedCall, number: number, { wi
     right(timeCell(durationNs(call)), 10) +
     right(count(events, 8), 9) +
     right(count(tracks.length - 1, 6), 7)
-  const room = width - widthOf(numbers) - 4 - STATES[state].length
+  const room = width - widthOf(numbers) - 4 - STATES[state].length - slowText(call).length
   const thread = cut(clean(tracks[0]?.thread.name ?? ''), Math.max(6, room - 16))
   const name = shortName(namesOf(methodNames)(tracks[0]?.events[0] ?? 0), room - widthOf(thread))
-  return `${numbers}  ${name}  ${thread}${STATES[state]}\n`
+  return `${numbers}  ${name}  ${thread}${slowText(call)}${STATES[state]}\n`
 }
 
 function* oneCall(profile: Profile, call: TracedCall, number: number, page: Page): Generator<string> {
   const thread = clean(call.tracks[0]?.thread.name ?? '')
-  const text = `, started at ${timeText(call.startNs)} in ${thread}, duration ${timeText(durationNs(call))}${STATES[call.state]}`
+  const text = `, started at ${timeText(call.startNs)} in ${thread}, duration ${timeText(durationNs(call))}${slowText(call)}${STATES[call.state]}`
   yield `\n${page.paint('bold', `Call ${number}`)}${cut(text, page.width - 8)}\n`
   yield* criticalPath(profile, call, number, page)
   yield* inOrder(profile, call, number, page)
@@ -170,7 +187,7 @@ function* frameRows(
   }
 }
 
-/** Yields the callees of the root's thread, and of the longest tasks of the call. */
+/** Yields the calls made in the thread of the root, and those made in the longest tasks of the traced call. */
 function* inOrder(profile: Profile, call: TracedCall, number: number, page: Page): Generator<string> {
   const { paint, trace: only } = page
   const [rows, most] = only === undefined ? [ROWS, TASKS] : [MORE_ROWS, MORE_TASKS]

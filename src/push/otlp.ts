@@ -18,7 +18,7 @@
 
 import { createHash } from 'node:crypto'
 import { Numbers } from '../base/numbers.ts'
-import { isAllocation } from '../cct/allocation.ts'
+import { holdsBytes } from '../cct/allocation.ts'
 import { frameNames, moveTo } from '../export/frames.ts'
 import { gzip } from '../export/gzip.ts'
 import { Locations } from '../export/locations.ts'
@@ -173,7 +173,7 @@ class Contexts {
     for (let node = 0; node < merged.count; node++) {
       const cost = next(node)
       if (cost <= 0) continue
-      const kind = isAllocation(this.locations.nameOf(merged.method[node]!)) ? 'classes' : 'methods'
+      const kind = holdsBytes(this.locations.nameOf(merged.method[node]!)) ? 'classes' : 'methods'
       if (of === undefined || of === kind) yield { node, cost }
     }
   }

@@ -1,25 +1,25 @@
-// Converts events to durations of regions. Each execution is one EXIT with its duration as ticks (backend-java's JFluid1, "gross time of
-// regions"). The end of an execution is known to within a few milliseconds, from the time at which its event was read. Durations of one
-// thread are in order; durations of several threads are nearly in order.
+// Converts events to durations of regions. Each execution is one EXIT event, whose ticks are the duration (backend-java's JFluid1, "gross
+// time of regions"). The time at which the event was read gives the end of the execution, with an error of a few milliseconds. Durations
+// of one thread are in order; durations of several threads are nearly in order.
 
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { KIND_EXIT } from '../events/event-layout.ts'
 import { type Buckets, Histogram } from './histogram.ts'
 
-/** Number of latest durations kept per region. */
+/** Number of latest durations that are kept for each region. */
 export const LAST = 1024
 const INTERVAL_MS = 500
-/** Maximum number of intervals. When it is reached, pairs of neighbors are merged, so that a session of any length fits. */
+/** Maximum number of intervals. When it is reached, adjacent intervals are merged in pairs, so that a session may have any length. */
 const MAX_INTERVALS = 600
 const TWO_32 = 2 ** 32
 
-/** State of one region at a moment. Durations in ticks; times in ms since 1970. */
+/** Snapshot of the data of one region. Durations are in ticks, times in ms since 1970. */
 export interface RegionState {
   readonly id: number
   readonly count: number
   readonly sum: number
-  /** Shortest duration; not finite without executions. */
+  /** Shortest duration; Infinity if there are no executions. */
   readonly min: number
   readonly max: number
   readonly buckets: Buckets
@@ -27,10 +27,10 @@ export interface RegionState {
   readonly last: Float64Array
   readonly firstAt: number
   readonly lastAt: number
-  /** Start of counting; the course begins at this time. */
+  /** Time at which counting began. The first interval begins at this time. */
   readonly begunAt: number
   readonly intervalMs: number
-  /** Per interval: number of executions that ended, their sum and their maximum. */
+  /** Per interval: number of executions that ended in it, and the sum and the maximum of their durations. */
   readonly counts: Float64Array
   readonly sums: Float64Array
   readonly maxima: Float64Array
@@ -94,7 +94,7 @@ export class RegionBuilder implements EventSink {
     this.#begunAt = nowMs()
   }
 
-  /** Hot: called once per execution. Makes two reads and no allocation. */
+  /** Records the executions of these event words. Runs for each execution, so it makes only two reads and no allocation per execution. */
   calls(words: Uint32Array, from: number, to: number, base: number): number {
     let at = from
     if (at >= to || words[at + 1] >>> KIND_SHIFT !== KIND_EXIT) return at

@@ -1,5 +1,5 @@
-// Histogram of durations: exact below 512, then 256 buckets per doubling, so that a bucket is at most 0.4 % wide. The layout is that of
-// HdrHistogram with a precision between two and three digits.
+// Histogram of durations. Values below 512 have a bucket each; above, there are 256 buckets per power of two, so that the width of a bucket
+// is at most 0.4 % of its values. The layout is that of HdrHistogram with a precision between two and three digits.
 
 const SUB_BITS = 8
 const SUB_BUCKETS = 1 << SUB_BITS
@@ -23,7 +23,7 @@ export function bucketStart(bucket: number): number {
   return (bucket - SUB_BUCKETS * shift) * 2 ** shift
 }
 
-/** Nonempty buckets in order. */
+/** Buckets that are not empty, in order. */
 export interface Buckets {
   readonly bucket: Int32Array
   readonly count: Float64Array
@@ -32,12 +32,12 @@ export interface Buckets {
 export class Histogram {
   count = 0
   sum = 0
-  /** Infinity without values; `max` is then -Infinity. */
+  /** Smallest value. Without values, `min` is Infinity and `max` is -Infinity. */
   min = Number.POSITIVE_INFINITY
   max = Number.NEGATIVE_INFINITY
   #counts = new Float64Array(2048)
 
-  /** Hot: called once per execution of a region. Allocates only for a value larger than all earlier values. */
+  /** Records a value. Called once per execution of a region, so it allocates only if the value is larger than all earlier values. */
   record(value: number): void {
     const bucket = bucketOf(value)
     if (bucket >= this.#counts.length) this.#grow(bucket)
@@ -48,7 +48,7 @@ export class Histogram {
     if (value > this.max) this.max = value
   }
 
-  /** Removes a recorded value. `min` and `max` may become bucket bounds. */
+  /** Removes a recorded value. `min` and `max` may then become bounds of buckets instead of recorded values. */
   remove(value: number): void {
     const bucket = bucketOf(value)
     if (!(this.#counts[bucket]! > 0)) return

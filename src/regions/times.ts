@@ -4,7 +4,7 @@ import { type Calibration, exactTime } from '../base/compensation.ts'
 import type { RegionState } from './builder.ts'
 import { bucketStart } from './histogram.ts'
 
-/** Number of executions with a duration from `fromNs` (inclusive) to `toNs` (exclusive; inclusive if equal). */
+/** Number of executions with durations of at least `fromNs` and below `toNs`. If both are equal, all these durations are equal to them. */
 export type TimeBucket = readonly [fromNs: number, toNs: number, count: number]
 
 /** Executions in one interval of the recording. */
@@ -14,22 +14,22 @@ export interface Interval {
   readonly maxNs: number
 }
 
-/** Durations of one region. Numbers are 0 without executions. */
+/** Durations of one region. All numbers are 0 if there are no executions. */
 export interface Durations {
   readonly count: number
   readonly totalNs: number
   readonly minNs: number
   readonly meanNs: number
   readonly maxNs: number
-  /** Percentiles, accurate to 0.4 %. The keys are percentages. */
+  /** Percentiles of the durations, keyed by percentage, with an error of at most 0.4 %. */
   readonly percentilesNs: Readonly<Record<Percentile, number>>
-  /** End times of executions since the start of the recording; null without executions. */
+  /** End of the first and of the last execution, in ms since the start of the recording; null if there are no executions. */
   readonly firstMs: number | null
   readonly lastMs: number | null
   readonly buckets: readonly TimeBucket[]
   /** Latest 1,024 durations, oldest first. */
   readonly lastNs: readonly number[]
-  /** Course of the recording. */
+  /** Length of an interval, ms, and all intervals of the recording. */
   readonly intervalMs: number
   readonly intervals: readonly Interval[]
 }
@@ -58,7 +58,7 @@ function percentiles(of: (part: number) => number): Record<Percentile, number> {
 
 export function durationsOf(state: RegionState, { calibration, nsPerTick }: TickScale): Durations {
   const { count, sum, begunAt, intervalMs } = state
-  // Durations below the calibration error become 0, not negative. The regions executed inside are unknown, so t_O cannot be subtracted.
+  // A duration that would become negative becomes 0. t_O of inner regions is not subtracted, since it is unknown which regions ran inside.
   const total = (ticks: number, executions: number) =>
     Math.max(0, exactTime(ticks, executions, 0, calibration)) * nsPerTick
   const ns = (ticks: number) => total(ticks, 1)
@@ -86,19 +86,19 @@ function bucketsOf({ buckets }: RegionState, ns: (ticks: number) => number): Tim
     const from = ns(bucketStart(bucket))
     const to = ns(bucketStart(bucket + 1))
     const before = found.at(-1)
-    // All durations that become 0 share one bucket.
+    // All durations that are 0 after the subtraction are in one bucket.
     if (to === 0 && before !== undefined) found[found.length - 1] = [0, 0, before[2] + buckets.count[i]!]
     else found.push([from, to, buckets.count[i]!])
   })
   return found
 }
 
-/** Returns ticks: the middle of the bucket that contains the execution with this rank, restricted to integers in the bucket. */
+/** Returns a percentile in ticks: the middle of the bucket that contains the execution of this rank, but not below `min` or above `max`. */
 export function percentileOf(
   { buckets, count, min, max }: Pick<RegionState, 'buckets' | 'count' | 'min' | 'max'>,
   part: number,
 ): number {
-  // 0.999 of 1,000 is 999; the correction allows for floating-point error.
+  // For example, the rank of 0.999 in 1,000 executions is 999. The subtraction compensates for floating-point errors.
   let left = Math.max(1, Math.ceil(part * count - 1e-9 * count))
   for (let i = 0; i < buckets.bucket.length; i++) {
     left -= buckets.count[i]!

@@ -168,7 +168,7 @@ export class Host {
     await Promise.all([...this.#entries.keys()].map((session) => this.#close(session)))
   }
 
-  /** Waits until the clients of all these desks have disconnected. */
+  /** Waits until the clients of all these sessions have disconnected. */
   #gone(desks: readonly Desk[], withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const late = setTimeout(resolve, withinMs)

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Rate of the updates. With the headers of ssh or TLS, TCP and IP, and with retransmissions, the network carries about 1 MB/s. */
 const BYTES_PER_SECOND = 850_000
-/** Maximum saved budget: the bytes of one picture at five pictures per second. */
+/** Maximum saved budget: the bytes of one snapshot at five snapshots per second. */
 const MAX_SAVED_BYTES = BYTES_PER_SECOND / 5
-/** Minimum budget for the trees of a picture, in bytes. The header and the names of a picture are sent in any case. */
+/** Minimum budget for the trees of a snapshot, in bytes. The header and the names of a snapshot are sent in any case. */
 const MIN_BYTES = 4096
 
 export class Pace {

@@ -15,7 +15,7 @@ import type { FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { type ErrorFrame, errorFrame, OtherProxyVersion } from './errors.ts'
 
-export const PROTOCOL = 5
+export const PROTOCOL = 6
 
 /** Maximum size of a hello. A longer first message is not a hello, but for example the greeting of a shell. */
 export const MAX_HELLO_BYTES = 4096

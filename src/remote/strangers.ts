@@ -1,6 +1,7 @@
 // Limits the number of connections that have not yet shown the key. Above the limit, the connection that is least likely to come from a
 // client is closed. Connections that have shown the key do not count.
 
+import { addTo } from '../base/arrays.ts'
 /** An unauthenticated connection. */
 export interface Stranger {
   readonly remoteAddress?: string | undefined
@@ -66,12 +67,7 @@ export class Strangers {
    */
   #leastLikelyClient(): Known {
     const byAddress = new Map<string | undefined, Known[]>()
-    for (const known of this.#all.values()) {
-      const { remoteAddress } = known.stranger
-      const others = byAddress.get(remoteAddress)
-      if (others === undefined) byAddress.set(remoteAddress, [known])
-      else others.push(known)
-    }
+    for (const known of this.#all.values()) addTo(byAddress, known.stranger.remoteAddress, known)
     const most = [...byAddress.values()].reduce((a, b) => (b.length > a.length ? b : a))
     const quiet = this.#now() - QUIET_DURATION_MS
     return (

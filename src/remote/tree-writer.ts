@@ -1,10 +1,10 @@
 // Writes a tree as differences from the tree at the other end. If the budget is too small for all differences, the largest differences
 // are sent first. `tree-mirror.ts` reads the updates.
-// Nodes are identified by their path of methods, so the order of nodes in a picture does not matter. A node that is sent for the first time
-// is appended to the list at the other end, and its index in that list becomes its number. Values are whole numbers; fractions of a
+// Nodes are identified by their path of methods, so the order of nodes in a snapshot does not matter. A node that is sent for the first
+// time is appended to the list at the other end, and its index in that list becomes its number. Values are whole numbers; fractions of a
 // nanosecond are not sent. Totals that are sums over a subtree are not sent.
 // An update consists of varints:
-//     removed   count, then for each removed node its number minus the previous number (the first: minus -1), ascending
+//     removed   count, then for each removed node its number minus the previous number (for the first: minus -1), ascending
 //     added     count, then for each added node: number of its parent + 1 (0: no parent), method, values
 //     changed   count, then for each changed node: number as above, values
 //     pending   count of nodes that the other end does not have yet, or has with old values
@@ -60,7 +60,7 @@ export class TreeWriter {
   // Arrays indexed by slot. The slot of a parent is smaller than the slots of its children.
   #parent = new Int32Array(1024)
   #method = new Int32Array(1024)
-  /** Number of the last picture that contained the node. 0 once the node has been removed. */
+  /** Number of the last snapshot that contained the node. 0 once the node has been removed. */
   #seen = new Int32Array(1024)
   /** Number of the node at the other end. */
   #number = new Int32Array(1024)
@@ -115,7 +115,7 @@ export class TreeWriter {
     this.#seen.fill(0)
   }
 
-  /** Reads the values of a picture. Hot: runs once for each node of each picture. */
+  /** Reads the values of a snapshot. Hot: the loop runs once for each node of each snapshot. */
   #take({ count, parent, method, metrics }: Tree, names: readonly string[]): void {
     const round = ++this.#round
     const slotOf = new Int32Array(count)

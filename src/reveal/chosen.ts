@@ -14,18 +14,18 @@ import {
 } from './patterns.ts'
 
 export interface Chosen {
-  /** Text as typed, trimmed. */
+  /** Text that the user typed, without blanks at its start and end. */
   readonly text: string
-  /** Exactly one of the two is set. */
+  /** Pattern of the classes. Exactly one of `classes` and `method` is set. */
   readonly classes?: ClassPattern
   readonly method?: RootPattern
 }
 
-/** Names of a method; the class name is internal. */
+/** Class name, name and descriptor of a method. The class name is internal. */
 export type Named = Pick<MethodTarget, 'className' | 'name' | 'descriptor'>
 
 /**
- * A loaded class takes precedence over a method of another class.
+ * Parses a target. If the text can mean a loaded class or a method, it means the class.
  *
  * @throws BadPattern
  */
@@ -47,7 +47,7 @@ export function isChosen(chosen: Chosen, { className, name, descriptor }: Named)
   return chosen.method === undefined || matchesMethod(chosen.method, name, descriptor)
 }
 
-/** Returns whether methods of this class may match. */
+/** Returns whether the target may select methods of this class. */
 export function touches({ classes, method }: Chosen, className: string): boolean {
   if (classes !== undefined) return matchesClass(classes, className)
   return method !== undefined && rootRank(method, className) !== RANK_NONE

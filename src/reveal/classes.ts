@@ -17,19 +17,19 @@ export interface ClassOptions {
   readonly exclude: readonly ClassPattern[]
   /** Whether JDK classes are included. */
   readonly jdk: boolean
-  /** Intrinsics to instrument nevertheless, as "java/lang/Foo.bar()V". */
+  /** Intrinsics that get probes although the JVM may replace them, in the form "java/lang/Foo.bar()V". */
   readonly intrinsics?: ReadonlySet<string>
 }
 
-/** A class in the load hook. `flags` as in ClassInfo, if known to the agent. */
+/** A class in the load hook. `flags` has the bits of `ClassInfo.flags`; undefined if the agent does not know them. */
 export interface LoadingClass extends Pick<ClassInfo, 'id' | 'name' | 'loader'> {
   readonly flags?: number
 }
 
-/** Classes named by the user for inclusion, or classes with a method of that name. */
+/** Numbers of loaded classes that the user's target names: the named classes, or the classes that have the named method. */
 export interface LookedUp {
   readonly classes: number
-  /** Number of these classes that the filters exclude. */
+  /** Number of the named classes that the filters exclude. */
   readonly out: number
   /** Number of the excluded classes that may be instrumented. */
   readonly usable: number
@@ -37,12 +37,12 @@ export interface LookedUp {
   readonly jdk: number
 }
 
-/** Internal name of the class. */
+/** Returns whether the filter selects the method. `className` is the internal name. */
 export type MethodFilter = (className: string, name: string, descriptor: string) => boolean
 
 const EVERY: MethodFilter = () => true
 const PROXY = /\$Proxy\d+$/
-/** Number of classes searched per step for such a method. */
+/** Number of classes per request when classes are searched for a usable method. */
 const CLASSES_A_STEP = 250
 
 export class Classes {
@@ -52,7 +52,7 @@ export class Classes {
   readonly filters: Filters
   readonly #jdkPackages = new Set<string>()
 
-  /** @param jdkIsReadInPart  called when a JDK class is excluded while other JDK classes are read */
+  /** @param jdkIsReadInPart  called when a JDK class is excluded although other JDK classes are included */
   constructor(
     private readonly options: ClassOptions,
     port: RevealPort,
@@ -63,21 +63,21 @@ export class Classes {
     this.filters = new Filters(options.include, options.exclude, options.jdk)
   }
 
-  /** @returns new nodes, and nodes whose supertypes have changed */
+  /** Adds or updates defined classes. @returns new nodes, and nodes whose supertypes have changed */
   add(infos: readonly ClassInfo[]): ClassNode[] {
     const touched = this.hierarchy.add(infos)
-    // A hidden class follows its nest host, which may be later in the list.
+    // A hidden class is included if its nest host is included. The nest host may be later in the list.
     for (const info of infos) {
       const node = this.hierarchy.node(info.id)
       this.#decide(node)
-      // The proxy of a non-public interface is in the interface's package.
+      // A proxy class of a non-public interface is in the package of this interface, so it is no evidence for a JDK package.
       if (isJdk(node) && !PROXY.test(node.name)) this.#jdkPackages.add(packageOf(node))
     }
     this.linker.forget()
     return touched
   }
 
-  /** @returns the class, and classes that waited for it as a supertype */
+  /** Adds a class in the load hook. @returns its node, and nodes of earlier classes that name the class as a supertype */
   loading(
     info: LoadingClass,
     bytes: Uint8Array,
@@ -91,7 +91,7 @@ export class Classes {
     return { node, waiters, mirror }
   }
 
-  /** The hook may not know the origin of a class. A package belongs to one module of a loader. */
+  /** Guesses whether a class in the load hook is a JDK class. In one loader, all classes of a package belong to the same module. */
   #guessFlags(info: LoadingClass): number {
     const known = this.#jdkPackages.has(packageOf(info))
     return known || /^(?:java|jdk|sun)\//.test(info.name) ? CLASS_JDK : 0
@@ -112,7 +112,7 @@ export class Classes {
   /**
    * Sets the targets that the user has included.
    *
-   * @returns classes that are now included, or included to a larger extent
+   * @returns classes that are now included, or of which more methods are now included
    */
   include(added: readonly Chosen[]): ClassNode[] {
     const before = this.filters.added
@@ -138,7 +138,7 @@ export class Classes {
     if (this.options.jdk && isJdk(node) && isOrdinary(node) && !node.followed) this.jdkIsReadInPart()
   }
 
-  /** Returns whether the filters and manual inclusions include a method. True for an unloaded class. */
+  /** Returns whether the filters or the user's inclusions include a method. True if its class is unloaded. */
   isIncluded({ classId, ...method }: Named & { readonly classId: number }): boolean {
     const node = this.hierarchy.get(classId)
     return node === undefined || this.includes(node, method)
@@ -165,19 +165,19 @@ export class Classes {
     )
   }
 
-  /** Returns the method of an id, unless its class is unloaded. */
+  /** Returns the method of a target; null if its class is unloaded. */
   refOf({ classId, methodIndex }: Pick<MethodTarget, 'classId' | 'methodIndex'>): MethodRef | null {
     const node = this.hierarchy.get(classId)
     const method = this.mirrors.get(classId)?.methods[methodIndex]
     return node && method ? { node, method } : null
   }
 
-  /** Returns whether the class is neither hidden nor jfluid's. */
+  /** Returns the classes that are neither hidden nor classes of jfluid. */
   ordinary(): ClassNode[] {
     return [...this.hierarchy.nodes()].filter(isOrdinary)
   }
 
-  /** Returns the loaded targets for an inclusion by the user. Instruments nothing. */
+  /** Counts the loaded classes that a target of the user names. Instruments nothing. */
   async lookUp(chosen: Chosen): Promise<LookedUp> {
     let nodes = this.ordinary().filter((it) => touches(chosen, it.name))
     if (chosen.method !== undefined) {
@@ -195,7 +195,7 @@ export class Classes {
   }
 
   /**
-   * Returns whether a class has a chosen method that may have probes and that the filter names. Instruments nothing.
+   * Returns whether a loaded class has a method that the target names, that `filter` selects, and that may get probes. Instruments nothing.
    *
    * @param among  limits the search to these classes
    */
@@ -213,7 +213,7 @@ export class Classes {
     return false
   }
 
-  /** Returns whether a class has a matching method. Its method table must be available. */
+  /** Like `hasUsable`, for one class, whose method table must be available. */
   #hasUsable(node: ClassNode, chosen: Chosen, filter: MethodFilter): boolean {
     return this.linker
       .methodsOf(node)
@@ -225,7 +225,7 @@ export class Classes {
       )
   }
 
-  /** Returns whether a class matches. */
+  /** Returns whether any loaded class matches. */
   has(pattern: ClassPattern): boolean {
     for (const { name } of this.hierarchy.nodes()) if (matchesClass(pattern, name)) return true
     return false

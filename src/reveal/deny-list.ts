@@ -1,16 +1,16 @@
-// Classes and methods that are never instrumented, whatever the filters say, with the reasons. The profile lists each denied class or
-// method that would have been instrumented, with its reason.
+// Classes and methods that are never instrumented, even if the filters include them, each with the reason. If the filters include a denied
+// class or method, the profile lists it with the reason.
 
 interface Rule {
   readonly classes: RegExp
-  /** Denied methods; null for the whole class. */
+  /** Names of the denied methods; null if the whole class is denied. */
   readonly methods: ReadonlySet<string> | null
   readonly reason: string
 }
 
 /**
  * @param classes  internal names, separated by blanks; `*` matches any suffix
- * @param methods  only these methods of the classes
+ * @param methods  method names, separated by blanks; without them, the whole classes are denied
  */
 function rules(reason: string, classes: string, methods?: string): Rule[] {
   return classes.split(/\s+/).map((it) => ({
@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
     java/util/concurrent/locks/LockSupport jdk/internal/vm/*`,
   ),
   ...rules(RUNTIME, 'jdk/internal/misc/Unsafe jdk/internal/misc/VM sun/misc/Unsafe'),
-  // A thread that enters a root for the first time would call this again, recursively.
+  // When a thread first enters a root, the probe itself creates a WeakReference. A probe in its constructor would recurse.
   ...rules(RUNTIME, 'java/lang/ref/WeakReference', '<init>'),
   ...rules(
     'reference handling inside the JVM',
@@ -53,13 +53,13 @@ const RULES: readonly Rule[] = [
   ...rules('flight recorder internals: probes use its clock', 'jdk/jfr/internal/*'),
 ]
 
-/** Returns why no method of the class is ever instrumented, or null. */
+/** Returns the reason why no method of this class is ever instrumented; null if the class is not denied. */
 export function deniedClass(className: string): string | null {
   if (!/^(?:java|jdk|sun)\//.test(className)) return null
   return RULES.find((it) => it.methods === null && it.classes.test(className))?.reason ?? null
 }
 
-/** Returns why this method of an allowed class is never instrumented, or null. */
+/** Returns the reason why this method is never instrumented although its class is not denied; null if the method is not denied. */
 export function deniedMethod(className: string, method: string): string | null {
   if (!className.startsWith('java/')) return null
   return RULES.find((it) => it.methods?.has(method) && it.classes.test(className))?.reason ?? null

@@ -1,4 +1,4 @@
-// Errors of revelation: wrong roots and filters.
+// Errors for roots and filters that are malformed, match no method, or match only methods that cannot be instrumented.
 
 import { EX_NOCODE, EX_NOROOT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError, UsageError } from '../base/errors.ts'
 import { isOtherAgents, isTemporary } from '../base/refusal.ts'
@@ -14,7 +14,7 @@ export class BadPattern extends UsageError {
   }
 }
 
-/** Thrown if the root's class is loaded, but no class of that name has such a method. */
+/** Thrown if the root's class is loaded, but no loaded class of that name has the root's method. */
 export class RootNotFound extends JfluidError {
   static sample = () =>
     new RootNotFound(
@@ -24,13 +24,13 @@ export class RootNotFound extends JfluidError {
     )
   readonly exitCode = EX_NOROOT
   readonly hint: string
-  /** The message without the root. */
+  /** Text of the message after the name of the root. */
   readonly reason: string
   constructor(
     root: string,
     /** Dotted names of the searched loaded classes. */
     searched: readonly string[],
-    /** Complete roots to suggest, closest first. */
+    /** Suggested roots in the syntax of --root, most similar first. */
     readonly suggestions: readonly string[],
     option: RootOption = 'root',
   ) {
@@ -44,10 +44,10 @@ export class RootNotFound extends JfluidError {
   }
 }
 
-/** Why no class named by a root is suitable. */
+/** Errors that report why no method named by a root can be profiled. */
 export type RootProblem = RootNotFound | AbstractOrNativeRoot | RootNeverInstrumented | RootRefused
 
-/** Formats an error as a warning: message and hint. */
+/** Returns the text of a warning with the error's message and hint. */
 export function inOneLine({ message, hint }: RootProblem): string {
   return `${message}. ${hint}`
 }
@@ -64,7 +64,7 @@ export class AbstractOrNativeRoot extends JfluidError {
   constructor(
     root: string,
     readonly kind: 'abstract' | 'native',
-    /** For an abstract root, the implementing methods, as roots; empty for a native root. */
+    /** For an abstract root, the methods that implement it, in the syntax of --root; empty for a native root. */
     readonly implementations: readonly string[],
     option: RootOption = 'root',
   ) {
@@ -90,7 +90,7 @@ export class RootNeverInstrumented extends JfluidError {
   }
 }
 
-/** Thrown if the root has no probes: the JVM refuses them, or its code cannot be instrumented. */
+/** Thrown if no method of the root could be instrumented: the JVM refused the changed class, or the code is not suitable. */
 export class RootRefused extends JfluidError {
   static sample = () =>
     new RootRefused(
@@ -100,7 +100,7 @@ export class RootRefused extends JfluidError {
   readonly exitCode: number
   readonly hint: string
   readonly reason: string
-  /** @param methods  methods named by the root, each with the reason */
+  /** @param methods  reasons, keyed by the methods that the root names */
   constructor(root: string, methods: ReadonlyMap<string, string>, option: RootOption = 'root') {
     const [[name, why] = ['', ''], ...others] = methods
     const more = others.length === 0 ? '' : ` (and ${others.length} more of its methods)`
@@ -117,7 +117,7 @@ export class RootRefused extends JfluidError {
   }
 }
 
-/** Thrown if, during a session, no loaded class has the name of the new root. */
+/** Thrown if the user names a new root during a session and no loaded class has the root's class name. */
 export class RootNotLoaded extends JfluidError {
   static sample = () => new RootNotLoaded('OrderServise.place', ['com.acme.shop.OrderService.place'])
   readonly exitCode = EX_NOROOT

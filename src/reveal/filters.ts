@@ -1,5 +1,5 @@
-// Decides which classes may be instrumented: --include, --exclude, --jdk, the deny-list, classes that no filter can include, and
-// inclusions by hand during a session.
+// Decides which classes may be instrumented: by --include, --exclude, --jdk, the deny-list, the user's inclusions during a session, and
+// a check for classes that can never be included.
 
 import { CLASS_OURS } from '../base/class-info.ts'
 import { type Chosen, isChosen, touches } from './chosen.ts'
@@ -10,7 +10,7 @@ import { type ClassPattern, matchesClass } from './patterns.ts'
 export interface FilterReport {
   readonly option: 'include' | 'exclude'
   readonly text: string
-  /** Number of classes that the pattern matched; JDK classes count only if the JDK is included. */
+  /** Number of classes that the pattern matched. JDK classes are counted only with --jdk. */
   readonly classes: number
 }
 
@@ -29,12 +29,12 @@ export class Filters {
     this.#exclude = exclude.map((pattern) => ({ pattern, classes: new Set() }))
   }
 
-  /** Adds a root's class. It is included whatever the patterns say; of a JDK class only the root is included. */
+  /** Adds a root's class. Then an application class is included in spite of the patterns; of a JDK class, only the root method is. */
   addRootClass(node: ClassNode): void {
     this.#rootClasses.add(node.id)
   }
 
-  /** Includes a class for any patterns. */
+  /** Targets that the user has included during the session. */
   get added(): readonly Chosen[] {
     return this.#added
   }
@@ -44,12 +44,12 @@ export class Filters {
     this.#added = added
   }
 
-  /** Returns whether only an inclusion by the user includes the class. */
+  /** Returns whether the class is included only by the user during the session, and not by the options. */
   isAdded(node: ClassNode): boolean {
     return this.#added.length > 0 && this.#isTouched(node) && !this.#asked(node)
   }
 
-  /** Returns whether this method of a class included by the user is included. */
+  /** Returns whether one of the user's inclusions during the session includes this method. */
   isMethodAdded(className: string, name: string, descriptor: string): boolean {
     return this.#added.some((it) => isChosen(it, { className, name, descriptor }))
   }
@@ -63,14 +63,14 @@ export class Filters {
   }
 
   /**
-   * Returns whether calls of the class are followed: it is included, or excluded application code, or excluded only by
-   * the deny-list.
+   * Returns whether calls made by the class are analysed: the class is included, or excluded only by the deny-list, or is an application
+   * class.
    */
   follows(node: ClassNode, hierarchy: Hierarchy): boolean {
     return withHost(node, hierarchy, (it) => !isJdk(it) || this.#wanted(it))
   }
 
-  /** Returns whether the user's filters include the class, before the deny-list. */
+  /** Returns whether the options or the user's inclusions include the class. Ignores the deny-list. */
   #wanted(node: ClassNode): boolean {
     return this.#asked(node) || this.#isTouched(node)
   }
@@ -78,7 +78,7 @@ export class Filters {
   #asked(node: ClassNode): boolean {
     const jdk = isJdk(node)
     if (jdk && !this.jdk) return false
-    // Tries every pattern, so that each counts its matches.
+    // Evaluates every pattern, since each pattern counts the classes that it matches.
     const excluded = countMatches(this.#exclude, node)
     const included = countMatches(this.#include, node)
     if (!jdk && this.#rootClasses.has(node.id)) return true
@@ -92,7 +92,7 @@ export class Filters {
   }
 }
 
-/** Returns whether a class can be included at all. Never for a jfluid class. A hidden class follows its nest host. */
+/** Returns the result of `decide` for the class; for a hidden class, the result for its nest host. Always false for classes of jfluid. */
 function withHost(node: ClassNode, hierarchy: Hierarchy, decide: (node: ClassNode) => boolean): boolean {
   if ((node.flags & CLASS_OURS) !== 0) return false
   if (!isHidden(node) || node.nestHost === 0 || node.nestHost === node.id) return decide(node)

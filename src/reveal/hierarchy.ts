@@ -1,9 +1,9 @@
 // The loaded class hierarchy, by id: supertypes and subtypes, and resolution of names.
 //
 // Two classes may share a name in two loaders, and a class in the load hook may have supertypes that are
-// not loaded yet. So supertypes are ids if known, and names (`missing`) otherwise. When a class with such a name
-// appears, it is linked, and the classes that waited for it are returned, to be processed
-// again. The agent does not report parent loaders: see `resolve`.
+// not loaded yet. So supertypes are ids if known, and names (`missing`) otherwise. When a class whose name is in
+// `missing` of other classes is loaded, it becomes their supertype, and those classes are returned, to be processed
+// again. The agent does not report which loader is the parent of another loader: see `resolve`.
 
 import { addTo } from '../base/arrays.ts'
 import {
@@ -20,10 +20,10 @@ export class ClassNode {
   flags = 0
   /** Id of the nest host of a hidden class, otherwise 0. */
   nestHost = 0
-  /** Superclass: one id. Several ids only while the class is being loaded and the name is ambiguous. */
+  /** Id of the superclass. Several ids only while the class is being loaded and several loaders define a class of the superclass's name. */
   supers: readonly number[] = []
   interfaces: readonly number[] = []
-  /** Names of supertypes without a known class. */
+  /** Names of direct supertypes for which no loaded class is known. */
   missing: readonly string[] = []
   /** Name of the superclass if it is in `missing`. */
   missingSuper: string | null = null
@@ -31,13 +31,13 @@ export class ClassNode {
   readonly subtypes = new Set<number>()
   /** Whether the class came through the load hook, so that its `<clinit>` had not run before. */
   hooked = false
-  /** Whether the class is known from ClassInfo: the JVM has defined it. */
+  /** Whether the JVM has defined the class, so that the agent has reported its ClassInfo. */
   defined = false
-  /** Whether its methods may be instrumented. Set by the owner of the filters. */
+  /** Whether the filters include the class, so that its methods may be instrumented. Set by `Classes`. */
   included = false
-  /** Whether the class is included only by the user during the session, possibly only some of its methods. */
+  /** Whether the class is included only by the user during the session. Then possibly only some of its methods are included. */
   added = false
-  /** Whether its calls are analysed: it is included, or excluded application code. */
+  /** Whether the calls that the class makes are analysed: see `Filters.follows`. */
   followed = false
 
   constructor(
@@ -97,7 +97,7 @@ export class Hierarchy {
         sameIds(node.supers, supers) &&
         sameIds(node.interfaces, info.interfaceIds)
       if (same) continue
-      // The agent's row may not have a superclass yet, although the load hook had one.
+      // The agent's row may lack the superclass, although the class file in the load hook named it.
       if (info.superId === 0 && !isInterface(node) && (node.supers.length > 0 || node.missingSuper !== null))
         continue
       this.#unlink(node)
@@ -113,9 +113,9 @@ export class Hierarchy {
   }
 
   /**
-   * Adds a class that is being loaded, by the names in its bytes.
+   * Adds a class that is being loaded. Its supertypes are names from its class file.
    *
-   * @returns the node, and classes that waited for it as a supertype
+   * @returns the node, and nodes of classes that were loaded earlier and name this class as a supertype
    */
   loading(
     id: number,
@@ -133,13 +133,13 @@ export class Hierarchy {
       const missing: string[] = []
       const find = (wanted: string): number[] => {
         const found = this.resolve(wanted, loader).filter((it) => it !== node)
-        // The name may mean a class in another loader, or this loader may be about to define
-        // its own: until the row arrives, both are possible.
+        // The name may mean a class of another loader, or a class that this loader defines next.
+        // Both are possible until the agent reports the class with the ids of its supertypes.
         const sure = found.some((it) => it.loader === loader || isJdk(it))
         if (!sure) missing.push(wanted)
         return found.map((it) => it.id)
       }
-      // The superclass of an interface is Object by name only; the agent's rows have no superclass for interfaces either.
+      // The class file of an interface names Object as superclass. This superclass is ignored, as in the agent's rows.
       node.supers = file.superName === null || isInterface(node) ? [] : find(file.superName)
       node.missingSuper = missing[0] ?? null
       node.interfaces = file.interfaces.flatMap(find)
@@ -151,8 +151,8 @@ export class Hierarchy {
   }
 
   /**
-   * Returns the classes that a name in code of `loader` can mean: the loader's own class if it defines one (a
-   * loader resolves such a name to it), otherwise every class of that name.
+   * Returns the classes that a name in code of `loader` can mean: the class that the loader itself defines (the JVM
+   * resolves the name to this class), otherwise every class of that name.
    */
   resolve(name: string, loader: number): readonly ClassNode[] {
     const all = this.#byName.get(name)
@@ -164,7 +164,7 @@ export class Hierarchy {
     return isJdk(bootstrap[0]) ? bootstrap : all
   }
 
-  /** Returns every known proper supertype once, nearest superclasses first. */
+  /** Returns each known supertype once, without the class itself, nearest superclasses first. */
   ancestors(node: ClassNode): readonly ClassNode[] {
     const known = this.#ancestors.get(node.id)
     if (known !== undefined) return known
@@ -204,7 +204,7 @@ export class Hierarchy {
     return [...found]
   }
 
-  /** Returns names of supertypes at any height without a known class. */
+  /** Returns names of direct and indirect supertypes for which no loaded class is known. */
   missingAbove(node: ClassNode): string[] {
     return [...new Set([node, ...this.ancestors(node)].flatMap((it) => it.missing))]
   }
@@ -228,7 +228,7 @@ export class Hierarchy {
     const node = new ClassNode(id, name, loader)
     this.#nodes.set(id, node)
     addTo(this.#byName, name, node)
-    // A row may name a supertype that is in a later delta.
+    // A class may be reported before its supertype.
     const early = this.#early.get(id)
     if (early !== undefined) {
       for (const below of early) node.subtypes.add(below)
@@ -257,7 +257,7 @@ export class Hierarchy {
     }
   }
 
-  /** Called when supertypes of `node`, and so of all its subtypes, have changed. */
+  /** Drops cached data of a class whose supertypes have changed, and of all its subtypes. */
   #forget(node: ClassNode): void {
     for (const it of this.subtypesOf(node)) this.#ancestors.delete(it.id)
   }
@@ -289,7 +289,7 @@ export function isHidden(node: ClassNode): boolean {
   return (node.flags & CLASS_HIDDEN) !== 0
 }
 
-/** Returns whether the class is neither hidden nor jfluid's. */
+/** Returns whether the class is neither hidden nor a class of jfluid. */
 export function isOrdinary(node: ClassNode): boolean {
   return (node.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0
 }
@@ -302,7 +302,7 @@ function sameIds(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((it, i) => it === b[i])
 }
 
-/** Returns whether the class's `<clinit>` may still run, as far as known. */
+/** Returns whether the `<clinit>` of the class may still run. */
 export function mayBeInitialised(node: ClassNode): boolean {
   return node.hooked || (node.flags & CLASS_UNINITIALISED) !== 0
 }

@@ -1,20 +1,20 @@
 // Scheme b: lazy revelation of a call subgraph (JFluid paper, section 6.2).
 //
-// A method is instrumented when a caller of it is entered for the first time. Each
-// such step is a redefinition in the target that costs 1 to 18 ms for any number of methods,
+// A method is instrumented when one of its callers is entered for the first time. Each
+// step redefines classes in the target, which costs 1 to 18 ms for any number of methods,
 // so a step looks ahead: after the direct callees it also selects their statically bound callees, breadth
-// first, up to a budget. It does not guess receivers, and does not open the gate to callbacks
-// further: such methods wait until their caller is entered. That keeps the paper's precision at
-// polymorphic calls.
+// first, up to a budget. The look-ahead neither guesses receivers nor opens the gate to callbacks
+// further: methods that need a guess or a wider gate are selected only when their caller is entered. So polymorphic calls are resolved
+// as precisely as in the paper.
 //
-// Each redefinition makes the next one slower (a subgraph of thousands of methods needed
-// 1,000 of them, 20 ms each), so the look-ahead of a long session grows: every few steps the budget
-// doubles, a call may have more receivers, and the part of a step's budget that its own callees do not use goes to
-// methods of earlier steps whose callees are not revealed yet. A small subgraph never needs this growth;
-// a large one ends near scheme a, in steps short enough for the waiting thread.
+// Each redefinition makes the next redefinition slower (a subgraph of thousands of methods needed
+// 1,000 redefinitions of 20 ms each), so the look-ahead of a long session grows: every few steps the budget
+// doubles, a call may have more receivers, and the unused part of a step's budget is spent on the
+// callees of methods that earlier steps selected. A small subgraph never needs this growth;
+// in a large subgraph scheme b finally behaves almost like scheme a, in steps short enough for the waiting thread.
 //
 // Invariant: when the answer to a first invocation is installed, every method that the invoked method can call directly in the classes
-// loaded so far is instrumented, skipped with a reason, or armed.
+// loaded so far is instrumented or skipped with a reason, or will be instrumented when its class is loaded.
 
 import { append } from '../base/arrays.ts'
 import type { LoadedSite, MethodRef } from './linker.ts'
@@ -22,46 +22,46 @@ import type { MethodIds, MethodTarget } from './method-ids.ts'
 import type { Reach } from './reach.ts'
 import type { Revelation } from './revealer.ts'
 
-/** Look-ahead of one step. */
+/** Parameters of the look-ahead in one step. */
 interface Boldness {
   /** Maximum number of methods beyond the direct callees. */
   readonly budget: number
-  /** A virtual call with more possible receiver classes counts as polymorphic without a further check. */
+  /** Maximum number of possible receiver classes. A virtual call with more receivers counts as polymorphic without a further check. */
   readonly receivers: number
-  /** A virtual call with more targets waits until its caller is entered. */
+  /** Maximum number of targets. A virtual call with more targets is not followed until its caller is entered. */
   readonly targets: number
-  /** Whether the rest of the budget is spent on methods of earlier steps. */
+  /** Whether the unused part of the budget is spent on callees of methods that earlier steps selected. */
   readonly backlog: boolean
 }
 
 /** Maximum number of methods beyond the direct callees in one of the first steps. */
 const LOOK_AHEAD = 32
-/** Number of steps with statically bound calls only, before the look-ahead grows. */
+/** Number of first steps that follow only statically bound calls. Then the look-ahead grows. */
 const CAUTIOUS_STEPS = 12
 const STEPS_A_LEVEL = 4
-/** 16 times the budget: redefining about 500 methods takes well below the timeout of 1 s. */
+/** Maximum number of doublings: 16 times the budget. Redefining about 500 methods takes well below the timeout of 1 s. */
 const BOLDEST = 4
-/** Number of backlog methods processed together. */
+/** Number of methods of the backlog that are processed together. */
 const SLICE = 128
 
-/** Methods processed per step before the roots run: each may need several class files. */
+/** Maximum number of methods processed per step before the roots run. Each method may need several class files. */
 const METHODS_A_STEP = 500
-/** Number of further steps without guesses if it is known which methods run. After these steps this knowledge is ignored. */
+/** Number of additional steps without guesses if methods are known to have run. After these steps this knowledge is ignored. */
 const KNOWING_STEPS = 24
 
-/** Knowledge of a method's past: evidence that it will run. */
+/** Knowledge about methods that ran before the session and so will probably run again. */
 export interface Past {
   /** False if nothing is known about any method. */
   readonly isKnown: boolean
-  /** Returns the methods that are known to run. Absence is no proof. */
+  /** Returns the methods that are known to have run. The other methods may have run, too. */
   thatRan(targets: readonly MethodTarget[]): MethodTarget[]
 }
 
 export const NO_PAST: Past = { isKnown: false, thatRan: () => [] }
 
 /**
- * @param lookAhead  budget of the first steps; 0 is the paper's scheme b and never grows
- * @param steps      redefinitions caused by first invocations so far
+ * @param lookAhead  budget of the first steps; with 0 the look-ahead never grows, as in the paper
+ * @param steps      number of redefinitions that first invocations have caused so far
  */
 function boldness(lookAhead: number, steps: number): Boldness {
   const level =
@@ -74,7 +74,7 @@ function boldness(lookAhead: number, steps: number): Boldness {
   }
 }
 
-/** Runs a step and packs the methods it has selected. */
+/** Runs a step and returns the methods that the step selected. */
 type Answer = (
   cause: () => string,
   step: () => Promise<void>,
@@ -84,11 +84,11 @@ type Answer = (
 export class Lazy {
   /** Ids of methods whose callees are revealed. */
   readonly #entered = new Set<number>()
-  /** Knowledge about methods that ran before the session. While it is available, receivers are not guessed. */
+  /** Knowledge about methods that ran before the session. While this knowledge is in use, receivers are not guessed. */
   #past: Past = NO_PAST
   /** Number of first invocations that led to new methods. */
   #steps = 0
-  /** Selected methods with unrevealed callees, oldest first. */
+  /** Selected methods whose callees are not revealed yet, oldest first. */
   #backlog: MethodRef[] = []
 
   /** @param budget  maximum number of methods in one of the first answers, beyond the direct callees */
@@ -135,11 +135,12 @@ export class Lazy {
       append(taken, revelation.instrument)
       yield revelation
     }
-    // Drops methods that are known to run and that a later step has entered.
+    // Drops methods that a later step has entered because they are known to run.
     this.#backlog = this.#backlog.filter(
       ({ node, method }) => !this.#entered.has(this.ids.find(node.id, method.index)?.id ?? 0),
     )
-    // Without this, the first of these methods to be entered would open the gate and wait for the most expensive answer.
+    // Opens the gate before the roots run. Otherwise the first of these methods to run would open the gate and wait for an expensive
+    // answer.
     const found = taken.length
     for (let at = 0; at < found; at += METHODS_A_STEP) {
       const step = taken.slice(at, Math.min(found, at + METHODS_A_STEP))
@@ -176,7 +177,7 @@ export class Lazy {
     return this.#past.thatRan(this.reach.taker.fresh.slice(before))
   }
 
-  /** Looks ahead from these methods. */
+  /** Selects callees of these methods, within the limits of the look-ahead. */
   async #lookAhead(bold: Boldness, taken: readonly MethodTarget[]): Promise<void> {
     const { reach } = this
     const backlog = this.#backlog
@@ -185,7 +186,7 @@ export class Lazy {
     while (left > 0) {
       let slice: MethodRef[] = []
       if (level.length === 0) {
-        // The latest methods first: their callers are running now.
+        // Begins with the methods selected last, since their callers are running now.
         if (bold.backlog) slice = backlog.splice(-SLICE)
         if (slice.length === 0) return
         level = slice
@@ -211,7 +212,7 @@ export class Lazy {
   }
 }
 
-/** One step of the breadth-first walk. Returns the rest of the budget. */
+/** Does one step of the breadth-first walk. Returns the rest of the budget. */
 async function takeBoundCallees(
   reach: Reach,
   level: readonly MethodRef[],
@@ -222,7 +223,7 @@ async function takeBoundCallees(
   await reach.linker.mirrors.fetchFiles(level.map((it) => it.node.id))
   const sites = new Map<string, LoadedSite>()
   for (const ref of level) {
-    if (sites.size >= 4 * budget + 64) break // most sites lead to nothing new; the remaining sites can wait
+    if (sites.size >= 4 * budget + 64) break // most sites select no new method, so the remaining sites are left for later
     for (const it of reach.sitesOf(ref)) {
       if (it.site.kind === 'virtual' && reach.receivers(it) > bold.receivers) continue
       sites.set(JSON.stringify([it.loader, it.site]), it)
@@ -236,7 +237,7 @@ async function takeBoundCallees(
       linked.gate <= taker.gate &&
       linked.onward.length === 0 &&
       linked.opaque.length === 0 &&
-      // Excluded code is followed to any depth. Look-ahead must not do so on a guess.
+      // Reaching excluded code follows its calls to any depth. The look-ahead must not do this for calls that may never run.
       linked.targets.every((it) => it.node.included || taker.isDecided(it))
     if (
       !bound ||

@@ -1,22 +1,22 @@
 // JDK calls that are known to run no application code.
 //
-// The JDK is not analysed: every method it may call back has to be instrumented before it is entered. A call
-// without callbacks therefore saves much. The table is short on
-// purpose. An entry for an overridable method must hold for every override inside the JDK, which
-// is why interfaces (List, Map, Iterator) have no entries: `Iterator.next` may be a stream or a
-// ServiceLoader. Entries name the class to which a call resolves, or any subclass of it in the JDK.
+// The JDK is not analysed. So before a call into the JDK, every application method that the JDK may call back must be
+// instrumented. The calls in this table call nothing back, so they need none of this work. The table is
+// intentionally short. An entry for an overridable method must be true for every override inside the JDK, so
+// interfaces (List, Map, Iterator) have no entries: `Iterator.next` may belong to a stream or a
+// ServiceLoader. An entry names the class to which a call resolves, and also holds for subclasses of this class in the JDK.
 //
-// There is no level between these calls and all others. A call that only prints or compares reaches more than toString()
-// and equals(): a JDK object may contain application objects (functions in a Comparator, the handler of a proxy or
+// There is no level for calls that call back only toString() or equals(). A call that only prints or compares can call back more:
+// a JDK object may contain application objects (functions in a Comparator, the handler of a proxy or
 // of a URL), and an exception's toString() calls getMessage().
 //
-// The levels are ordered. A level that is too open costs precision; a level that is too closed loses calls.
+// The levels are ordered. A level that is too high selects methods unnecessarily; a level that is too low loses calls.
 
-/** How much application code a call into excluded code can reach. */
+/** Gate levels: how much application code a call into excluded code can reach. With GATE_CLOSED, the call can reach none. */
 export const GATE_CLOSED = 0
-/** All overrides of methods of JDK types: the JDK knows no other methods by name. */
+/** The call can reach all overrides of methods of JDK types: JDK code names no other methods. */
 export const GATE_FULL = 1
-/** All overrides of methods of an excluded type: for code that cannot be read. */
+/** The call can reach all overrides of methods of excluded types. This level is for code that cannot be read. */
 export const GATE_ANY = 2
 
 const EXCEPTIONS =
@@ -29,7 +29,7 @@ const EXCEPTIONS =
 const UTIL_EXCEPTIONS = ['ConcurrentModificationException', 'EmptyStackException', 'NoSuchElementException']
 const IO_EXCEPTIONS = ['EOFException', 'FileNotFoundException', 'IOException']
 
-// `name` is every overload, `name(parameters)` one overload, `*` every method.
+// `name` stands for every overload, `name(parameters)` for one overload, `*` for every method.
 const EXCEPTION_INIT =
   '<init>() <init>(Ljava/lang/String;) <init>(I) <init>(Ljava/lang/String;Ljava/lang/Throwable;) <init>(Ljava/lang/String;Ljava/lang/Throwable;ZZ)'
 const BOX = 'valueOf toString hashCode equals compareTo compare <init> parse'
@@ -95,7 +95,7 @@ const CLOSED: Readonly<Record<string, string>> = {
 }
 
 function exceptions(folder: string, names: readonly string[]): Record<string, string> {
-  // getStackTrace and addSuppressed are final or call nothing back. Subclasses may override the other methods.
+  // getStackTrace and addSuppressed are final or call nothing back. Other methods have no entry, since subclasses may override them.
   return Object.fromEntries(
     names.map((it) => [
       folder + it,
@@ -121,16 +121,16 @@ function compile(table: Readonly<Record<string, string>>): ReadonlyMap<string, E
 const LEAVES = compile(CLOSED)
 
 /**
- * Returns what a call that resolves into the JDK can reach.
+ * Returns how much application code a call that resolves into the JDK can reach.
  *
  * @param chain  the class named by the call and its superclasses within the JDK
  */
 export function gateOf(chain: readonly string[], name: string, descriptor: string): number {
-  if (chain[0]?.startsWith('[')) return GATE_CLOSED // arrays: clone() and methods of Object
-  // Object's own clone() copies bits; the clone() of a collection may hash its elements.
+  if (chain[0]?.startsWith('[')) return GATE_CLOSED // an array has only clone() and the methods of Object
+  // Object.clone() only copies memory. The clone() of a collection may call hashCode() of its elements.
   if (name === 'clone' && chain[0] === 'java/lang/Object') return GATE_CLOSED
   const parameters = name + descriptor.slice(0, descriptor.indexOf(')') + 1)
-  // Constructors are not inherited, and most classes override toString().
+  // The entries of superclasses do not apply to constructors, which are not inherited, and to toString(), which most classes override.
   const owners = name === '<init>' || parameters === 'toString()' ? chain.slice(0, 1) : chain
   const isLeaf = owners.some((owner) => {
     const entry = LEAVES.get(owner)
@@ -139,7 +139,7 @@ export function gateOf(chain: readonly string[], name: string, descriptor: strin
   return isLeaf ? GATE_CLOSED : GATE_FULL
 }
 
-/** Methods of java/lang/Object that a class may override; finalize() runs in a thread of its own. */
+/** Methods of java/lang/Object that a class may override, without finalize(), which a separate thread calls. */
 export const OBJECT_SELECTORS: ReadonlySet<string> = new Set([
   'equals(Ljava/lang/Object;)Z',
   'hashCode()I',

@@ -1,13 +1,13 @@
-// Resolves a name at a call site to the methods it can reach in the classes known now (JVMS 5.4.3.3,
+// Resolves the name at a call site to the methods that the call can run in the loaded classes (JVMS 5.4.3.3,
 // 5.4.6), by class hierarchy analysis.
 //
-// No side effects on revelation: nothing is marked here. Missing method tables are
-// collected in `wanted`; the caller fetches them all at once and asks again, so that a whole
-// frontier of call sites costs few round trips.
+// Linking does not change the state of revelation. Missing method tables are
+// collected in `wanted`; the caller fetches all of these tables at once and links again, so that many
+// call sites need few round trips.
 //
-// Excluded application code is resolved like other code: its methods are targets, and followed.
-// JDK classes are not fetched just to resolve a name: once the search upwards has left the followed
-// classes, the call has entered the JDK, and only its effect on the gate
+// Excluded application code is resolved like included code: its methods are targets, and their calls are analysed.
+// JDK classes are not fetched just to resolve a name: if the search through the superclasses leaves the followed
+// classes, the call enters the JDK, and only its effect on the gate
 // matters (`leaf-calls.ts`).
 
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
@@ -28,20 +28,20 @@ export interface MethodRef {
   readonly method: MirrorMethod
 }
 
-/** A site, seen from one class loader. */
+/** A site, and the class loader of its code. The loader determines the classes that names in the site mean. */
 export interface LoadedSite {
   readonly site: Site
   readonly loader: number
 }
 
 export interface Linked {
-  /** Methods that the site can run, including excluded application code; each once. */
+  /** Methods that the site can run, each once, including methods of excluded application classes. */
   readonly targets: readonly MethodRef[]
-  /** How far the site opens the gate to callbacks from excluded code. */
+  /** Level to which the site opens the gate for callbacks from excluded code: GATE_…. */
   readonly gate: number
-  /** Further sites: handles of lambdas, a method of a superclass that is not loaded yet. */
+  /** Sites that this site leads to: method handles of lambdas, a method of a superclass that is not loaded yet. */
   readonly onward: readonly LoadedSite[]
-  /** Types whose later subtypes the site can also reach (dispatch on the receiver). */
+  /** Types on which the site dispatches. The site can also reach subtypes that are loaded later. */
   readonly dispatchers: readonly ClassNode[]
   /** Hidden classes that may run and cannot be instrumented. */
   readonly opaque: readonly ClassNode[]
@@ -54,7 +54,7 @@ class Sink {
   readonly onward = new Map<string, LoadedSite>()
   readonly dispatchers = new Set<ClassNode>()
   readonly opaque = new Set<ClassNode>()
-  /** Whether all needed method tables were available. */
+  /** False if a method table was needed that is not available. */
   complete = true
 
   target(node: ClassNode, method: MirrorMethod): void {
@@ -89,10 +89,10 @@ const LAMBDA_PROXY = /\$\$Lambda/
 export class Linker {
   /** Classes whose method table is needed to continue. */
   readonly wanted = new Set<number>()
-  /** Classes whose class file is needed: hosts of lambdas. */
+  /** Classes whose class file is needed, since they create lambdas. */
   readonly wantedFiles = new Set<number>()
   readonly #closed = new Map<number, boolean>()
-  /** Whether some JDK classes are followed. */
+  /** Whether calls of JDK classes may be analysed. */
   opensJdk: boolean
 
   constructor(
@@ -108,7 +108,7 @@ export class Linker {
     this.#closed.clear()
   }
 
-  /** Returns whether the class and all its supertypes are not followed, so that a search upwards finds nothing. */
+  /** Returns whether neither the class nor any supertype is followed, so that a search in the class and its supertypes finds nothing. */
   closed(node: ClassNode): boolean {
     if (node.followed) return false
     if (isJdk(node) && !this.opensJdk) return true
@@ -123,10 +123,10 @@ export class Linker {
     return closed
   }
 
-  /** Returns what the site can reach now; null if method tables are `wanted` first. */
+  /** Returns the methods that the site can reach in the loaded classes; null if method tables must be fetched first (`wanted`). */
   link({ site, loader }: LoadedSite): Linked | null {
     const sink = new Sink()
-    // Class bytes requested later may contain our own probes.
+    // Class bytes that are requested later in the session may contain jfluid's own probes. Calls of the probes are no sites.
     if (site.owner.startsWith(PROBES)) return sink.finish()
     const owners = this.hierarchy.resolve(site.owner, loader)
     switch (site.kind) {
@@ -157,9 +157,9 @@ export class Linker {
   }
 
   /**
-   * Returns methods that run when one of `selectors` is invoked on an instance of exactly `node`, or its
-   * lambdas. Methods of `overriding` were dispatched on excluded types: an inherited implementation of
-   * such a type is no target.
+   * Returns the methods that run when one of `selectors` or `overriding` is invoked on an instance of exactly the class `node`, or
+   * the handles if `node` is a lambda proxy. The selectors in `overriding` were dispatched on excluded types, so an implementation
+   * that is inherited from an excluded type is no target.
    */
   linkReceiver(node: ClassNode, selectors: Iterable<string>, overriding: Iterable<string>): Linked | null {
     const sink = new Sink()
@@ -168,7 +168,7 @@ export class Linker {
     return sink.finish()
   }
 
-  /** Returns only overriders below an excluded type: methods that the JVM itself may invoke. */
+  /** Returns the methods that override the selector in subtypes of an excluded type. The JVM itself may invoke them. */
   linkOverriders(type: ClassNode, selector: string): Linked | null {
     const sink = new Sink()
     sink.dispatchers.add(type)
@@ -176,7 +176,7 @@ export class Linker {
     return sink.finish()
   }
 
-  /** Returns the handles of lambdas whose proxy a hidden class may be; null while class files are wanted. */
+  /** Returns the method handles of the lambdas that a proxy class may implement; null if class files must be fetched first. */
   lambdaHandles(proxy: ClassNode): readonly LoadedSite[] | null {
     const host = this.#lambdaHost(proxy)
     if (host === undefined || this.closed(host)) return []
@@ -192,8 +192,8 @@ export class Linker {
   }
 
   /**
-   * Returns the class with the lambda expression, from the proxy's name. The nest host is the
-   * outermost enclosing class, which may differ.
+   * Returns the class that contains the lambda expression. Its name is a part of the proxy's name. This class may differ
+   * from the nest host, which is the outermost enclosing class.
    */
   #lambdaHost(proxy: ClassNode): ClassNode | undefined {
     const name = proxy.name.slice(0, proxy.name.search(LAMBDA_PROXY))
@@ -206,7 +206,7 @@ export class Linker {
     return isHidden(node) && LAMBDA_PROXY.test(node.name)
   }
 
-  /** Returns the mirror; null if unreadable; undefined, and adds it to `wanted`, if missing. */
+  /** Returns the mirror of a class; null if the class is unreadable. If the mirror is missing, adds to `wanted` and returns undefined. */
   mirror(node: ClassNode): Mirror | null | undefined {
     const mirror = this.mirrors.get(node.id)
     if (mirror === undefined) {
@@ -219,7 +219,7 @@ export class Linker {
     return mirror
   }
 
-  /** Returns the class's own methods, if known. */
+  /** Returns the methods that the class declares; an empty list if its method table is not available. */
   methodsOf(node: ClassNode): MethodRef[] {
     return (this.mirrors.get(node.id)?.methods ?? []).map((method) => ({ node, method }))
   }
@@ -248,7 +248,7 @@ export class Linker {
   #virtual(owner: ClassNode, member: Member, sink: Sink): void {
     if (this.closed(owner)) {
       this.#enterExcluded(owner, member, sink)
-      // A fully open gate admits every overrider.
+      // At level GATE_FULL, all overriding methods are selected in any case.
       if (sink.gate < GATE_FULL && owner.name !== OBJECT) {
         sink.dispatchers.add(owner)
         this.#overriders(owner, member, sink)
@@ -277,7 +277,7 @@ export class Linker {
     if (sink.opaque.size === 0) sink.gate = gate
   }
 
-  /** Initialising a class initialises its supertypes. Classes initialised before the session do not count. */
+  /** Reaches the initialisers of a class and of its supertypes, except of classes that were initialised before the session. */
   #init(owner: ClassNode, sink: Sink): void {
     if (this.closed(owner)) return
     for (const node of [owner, ...this.hierarchy.ancestors(owner)]) {
@@ -310,15 +310,15 @@ export class Linker {
       this.#enterExcluded(node, member, sink)
       return
     }
-    // Instances of an interface may be lambdas, which inherit methods of other interfaces.
+    // Interfaces are searched, too: an instance may be a lambda, which inherits default methods of superinterfaces.
     const { gate } = sink
     this.#find(node, member, sink)
-    // An abstract class has no instances of its own: methods that its concrete subclasses inherit from excluded code are found through
-    // those subclasses.
+    // An abstract class has no direct instances. If its concrete subclasses inherit methods of excluded code, these methods open the gate
+    // when the subclasses are searched.
     if ((node.access & ACC_ABSTRACT) !== 0) sink.gate = gate
   }
 
-  /** Resolves a method upwards from a class that is not closed. */
+  /** Searches for a method in a class that is not closed, and in its supertypes. */
   #find(start: ClassNode, member: Member, sink: Sink): void {
     let outside: ClassNode | null = null
     const classes = this.hierarchy.superclasses(start)
@@ -351,7 +351,7 @@ export class Linker {
       return
     }
 
-    // No superclass has the method: searches default (or, by name, static) methods of superinterfaces.
+    // No superclass declares the method: searches the superinterfaces for a default method, or for a static method of this name.
     const defaults: { node: ClassNode; method: MirrorMethod }[] = []
     let excludedInterface: ClassNode | null = null
     for (const node of this.hierarchy.ancestors(start)) {
@@ -366,7 +366,7 @@ export class Linker {
     }
     if (!sink.complete) return
     if (outside) {
-      // A method of an excluded superclass would take precedence over the defaults: checks one or two classes.
+      // A method of an excluded superclass takes precedence over default methods. Usually only one or two excluded superclasses exist.
       if (defaults.some((it) => (it.method.access & ACC_ABSTRACT) === 0)) {
         const above = this.hierarchy.superclasses(outside).map((it) => this.mirror(it))
         if (above.includes(undefined)) {
@@ -382,7 +382,7 @@ export class Linker {
       }
     }
     for (const it of defaults) {
-      // An abstract declaration in a subtype also hides a default.
+      // A declaration in a subinterface hides the default method of its superinterface, even if the declaration is abstract.
       const shadowed = defaults.some(
         (other) => other !== it && this.hierarchy.ancestors(other.node).includes(it.node),
       )
@@ -435,12 +435,12 @@ export function hasCode({ method }: MethodRef): boolean {
   return (method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0
 }
 
-/** Key of a site. */
+/** Returns the key of a site. */
 export function keyOf({ site, loader }: LoadedSite): string {
   return `${loader}${siteKey(site)}`
 }
 
-/** Key of a method. */
+/** Returns the key of a method. */
 export function placeOf({ node, method }: MethodRef): string {
   return `${node.id}:${method.index}`
 }

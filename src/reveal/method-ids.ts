@@ -1,5 +1,5 @@
-// Ids of instrumented methods: dense, from 1 (or after the ids of waits and classes), in the order of
-// revelation. Never reused in a session, so that they index arrays here and in the target.
+// Ids of instrumented methods: consecutive numbers from 1 (or after the ids of waits and classes), in the order in which
+// methods are selected. An id is never reused in a session, so arrays here and in the target are indexed by ids.
 
 export interface MethodTarget {
   readonly id: number
@@ -15,7 +15,7 @@ export interface MethodTarget {
 }
 
 export class MethodIds {
-  /** Methods by id minus the first id; undefined for an id of another kind. */
+  /** Methods, indexed by id minus the first id; undefined for an id that is not a method. */
   readonly #targets: (MethodTarget | undefined)[] = []
   readonly #byPlace = new Map<string, MethodTarget>()
   readonly #classes = new Set<number>()
@@ -23,7 +23,7 @@ export class MethodIds {
 
   constructor(private readonly first = 1) {}
 
-  /** @throws Error if the method has an id already: callers guarantee "at most once". */
+  /** Assigns an id to a method. @throws Error if the method has an id already, which callers must prevent */
   add(target: Omit<MethodTarget, 'id'>): MethodTarget {
     const place = `${target.classId}:${target.methodIndex}`
     if (this.#byPlace.has(place)) {
@@ -59,12 +59,12 @@ export class MethodIds {
     return this.#byPlace.size
   }
 
-  /** Marks methods that should have probes and have none. */
+  /** Marks methods as having no probes, although they have ids. */
   dropped(ids: Iterable<number>): void {
     for (const id of ids) this.#without.add(id)
   }
 
-  /** Marks methods that get probes after all: methods that were `dropped`, and new methods. */
+  /** Marks methods as having probes: new methods, and methods that were `dropped` and then instrumented after all. */
   takenAfterAll(ids: Iterable<number>): void {
     for (const id of ids) this.#without.delete(id)
   }

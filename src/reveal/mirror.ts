@@ -1,8 +1,8 @@
-// Class mirrors: what revelation knows about the contents of a class.
+// Class mirrors: the method tables and method bodies of classes, for the analysis of calls.
 //
-// Class bytes cost the target about 0.2 ms per class, so a mirror is created when a method table is first
-// needed. Method tables stay for the session; the class files (needed to read bodies)
-// are cached up to a budget, oldest dropped first, and requested again if necessary.
+// The target needs about 0.2 ms to send the bytes of a class, so a mirror is created when its method table is first
+// needed. Method tables stay in memory for the session. Class files (needed to read bodies)
+// are cached up to a limit, oldest dropped first, and requested again if necessary.
 
 import { CLASS_UNINITIALISED } from '../base/class-info.ts'
 import { hasAnnotation } from '../classfile/annotations.ts'
@@ -12,18 +12,18 @@ import { type LambdaSite, type MethodBody, NO_BODY, readBody, type Site } from '
 import { type Hierarchy, isJdk } from './hierarchy.ts'
 
 export interface MirrorMethod extends Pick<MethodInfo, 'index' | 'access' | 'name' | 'descriptor'> {
-  /** Whether C2 may replace the method even if instrumented, so that its calls cannot be counted. */
+  /** Whether C2 may replace the method by an intrinsic even if it has probes, so that its calls cannot be counted. */
   readonly intrinsic: boolean
 }
 
 export interface Mirror extends Pick<ClassFile, 'access' | 'superName' | 'interfaces'> {
   readonly methods: readonly MirrorMethod[]
-  /** Methods by name and descriptor: `run()V`. */
+  /** Methods, keyed by name and descriptor: `run()V`. */
   readonly bySelector: ReadonlyMap<string, MirrorMethod>
 }
 
 export interface RevealPort {
-  /** Returns class files in the order of `ids`, null for classes that the target cannot show. One round trip. */
+  /** Requests class files, in the order of `ids`; null for a class file that the target cannot provide. Makes one round trip. */
   classBytes(ids: readonly number[]): Promise<readonly (Uint8Array | null)[]>
 }
 
@@ -31,9 +31,9 @@ const INTRINSIC = [
   'Ljdk/internal/vm/annotation/IntrinsicCandidate;',
   'Ljdk/internal/HotSpotIntrinsicCandidate;',
 ]
-/** Maximum number of classes per request: limits an answer to a few MiB. */
+/** Maximum number of classes per request, so that an answer has at most a few MiB. */
 const BATCH = 500
-/** Number of class files cached for reading bodies. */
+/** Maximum size of the cached class files. */
 const BUDGET_BYTES = 32 * 1024 * 1024
 
 export class Mirrors {
@@ -41,9 +41,9 @@ export class Mirrors {
   readonly #files = new Map<number, ClassFile>()
   readonly #lambdas = new Map<number, readonly LambdaSite[]>()
   #bytes = 0
-  /** Number of parsed class files, including repeated ones. */
+  /** Number of times that a class file was parsed. */
   parsed = 0
-  /** Included classes that could not be read: their calls are unknown. */
+  /** Number of included classes that could not be read, so that their calls are unknown. */
   unreadable = 0
 
   constructor(
@@ -60,7 +60,7 @@ export class Mirrors {
     return this.#files.has(id) || this.#mirrors.get(id) === null
   }
 
-  /** Creates a mirror from available bytes (the class-load hook). */
+  /** Creates a mirror from bytes that the class-load hook provides. */
   put(id: number, bytes: Uint8Array, jdk: boolean): Mirror | null {
     const file = readableClassFile(bytes)
     if (file === null) {
@@ -77,12 +77,12 @@ export class Mirrors {
     return mirror
   }
 
-  /** Makes mirrors available for all `ids`. */
+  /** Fetches the mirrors of these classes that are not available yet. */
   async fetch(ids: readonly number[]): Promise<void> {
     await this.#fetch(ids.filter((id) => !this.#mirrors.has(id)))
   }
 
-  /** Makes mirrors and class files available for all `ids`. */
+  /** Fetches the mirrors and class files of these classes that are not available yet. */
   async fetchFiles(ids: Iterable<number>): Promise<void> {
     await this.#fetch([...new Set(ids)].filter((id) => !this.hasFile(id)))
   }
@@ -103,16 +103,16 @@ export class Mirrors {
   }
 
   /**
-   * Returns whether calls are missing if the class cannot be read. Of a class whose calls are not followed only the method table is
-   * needed, and without it every method of a subtype counts as an override. A class with a failed initialiser shows no bytes, and
-   * never runs.
+   * Returns whether calls are missing if the class cannot be read. If the calls of a class are not followed, only its method table is
+   * needed; without the table, every method of a subtype counts as an override. The JVM provides no bytes for a class whose initialiser
+   * failed, but such a class never runs.
    */
   #isFollowed(id: number): boolean {
     const node = this.hierarchy.get(id)
     return node === undefined || (node.included && (node.flags & CLASS_UNINITIALISED) === 0)
   }
 
-  /** Returns what a method's bytecode can cause to run. The class file must have been fetched. */
+  /** Returns the sites of a method's bytecode. The class file must have been fetched. */
   body(id: number, methodIndex: number): MethodBody {
     const file = this.#files.get(id)
     if (file === undefined) return NO_BODY // the class is unreadable, and was counted in `unreadable`
@@ -125,7 +125,7 @@ export class Mirrors {
     }
   }
 
-  /** A mirror may be made in the load hook. The order of its methods then differs from the order in a loaded class of HotSpot. */
+  /** Returns a method by its index in the mirror. A mirror from the load hook may have another method order than HotSpot's loaded class. */
   #methodOf(id: number, file: ClassFile, methodIndex: number): MethodInfo {
     const method = file.methods[methodIndex]
     const meant = this.#mirrors.get(id)?.methods[methodIndex]
@@ -146,7 +146,7 @@ export class Mirrors {
     return this.#lambdas.has(id)
   }
 
-  /** Drops class files over the budget, oldest first. Not called while bodies are read. */
+  /** Drops the oldest class files until the cache is within its limit. Not called while bodies are read. */
   trim(): void {
     for (const [id, file] of this.#files) {
       if (this.#bytes <= BUDGET_BYTES) return
@@ -176,7 +176,7 @@ export class Mirrors {
   }
 }
 
-/** Returns what any method of a class file can cause to run; null if it cannot be read. */
+/** Returns the sites of all methods of a class file; null if the class file cannot be read. */
 export function sitesOf(bytes: Uint8Array): { className: string; sites: Site[] } | null {
   const file = readableClassFile(bytes)
   if (file === null) return null

@@ -3,14 +3,13 @@
 import { fuzzyScore } from '../base/fuzzy.ts'
 
 const AT_MOST = 5
-/** Minimum fuzzy score per letter of an abbreviation, as OrdSvc: most letters begin words or continue the previous letter. */
+/** Minimum fuzzy score per letter of an abbreviation such as OrdSvc: most letters must begin a word or follow the previous match. */
 const ABBREVIATION = 4
 
 /**
- * Returns the edit distance (insert, delete, replace, swap of neighbours: one each), ignoring
- * case.
+ * Returns the edit distance, ignoring case. Inserting, deleting, replacing a letter and swapping two adjacent letters cost 1 each.
  *
- * @param limit  a greater distance is returned early as `limit + 1`
+ * @param limit  if the distance is greater, `limit + 1` is returned without further computation
  */
 export function editDistance(a: string, b: string, limit = 100): number {
   const s = a.toLowerCase()
@@ -38,8 +37,8 @@ export function editDistance(a: string, b: string, limit = 100): number {
 }
 
 /**
- * Returns at most five candidates closest to `wanted`, best first. A name that contains `wanted`, or is contained in it, counts as close at
- * any length. A name that `wanted` abbreviates counts as close, too, but comes last.
+ * Returns at most five candidates that are similar to `wanted`, best first. A name that contains `wanted`, or is contained in it, counts as
+ * similar for any difference in length. A name that `wanted` abbreviates counts as similar, too, but comes last.
  */
 export function nearest(wanted: string, candidates: Iterable<string>): string[] {
   const limit = Math.max(1, Math.floor(wanted.length / 3))
@@ -64,7 +63,7 @@ export function nearest(wanted: string, candidates: Iterable<string>): string[] 
     .map(([name]) => name)
 }
 
-/** Distance of an abbreviated name: sorts it after names that contain `wanted`. */
+/** Distance of a name that `wanted` abbreviates. It is greater than the distance of names that contain `wanted`. */
 const ABBREVIATED = 0.75
 
 function isAbbreviation(wanted: string, name: string): boolean {

@@ -2,13 +2,14 @@
 //
 // Shells expand `$`, and users paste names from stack traces, imports and class files. So `.`,
 // `/` and `$` are the same separator here: names are compared in dotted form, and a pattern does not distinguish
-// packages from nested classes. A name may omit its left part:
-// `Foo.process` is any `Foo`. The best kind of match applies (RootRank), and the report shows the number of matches.
+// packages from nested classes. The package may be omitted:
+// `Foo.process` matches a class `Foo` of any package. Only the matches of the highest rank (RANK_…) are used, and the report shows their
+// number.
 
 import { PRIMITIVES } from '../base/primitives.ts'
 import { BadPattern } from './errors.ts'
 
-/** How well a class name fits a root's class. Matches of a higher rank exclude matches of a lower rank. */
+/** Rank of the match between a class name and a root's class. If several classes match, only those of the highest rank are used. */
 export const RANK_NONE = 0
 export const RANK_NESTED = 1 // `Inner` for pkg.Outer.Inner
 export const RANK_SIMPLE = 2 // `Outer.Inner` for pkg.Outer.Inner
@@ -21,20 +22,20 @@ export interface RootPattern {
   readonly className: string
   /** Method name, `<init>` for `new`; may have wildcards. */
   readonly method: string
-  /** Text between the parentheses, or null without parentheses. */
+  /** Text between the parentheses; null if the pattern has no parentheses. */
   readonly parameters: string | null
   /** Return descriptor, if one was written after the parentheses. */
   readonly returns: string | null
-  /** Option with which the user named the method, for messages; absent for --root. */
+  /** Option that contained the pattern, for messages; absent for --root. */
   readonly option?: 'region'
 }
 
-/** The word before the pattern in error messages: "root 'Foo.process'". */
+/** Word before the pattern in error messages: "root 'Foo.process'". */
 export type RootOption = 'root' | 'region'
 
 export interface ClassPattern {
   readonly text: string
-  /** Returns whether a dotted class name matches. */
+  /** Expression that matches the class names of the pattern. */
   readonly expression: RegExp
 }
 
@@ -51,12 +52,12 @@ export function parseRoot(text: string): RootPattern {
   return parseMethod(text, (reason) => new BadPattern('root', text, reason, ROOT_HINT))
 }
 
-/** Parses a method pattern of another option. @throws BadPattern */
+/** Parses a method pattern of an option other than --root. @throws BadPattern */
 export function parseOther(text: string): RootPattern {
   return parseMethod(text, (reason) => new BadPattern('the method', text, reason, ROOT_HINT))
 }
 
-/** @throws the error created by `bad` */
+/** Parses a method pattern. @throws the error created by `bad` */
 export function parseMethod(text: string, bad: (reason: string) => Error): RootPattern {
   const trimmed = text.trim()
   const open = trimmed.indexOf('(')
@@ -83,9 +84,9 @@ export function parseMethod(text: string, bad: (reason: string) => Error): RootP
   let method = name.slice(dot + 1)
   if (method === 'new') method = '<init>'
   if (method === '') throw bad('the method name is missing')
-  // `$Proxy12` is a class name, so a class name may begin with an empty segment.
+  // A class name may begin with a separator, since `$Proxy12` is a class name and `$` is a separator.
   if (className === '' || name.startsWith('.')) throw bad('the class name is missing')
-  // Method names may contain blanks: Kotlin has them in backticks.
+  // Method names may contain blanks: Kotlin allows names in backticks.
   if (/\s/.test(className)) throw bad('a class name contains no blanks')
   if (/[;[<>():]/.test(className)) throw bad(`'${className}' is not a class name`)
   if (/[<>]/.test(method) && !/^<(?:cl)?init>$/.test(method)) {
@@ -108,8 +109,8 @@ export function parseClassPattern(option: 'include' | 'exclude', text: string): 
   const name = trimmed.replaceAll('/', '.')
   if (/^\.|\.$|\.\./.test(name)) throw bad('a part of the name is empty')
   const simple = !/[./]/.test(trimmed)
-  // `*` matches within a package; nested classes belong to their outer class. The dotted form loses
-  // that difference, so class patterns match the form with `.` for `/` and with `$` kept.
+  // In a class pattern, `*` matches the classes of one package, including their nested classes. The dotted form does not show whether
+  // a class is nested, so a class pattern is compared with the name in which only `/` is replaced by `.` and `$` is kept.
   const body = globOf(name.replaceAll('$', '.'), '[^.]*')
   return { text, expression: new RegExp(`^${simple ? '(?:.*[.$])?' : ''}${body}(?:\\$.*)?$`, 'su') }
 }
@@ -119,7 +120,7 @@ export function matchesClass(pattern: ClassPattern, internalName: string): boole
   return pattern.expression.test(internalName.replaceAll('/', '.'))
 }
 
-/** Returns how well `internalName` fits the class of a root. */
+/** Returns the rank of the match between a class and the class of a root. */
 export function rootRank(root: RootPattern, internalName: string): number {
   const name = dotted(internalName)
   if (root.className.includes('*')) {
@@ -137,7 +138,7 @@ export function rootRank(root: RootPattern, internalName: string): number {
   }
 }
 
-/** Returns whether a method of a matching class fits the root. */
+/** Returns whether a method of a matching class matches the root. */
 export function matchesMethod(root: RootPattern, name: string, descriptor: string): boolean {
   if (root.method.includes('*')) {
     // `Foo.*` means the methods of Foo, not its constructors and initialisers.
@@ -169,13 +170,13 @@ function fitsType(written: string, actual: string): boolean {
   return actual === name || actual.endsWith(`.${name}`)
 }
 
-/** In class names `*` does not match a dot, `**` does; a pattern with a leading wildcard or without dots matches any package. */
+/** Compiles wildcards: `*` matches any text without dots, `**` any text. A pattern without dots matches any package. */
 function wildcard(pattern: string): RegExp {
   const anywhere = /^\*?[^.*]*\*?$/.test(pattern) ? '(?:.*\\.)?' : ''
   return new RegExp(`^${anywhere}${globOf(pattern, '[^.]*')}$`, 'su')
 }
 
-/** `.` also matches `$`, since users write nested classes with `.` or `$`. */
+/** Converts wildcards to a regular expression. `.` also matches `$`, since users write nested classes with `.` or `$`. */
 function globOf(pattern: string, star: string): string {
   return pattern
     .split(/(\*\*?)/)

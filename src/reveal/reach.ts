@@ -1,24 +1,24 @@
-// Reachable code and its consequences: the part shared by schemes a and b.
+// Finds reachable code and selects its methods. Schemes a and b share this part.
 //
-// A *site* is reached when the method that contains it is expanded. Reaching it selects the methods it can
-// run now, and remembers it for classes loaded later: by the owner's name (an owner not
-// loaded yet, or loaded again by another loader) and by the types it dispatches on (later
-// overriders and implementors). *Selecting* a method (`take`) assigns an id, or a reason why it is skipped.
+// A *site* is reached when the method that contains the site is *expanded*. Then the methods that the site can run in
+// the loaded classes are selected, and the site is remembered for classes that are loaded later: by the name of its owner
+// (which may not be loaded yet, or may be loaded again by another loader) and by the types on which it dispatches (later
+// subtypes may override the method). *Selecting* a method (`take`) assigns an id, or a reason why the method is skipped.
 // The scheme decides which methods are expanded, and when (`revealer.ts`, `lazy.ts`).
 //
 // A method with bytecode that is not instrumented (an intrinsic, a method refused by the JVM, or
 // excluded application code) has no first-invocation event, so
-// it is *passed through* once: its sites count as sites of its callers, to any depth. So excluded application code is transparent without
-// guesses.
+// it is *passed through* once: its sites count as sites of its callers, to any depth. So calls that lead through excluded application code
+// are found exactly.
 //
-// The JDK is transparent too, but not analysed. A call into it can call back any override of a JDK type's
-// method, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
-// a JDK type, are reachable, in classes loaded now or later. The gate has levels (`leaf-calls.ts`):
-// calls that provably call nothing back keep it closed, all others open it, and code that cannot be read
-// opens it also to overriders of excluded application types. This over-approximates much, and is the cost of missing no call without analysing the
-// JDK. Scheme b still opens the gate only when a method with such a call, or one that leads to it
-// through excluded code, is entered. Methods that the JDK calls by reflection or through a method handle are not
-// behind the gate: the target asks at the call (`Revealer.reflectiveTarget`).
+// Callbacks from the JDK are found, too, but the JDK is not analysed. A call into the JDK can call back any override of a JDK type's
+// method, so the call opens a *gate*: from then on those overrides, and lambdas whose interface is
+// a JDK type, are reachable, in loaded classes and in classes loaded later. The gate has levels (`leaf-calls.ts`):
+// JDK calls that provably call nothing back keep the gate closed, all other JDK calls open it, and calls of code that cannot be read
+// also open it for overrides of methods of excluded application types. The gate selects many methods that are never called back: this is
+// the price of missing no call without analysing the JDK. Scheme b opens the gate only when a method is entered that makes a JDK call
+// itself or through excluded code. Methods that the JDK calls by reflection or through a method handle are not
+// behind the gate: the target reports the method at the call (`Revealer.reflectiveTarget`).
 
 import { addTo, append } from '../base/arrays.ts'
 import { isJdkName } from '../base/jdk-names.ts'
@@ -32,7 +32,7 @@ import type { Mirror, MirrorMethod } from './mirror.ts'
 import { HIDDEN, type Taker } from './taker.ts'
 import { jdkUpcalls, upcalls } from './upcalls.ts'
 
-/** Above this number of classes, possible targets of a call are uninformative, and would need all their method tables. */
+/** Maximum number of receiver classes for `calleesOf`. With more classes, the targets are not useful, and need too many method tables. */
 const MANY_RECEIVERS = 16
 const REFLECTIVE = new Set([
   'java/lang/reflect/Method.invoke',
@@ -41,36 +41,36 @@ const REFLECTIVE = new Set([
 ])
 export class Reach {
   readonly #reached = new Set<string>()
-  /** Reached sites by the name of their owner, to be linked again when a class of that name is loaded. */
+  /** Reached sites, keyed by the name of their owner. They are linked again when a class of that name is loaded. */
   readonly #byOwner = new Map<string, LoadedSite[]>()
-  /** Selectors dispatched on a type, by class id. */
+  /** Selectors (name and descriptor) that reached sites dispatch on a type, keyed by class id. */
   readonly #dispatched = new Map<number, Set<string>>()
-  /** Every selector of a reached virtual site, for classes with unknown supertypes. */
+  /** Selectors of all reached virtual sites. Used for classes with unknown supertypes. */
   readonly #selectors = new Set<string>()
-  /** Selectors declared by the types behind the gate. */
+  /** Selectors declared by excluded types whose methods code behind the gate may call. */
   readonly #excludedSelectors = new Set<string>()
-  /** Types of arguments of native code, by class id: it may call any of their methods. */
+  /** Class ids of types that native code gets as arguments: native code may call any of their methods. */
   readonly #families = new Set<number>()
   readonly #initialised = new Set<string>()
   #jdkUpcalls = jdkUpcalls(false)
   readonly #blocked = new Set<string>()
   #swept = GATE_CLOSED
-  /** Whether a part of the JDK is analysed: the rest may call methods declared by that part. */
+  /** Whether only a part of the JDK is analysed: the other part may then call methods that the analysed part declares. */
   #isPartOfJdkRead = false
   readonly linker: Linker
 
   constructor(
     private readonly classes: Classes,
     readonly taker: Taker,
-    /** Whether bodies are expanded in the load hook of their class: scheme a, or excluded code. */
+    /** Whether method bodies may be expanded while their class is in the load hook: with scheme a, or if there is excluded code. */
     private readonly expandsInHook: boolean,
   ) {
     this.linker = classes.linker
   }
 
   /**
-   * Handles classes that now have methods included by the user, by the filter: reached methods of these classes are
-   * selected, from the sites that led to them before.
+   * Called after the user has included methods of these classes. Selects the included methods that were reached before, while
+   * they were excluded.
    */
   async opened(nodes: readonly ClassNode[]): Promise<void> {
     const { hierarchy } = this.linker
@@ -78,18 +78,18 @@ export class Reach {
       .flatMap((node) => this.linker.methodsOf(node))
       .filter((it) => this.taker.isDecided(it))
     this.taker.takeAgain(reached.map(({ node, method }) => ({ classId: node.id, methodIndex: method.index })))
-    // Sites of a supertype have reached these methods before, or have opened the gate.
+    // Links the sites of these classes again: the sites may have been resolved to supertypes, or may only have opened the gate.
     const owners = new Set(nodes.flatMap((it) => hierarchy.subtypesOf(it)).map((it) => it.name))
     const sites = [...owners].flatMap((name) => this.#byOwner.get(name) ?? [])
     await this.reach(sites, true)
     await this.appeared(nodes)
   }
 
-  /** Called when the session analyses the JDK and an excluded JDK class is loaded. */
+  /** Called when an excluded JDK class is loaded in a session that analyses the JDK. */
   jdkIsReadInPart(): void {
     if (this.#isPartOfJdkRead) return
     this.#isPartOfJdkRead = true
-    this.#swept = GATE_CLOSED // overriders that the JDK may call back were skipped before
+    this.#swept = GATE_CLOSED // selects methods again, since methods that the JDK may call back were not selected before
   }
 
   /** Returns the methods whose classes are still loaded. */
@@ -97,7 +97,7 @@ export class Reach {
     return targets.map((it) => this.classes.refOf(it)).filter((it) => it !== null)
   }
 
-  /** Opens the gate as far as these methods will open it when they are entered. */
+  /** Opens the gate to the level to which these methods will open it when they are entered. */
   async openGateFor(targets: readonly MethodTarget[]): Promise<void> {
     const refs = this.refsOf(targets)
     await this.linker.mirrors.fetchFiles(refs.map((it) => it.node.id))
@@ -136,7 +136,7 @@ export class Reach {
     }
   }
 
-  /** Reaches every site of these methods, and of methods passed through on the way. */
+  /** Reaches every site of these methods, and of methods that are passed through meanwhile. */
   async expand(refs: readonly MethodRef[]): Promise<void> {
     let queue: readonly MethodRef[] = refs
     do {
@@ -146,7 +146,7 @@ export class Reach {
     } while (queue.length + this.taker.owed.length > 0)
   }
 
-  /** Processes pending work: sites of methods passed through, and a gate opened on the way. */
+  /** Processes the work left by earlier calls of `reach`: sites of methods passed through, and methods behind a gate that was opened. */
   async expandPassed(): Promise<void> {
     if (this.taker.passed.length + this.taker.owed.length > 0) await this.expand([])
     else await this.reach([])
@@ -160,7 +160,7 @@ export class Reach {
       .filter((it) => !this.isReached(it))
   }
 
-  /** Returns the loaded methods that the body calls, in order. Selects nothing. */
+  /** Returns the methods of loaded classes that a method may call, in code order. Selects nothing. */
   async calleesOf(ref: MethodRef): Promise<MethodRef[]> {
     await this.linker.mirrors.fetchFiles([ref.node.id])
     const { sites } = this.linker.mirrors.body(ref.node.id, ref.method.index)
@@ -176,7 +176,7 @@ export class Reach {
     return this.#reached.has(keyOf(it))
   }
 
-  /** Reaches sites and their targets; opens the gate if they require it. */
+  /** Reaches sites: selects their targets, and opens the gate if the sites require this. */
   async reach(sites: readonly LoadedSite[], again = false): Promise<void> {
     let frontier = sites
     let force = again
@@ -232,7 +232,7 @@ export class Reach {
   async appeared(nodes: readonly ClassNode[]): Promise<void> {
     const open = nodes.filter((it) => !this.linker.closed(it))
     const onward: LoadedSite[] = []
-    // Calls by name, including JDK classes: a call into a JDK class that was not loaded opens the gate.
+    // Sites that name these classes, including JDK classes: a call into a JDK class that was not loaded opens the gate only now.
     const again = nodes.flatMap((it) => this.#remembered(it))
     if (again.length > 0) await this.reach(again, true)
     await this.#takeJdkUpcalls(nodes)
@@ -258,15 +258,15 @@ export class Reach {
     await this.reach(onward)
   }
 
-  /** A class in the load hook: initialising it will initialise its supertypes, loaded after it. */
+  /** Handles a class in the load hook whose initialiser is reached: it also initialises its supertypes, which may be loaded later. */
   hooked(node: ClassNode, mirror: Mirror | null): void {
     if (!this.#initialised.has(node.name) || mirror === null) return
     for (const name of [mirror.superName, ...mirror.interfaces]) if (name !== null) this.#initialise(name)
   }
 
   /**
-   * Returns whether every site of the method is processed. Sites that would select nothing are processed
-   * at once. Fetches nothing: returns false for a method without an available class file.
+   * First reaches the sites of the method that would select nothing. Returns whether every site of the method is then reached.
+   * Fetches nothing: returns false if the class file of the method is not available.
    */
   settled(ref: MethodRef): boolean {
     if (!this.linker.mirrors.hasFile(ref.node.id)) return false
@@ -289,7 +289,7 @@ export class Reach {
     return settled
   }
 
-  /** Called when sites that were not free before may be free now. */
+  /** Called when sites that were not free (`isFree`) may be free now. */
   unblock(): void {
     this.#blocked.clear()
   }
@@ -305,19 +305,19 @@ export class Reach {
   }
 
   /**
-   * Returns whether no loaded class provides a target for the site yet. Committing the site before its method is entered would arm the site
-   * on a guess, and select methods of later classes that may never be called.
+   * Returns whether no loaded class provides a target for the site yet. If such a site were reached before its method is entered, methods
+   * of classes that are loaded later would be selected, although they may never be called.
    */
   isGuess({ site, loader }: LoadedSite, linked: Linked): boolean {
     if (site.kind === 'record' || linked.targets.length > 0) return false
-    // Methods of method handles and variable handles have descriptors that no class declares.
+    // Not for JDK types: methods of method handles and variable handles have descriptors that no class declares.
     if (linked.dispatchers.some((it) => it.followed && (it.included || !isJdk(it)))) return true
     return (
       this.linker.hierarchy.resolve(site.owner, loader).length === 0 && !/^(?:java\/|\[)/.test(site.owner)
     )
   }
 
-  /** Removes data of unloaded code: sites of these loaders, and the classes. */
+  /** Removes the data of unloaded classes, and the sites in code of unloaded loaders. */
   unloaded(classes: ReadonlySet<number>, loaders: ReadonlySet<number>): void {
     for (const id of classes) {
       this.#dispatched.delete(id)
@@ -334,7 +334,7 @@ export class Reach {
     }
   }
 
-  /** Returns the subtypes that the receiver of a site may have, from the hierarchy only. */
+  /** Returns the number of classes that the receiver of a site may have. Uses only the hierarchy, no method tables. */
   receivers(it: LoadedSite): number {
     let count = 0
     for (const owner of this.linker.hierarchy.resolve(it.site.owner, it.loader)) {
@@ -356,7 +356,7 @@ export class Reach {
   #initialise(name: string): void {
     if (this.#initialised.has(name)) return
     this.#initialised.add(name)
-    // Supertypes of a class in the hook may be known by name only, or not be linked yet.
+    // Of a class in the load hook, only the names of some supertypes may be known.
     for (const node of this.linker.hierarchy.named(name)) {
       if (this.linker.closed(node)) continue
       for (const above of [node, ...this.linker.hierarchy.ancestors(node)]) {
@@ -376,7 +376,7 @@ export class Reach {
     }
   }
 
-  /** Returns reached sites that may now mean this class. */
+  /** Returns reached sites whose owner name may mean this class. */
   #remembered(node: ClassNode): LoadedSite[] {
     if (isHidden(node)) return []
     return (this.#byOwner.get(node.name) ?? []).filter((it) =>
@@ -384,7 +384,7 @@ export class Reach {
     )
   }
 
-  /** Returns selectors dispatched on any supertype, except those of excluded types. */
+  /** Returns selectors dispatched on the class and its supertypes: `overriding` for excluded types, `selectors` for other types. */
   #selectorsFor(node: ClassNode): { selectors: Set<string>; overriding: Set<string> } {
     const selectors = new Set<string>()
     const overriding = new Set<string>()
@@ -398,13 +398,12 @@ export class Reach {
   }
 
   /**
-   * Handles a class in the load hook whose supertypes are not all loaded: its overrides are not known
-   * yet, and it will be used before the next request. A method with the name and descriptor
-   * of any reached virtual call counts as an override of it. If excluded code may call back, so
-   * does a method with a selector of a known excluded type, and any method if the missing
-   * supertype seems to be a JDK class. A missing supertype of the application may be expanded in its
-   * own hook, with calls back to any method of this class: then all methods are selected, provided that
-   * reached code creates or uses the class.
+   * Handles a class in the load hook with a supertype that is not loaded yet. It is unknown which methods of the class
+   * are overrides, and the class may run before the next request. So a method is selected if it has the name and descriptor
+   * of any reached virtual call. If excluded code may call back, a method is also selected if it has a selector of a known
+   * excluded type; if the missing supertype seems to be a JDK class, all methods that can be overrides are selected.
+   * If the missing supertype is an application class, its methods may be expanded in its own load hook and may call any method
+   * of this class. Then all methods are selected if reached code uses the class or one of its subtypes.
    */
   #takeByName(node: ClassNode): void {
     if (!node.followed || isHidden(node)) return
@@ -431,10 +430,10 @@ export class Reach {
   }
 
   /**
-   * Selects the methods that the open gate admits in these classes: followed methods that override a method of
-   * a supertype behind the gate, including methods inherited by a class that adds that type.
+   * Selects the methods of these classes that excluded code may call back at the level of the gate: methods that override a method of
+   * an excluded supertype, including inherited methods if the class itself adds that supertype.
    *
-   * @returns handles of lambdas behind excluded functional interfaces
+   * @returns method handles of lambdas that implement excluded functional interfaces
    */
   async #sweep(nodes: readonly ClassNode[]): Promise<LoadedSite[]> {
     const level = this.taker.gate
@@ -449,7 +448,7 @@ export class Reach {
       const ancestors = hierarchy.ancestors(node)
       const isCalledBack = this.#isPartOfJdkRead && level >= GATE_FULL && !isJdk(node)
       const types = ancestors.filter((it) => isBehind(level, it) || (isCalledBack && isJdk(it)))
-      // Every class has Object above it, also a class in a row without its superclass.
+      // Without a supertype behind the gate, no method of the class can be called back.
       if (types.length === 0) continue
       if (isHidden(node)) {
         if (types.every((it) => it.name === OBJECT)) continue
@@ -475,8 +474,8 @@ export class Reach {
         for (const method of mirrors.get(owner.id)?.methods ?? []) {
           if (!isOverrider(method)) continue
           const selector = method.name + method.descriptor
-          // A class cannot inherit an interface's default if a superclass declares the method;
-          // ignoring that costs precision only.
+          // If a superclass declares the method, the class does not inherit a default method of an interface.
+          // Ignoring this only selects more methods than necessary.
           if (types.some((type) => this.#mayDeclare(type, selector))) this.taker.take({ node: owner, method })
         }
       }
@@ -497,7 +496,7 @@ export class Reach {
     return handles
   }
 
-  /** Selects methods of included JDK classes that unread JDK code may call under any name: all of them. */
+  /** Selects all included methods of JDK classes that the user has added: JDK code that is not analysed may call any of them. */
   async #takeBehind(nodes: readonly ClassNode[]): Promise<void> {
     await this.linker.mirrors.fetch(nodes.map((it) => it.id))
     for (const node of nodes) {
@@ -506,7 +505,7 @@ export class Reach {
     }
   }
 
-  /** Returns whether the type behind the gate declares a method that the selector can override. True for unreadable types. */
+  /** Returns whether the excluded type declares a method with this selector that can be overridden. True if the type is unreadable. */
   #mayDeclare(type: ClassNode, selector: string): boolean {
     if (type.name === OBJECT) return OBJECT_SELECTORS.has(selector)
     const mirror = this.linker.mirrors.get(type.id)
@@ -517,7 +516,7 @@ export class Reach {
     return true
   }
 
-  /** Repeats `attempt`, fetching the classes that it requests in between, until it returns a result. */
+  /** Repeats `attempt` until it returns a result. After each attempt, fetches the classes that the attempt requested. */
   async #untilKnown<T>(attempt: () => T | null): Promise<T> {
     const { wanted, wantedFiles, mirrors } = this.linker
     for (;;) {
@@ -533,9 +532,9 @@ export class Reach {
   }
 }
 
-/** Returns whether the type is excluded, and code behind a gate of that level may call its methods. */
+/** Returns whether the type is excluded and a gate of this level lets excluded code call overrides of its methods. */
 function isBehind(level: number, type: ClassNode): boolean {
-  // Types included by the user count as excluded here: expected callbacks do not change.
+  // A type that the user included during the session counts as excluded here, so that the set of possible callbacks does not change.
   if (type.added) return level >= (isJdk(type) ? GATE_FULL : GATE_ANY)
   return type.followed ? !type.included && level >= GATE_ANY : level >= GATE_FULL
 }

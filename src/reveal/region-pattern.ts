@@ -1,4 +1,4 @@
-// Syntax of --region: a method as for --root, optionally with lines.
+// Syntax of --region: a method in the syntax of --root, optionally with a range of lines.
 
 import { BadPattern } from './errors.ts'
 import { parseMethod, type RootPattern } from './patterns.ts'
@@ -6,9 +6,9 @@ import { parseMethod, type RootPattern } from './patterns.ts'
 export interface RegionPattern {
   /** Text as written by the user. */
   readonly text: string
-  /** Pattern of the methods; its text is without the lines. */
+  /** Pattern of the methods, without the lines. */
   readonly method: RootPattern
-  /** First and last line, inclusive; null for the whole method. */
+  /** First and last line of the region, both inclusive; null for the whole method. */
   readonly lines: { readonly from: number; readonly to: number } | null
 }
 

@@ -1,12 +1,12 @@
-// Revelation: receives classes and first invocations, and returns the methods to instrument next.
+// Revelation: receives loaded classes and first invocations of methods, and returns the methods that must be instrumented next.
 //
-// This file is the interface of the folder: it orders events, turns them into requests to `reach.ts`, and
-// packs the answers. `call-sites.ts` reads bytecode, `linker.ts` resolves names, `instrument/` changes
-// code, and `session/` communicates with the JVM, seen from here as a RevealPort.
+// This file is the interface of the folder: it converts each event to requests to `reach.ts`, and returns
+// the selected methods. `call-sites.ts` reads bytecode, `linker.ts` resolves names, `instrument/` changes
+// code, and `session/` communicates with the JVM and provides the class files (RevealPort).
 //
-// Calls must not overlap; the session serialises them. A returned method may be in a class whose
-// load hook has been answered but which the JVM has not defined yet (another class of the same load
-// led to it): such a method is instrumented as soon as its class is defined.
+// Calls of these functions must not overlap; the session serialises them. A returned method may be in a class that has
+// passed its load hook but that the JVM has not defined yet (for example while its superclass is loaded):
+// such a method is instrumented as soon as its class is defined.
 //
 // Invariant: a method is returned in `instrument` at most once per session.
 
@@ -29,12 +29,12 @@ import { Roots } from './roots.ts'
 import { type Skipped, Taker } from './taker.ts'
 
 export interface RevealOptions extends ClassOptions {
-  /** `a` selects all reachable methods at once, `b` on first invocations, `adaptive` the roots and requested methods. */
+  /** `a` selects all reachable methods at once, `b` the callees of a method at its first call, `adaptive` roots and requested methods. */
   readonly scheme: Scheme
   readonly roots: readonly RootPattern[]
-  /** Whether threads started inside a root belong to it. */
+  /** Whether a thread that is started inside a root counts as part of this root. */
   readonly followThreads?: boolean
-  /** Scheme b: maximum number of methods in one of the first answers, beyond the direct callees. LOOK_AHEAD except in tests. */
+  /** Scheme b: maximum number of methods beyond the direct callees in each of the first answers. Default: LOOK_AHEAD, except in tests. */
   readonly lookAhead?: number
   /** Id of the first method; default 1. */
   readonly firstId?: number
@@ -44,23 +44,23 @@ export interface RevealOptions extends ClassOptions {
 
 export interface Revelation {
   readonly instrument: MethodTarget[]
-  /** Ids of methods whose callees are all revealed: their probes need not ask. */
+  /** Ids of methods whose callees are all revealed: their probes need no first-invocation request. */
   readonly ready: number[]
   readonly skipped: Skipped[]
-  /** True once: when Method.invoke and Constructor.newInstance must get their hook. */
+  /** Whether Method.invoke and Constructor.newInstance must get their hook now. True at most once per session. */
   readonly reflection: boolean
 }
 
 export interface RevealCounters {
   readonly instrumentedMethods: number
-  /** Time spent in revelation, including waits for class bytes. */
+  /** Total time of the analysis, including waits for class bytes, ms. */
   readonly analysisMs: number
   readonly parsedClasses: number
   /** Number of classes and reflective targets that could not be read: their calls may be missing. */
   readonly gaps: number
 }
 
-/** A method by name, with all its overloads. */
+/** A class and a method name, which stands for all overloads. */
 export interface Callee {
   /** Internal name. */
   readonly className: string
@@ -97,19 +97,20 @@ export class Revealer {
     })
   }
 
-  /** Whether the maximum number of methods was exceeded. */
+  /** Whether a method was not selected because the maximum number of methods was reached. */
   get isFull(): boolean {
     return this.#taker.isFull
   }
 
-  /** Adds the initial list of loaded classes, and later deltas. Cheap: fetches and reveals nothing. */
+  /** Adds loaded classes: first the complete list, later the new classes. Fast: fetches no class files and selects no methods. */
   addClasses(infos: readonly ClassInfo[]): void {
     const touched = this.classes.add(infos)
     if (this.#started) for (const node of touched) this.#appeared.add(node)
   }
 
   /**
-   * Selects the loaded roots; roots of unloaded classes stay armed. With scheme a, also selects all reachable methods.
+   * Selects the roots in loaded classes. The other roots are selected when their classes are loaded. With scheme a, also selects all
+   * reachable methods.
    *
    * @throws RootNotFound if a root's class is loaded and does not have the method
    * @throws AbstractOrNativeRoot if a root names only methods without bytecode
@@ -121,28 +122,28 @@ export class Revealer {
       this.#started = true
       await this.roots.match(this.classes.hierarchy.nodes(), true)
       if (this.#options.scheme === 'adaptive') return
-      // Without --jdk, excluded code calls the run() method of a thread as a callback, like that of a task.
+      // Without --jdk, run() of a thread needs no upcall: like run() of a task, it is a callback from JDK code.
       await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
     })
   }
 
   /**
-   * Scheme b: called before the roots run. Selects the methods reachable from the roots and from all methods below them that are known
+   * Scheme b: called before the roots run. Selects the callees of the roots, and the callees of all selected methods that are known
    * to run, as if these methods had been entered. This saves a step per method, and selects only methods that the saved steps would select.
    *
-   * Runs in steps: on a server all steps need seconds, and classes in the load hook are handled between the steps.
+   * Works in steps, since the selection takes seconds in a large program. Classes in the load hook are handled between the steps.
    *
-   * @param past  knowledge of this JVM's methods
+   * @param past  knowledge about methods that have run in this JVM
    */
   rootsWillRun(past: Past): AsyncGenerator<Revelation, void, void> {
     return this.#lazy.rootsWillRun(past, (cause, step, settled) => this.#answer(cause, step, settled))
   }
 
   /**
-   * Selects methods by name, in known classes that the filters include: for each pattern the best kind of match,
-   * all overloads that have code.
+   * Selects methods by name in loaded classes that the filters include. For each pattern, selects the matches of the
+   * highest rank (RANK_…), with all overloads that have code.
    *
-   * @returns methods to instrument, and patterns without any such method
+   * @returns methods to instrument, and patterns that match no method with code
    */
   async takeNamed(
     patterns: readonly RootPattern[],
@@ -177,12 +178,12 @@ export class Revealer {
     return found.length > 0
   }
 
-  /** Called before `start`: excludes these methods. */
+  /** Excludes methods. Called before `start`. */
   beginLeftOut(isLeftOut: MethodFilter): void {
     this.#taker.leaveOut(isLeftOut)
   }
 
-  /** Excludes these methods from now on; returns formerly excluded methods that must be instrumented. */
+  /** Sets the filter of excluded methods. Returns the methods that are no longer excluded and must be instrumented. */
   async leaveOut(isLeftOut: MethodFilter): Promise<Revelation> {
     const cause = () => 'what is left out by hand has changed'
     return await this.#answer(cause, async () => {
@@ -190,14 +191,14 @@ export class Revealer {
     })
   }
 
-  /** Called before `start`: includes the targets that the user has added. */
+  /** Includes the targets that the user has added. Called before `start`. */
   beginAdded(added: readonly Chosen[]): void {
     this.classes.include(added)
   }
 
   /**
-   * Sets the targets included by the user: their reached methods are selected, for any filters. Selected methods
-   * of former targets keep their ids; the caller excludes them.
+   * Sets the targets that the user has included, and selects their reached methods, even if the options exclude these methods. If a
+   * target is no longer included, its selected methods keep their ids, and the caller excludes the methods.
    */
   async add(added: readonly Chosen[]): Promise<Revelation> {
     const cause = () => 'what is added by hand has changed'
@@ -207,7 +208,7 @@ export class Revealer {
     })
   }
 
-  /** Scheme b: handles a method's first invocation. Its id is returned in `ready`. */
+  /** Scheme b: handles the first invocation of a method. The field `ready` of the result contains the method's id. */
   async firstInvocation(methodId: number): Promise<Revelation> {
     const target = this.methods.get(methodId)
     const entered = [methodId]
@@ -220,8 +221,8 @@ export class Revealer {
   }
 
   /**
-   * Handles a class in the load hook: it is not defined yet, and its supertypes may not even be loaded. Methods
-   * of this class may be returned; the hook rewrites them.
+   * Handles a class in the load hook. The class is not defined yet, and its supertypes may not be loaded. Methods
+   * of this class may be returned; they are instrumented in the hook.
    */
   async classLoading(info: LoadingClass, bytes: Uint8Array): Promise<Revelation> {
     const cause = () => `class ${info.name.replaceAll('/', '.')} is being loaded`
@@ -234,13 +235,13 @@ export class Revealer {
     })
   }
 
-  /** Called after `addClasses` of a delta: handles classes that did not pass the hook, such as lambda proxies. */
+  /** Handles new classes that did not pass the load hook, such as lambda proxies. Called after `addClasses`. */
   async classesAppeared(): Promise<Revelation> {
     const cause = () => 'classes have appeared'
     return await this.#answer(cause, async () => {})
   }
 
-  /** Handles a method about to be invoked by reflection. Reveals nothing if it is excluded. */
+  /** Handles a method that is about to be invoked by reflection. Selects nothing if the method is excluded. */
   async reflectiveTarget(classId: number, name: string, descriptor: string): Promise<Revelation> {
     const cause = () => `${name}${descriptor} of class ${classId} is called by reflection or a handle`
     return await this.#answer(cause, async () => {
@@ -260,10 +261,10 @@ export class Revealer {
   }
 
   /**
-   * Handles a hidden class that is about to be defined: its calls cannot be counted, and its bytes are not visible
-   * later. The callees of all its methods count as called.
+   * Handles a hidden class that is about to be defined. Calls of its methods cannot be counted, and its bytes are not available
+   * later. So the callees of all its methods are selected now.
    *
-   * @param hostId  class in whose name it is defined, which determines its loader and nest
+   * @param hostId  id of the lookup class that defines the hidden class, and determines its loader and nest
    */
   async hiddenClass(hostId: number, bytes: Uint8Array): Promise<Revelation> {
     const cause = () => `a hidden class is being defined for class ${hostId}`
@@ -280,7 +281,7 @@ export class Revealer {
     })
   }
 
-  /** Handles classes changed by another agent: analyses the new code of methods that had been analysed before. */
+  /** Handles classes that another agent has changed: analyses the new code of methods whose old code was analysed. */
   async classesChanged(classIds: readonly number[]): Promise<Revelation> {
     const cause = () => `another agent has redefined ${classIds.length} classes`
     return await this.#answer(cause, async () => {
@@ -301,14 +302,14 @@ export class Revealer {
     })
   }
 
-  /** Handles a method refused by the JVM or the rewriter. Its callees are revealed with the next answer. */
+  /** Handles a method whose instrumentation failed in jfluid or was refused by the JVM. The next answer contains its callees. */
   refused(methodId: number, reason: string): void {
     const target = this.methods.get(methodId)
     this.methods.dropped([methodId])
     this.roots.refused(target, reason)
     this.#taker.skip(target.className, target.name, target.descriptor, reason)
     const ref = this.classes.refOf(target)
-    // With scheme a, or if the method ran before the refusal, its callees are revealed already.
+    // With scheme a, or if the method has already sent its first-invocation request, its callees are revealed already.
     if (ref !== null && this.#options.scheme === 'b' && !this.#lazy.hasEntered(methodId)) {
       this.#lazy.entered([methodId])
       this.#taker.passed.push(ref)
@@ -317,7 +318,7 @@ export class Revealer {
 
   /**
    * Handles unloaded classes and loaders. Their methods keep
-   * ids and names.
+   * their ids and names, which the profile needs.
    */
   unloaded(classes: readonly number[], loaders: readonly number[]): void {
     const gone = new Set(classes)
@@ -340,9 +341,9 @@ export class Revealer {
   }
 
   /**
-   * Returns callees of these methods that could be roots in their place, in code order.
+   * Returns callees of these methods that could be roots instead of these methods, in code order.
    *
-   * @param enough  maximum number of callees. Other requests wait until the callees are found
+   * @param enough  number of callees after which the search ends: other requests wait until it ends
    */
   async callees(methodIds: Iterable<number>, enough: number): Promise<Callee[]> {
     const found = new Map<string, Callee>()
@@ -371,9 +372,9 @@ export class Revealer {
   }
 
   /**
-   * Runs one event, with classes that have appeared since the last event, and packs the selected methods.
+   * First handles the classes that were added since the last event, then the event. Returns the selected methods.
    *
-   * @param cause  names the event in the debug log
+   * @param cause  returns the name of the event for the debug log
    */
   async #answer(
     cause: () => string,
@@ -415,9 +416,9 @@ export class Revealer {
   }
 
   /**
-   * Scheme a: eager revelation of a call subgraph (JFluid paper, section 6.1). All methods that class hierarchy analysis finds reachable
-   * from the roots, directly or transitively, are selected at once; a class loaded later adds its own, again
-   * transitively. No method needs a first-invocation request, so every method is ready from the start.
+   * Scheme a: eager revelation of a call subgraph (JFluid paper, section 6.1). Selects all methods that are reachable from the roots,
+   * directly or indirectly, by class hierarchy analysis. When a class is loaded later, the methods that become reachable
+   * are selected, too. No method needs a first-invocation request.
    */
   async #takeAll(): Promise<MethodTarget[]> {
     const taken: MethodTarget[] = []

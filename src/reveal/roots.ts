@@ -1,5 +1,5 @@
-// The user's roots: the loaded methods they mean, roots that still wait for their
-// class, and messages for names without a match.
+// The user's roots: finds their methods in the loaded classes, keeps roots whose
+// class is not loaded yet, and creates messages for roots without a match.
 
 import { maxOf } from '../base/arrays.ts'
 import { CLASS_GONE, NEVER_DEFINED } from '../base/refusal.ts'
@@ -32,21 +32,21 @@ export interface RootReport {
   readonly text: string
   /** Option that named the root. */
   readonly option: RootOption
-  /** Number of the root's methods, including overloads and classes of one name in several packages. */
+  /** Number of methods that the root names. It may name several overloads, and methods of several classes with the same name. */
   readonly methods: number
-  /** Classes of the root's methods, dotted. */
+  /** Dotted names of the classes that declare the root's methods. */
   readonly classes: readonly string[]
-  /** Whether the root matches no loaded method yet, and waits. */
+  /** Whether the root matches no loaded method yet, so that it waits for a class to be loaded. */
   readonly armed: boolean
-  /** For an armed root: why no loaded class of its name is suitable. */
+  /** Reason why no loaded class with the root's class name is suitable; null unless the root is armed. */
   readonly problem: RootProblem | null
-  /** Matching methods that cannot be roots, with the reason: `com.foo.Bar.read() is native`. */
+  /** Matching methods that cannot be roots, each with the reason: `com.foo.Bar.read() is native`. */
   readonly unusable: readonly string[]
-  /** For an armed root: loaded classes with a similar name, as roots, closest first. */
+  /** For an armed root: suggestions in the syntax of --root, of loaded classes with similar names, most similar first. */
   readonly near: readonly string[]
 }
 
-/** Facts about a root that are known without a search. */
+/** Data about a root that is known without a search. */
 export interface RootProgress {
   readonly text: string
   /** Ids of the root's methods. */
@@ -56,23 +56,23 @@ export interface RootProgress {
 }
 
 class State {
-  /** Best kind of match of a class that has a usable method. */
+  /** Highest rank (RANK_…) among the matching classes that have a usable method. */
   rank = RANK_NONE
   readonly ids = new Set<number>()
-  /** Dotted class of the method, by id. */
+  /** Dotted class name of each method, keyed by method id. */
   readonly classOf = new Map<number, string>()
-  /** Methods that should have probes and have none, by name, with the reason. */
+  /** Reasons why selected methods could not be instrumented, keyed by method. */
   readonly refused = new Map<string, string>()
   readonly unusable = new Set<string>()
-  /** Classes that the root names but that lack a usable method, by name: one per name, since several loaders may define the same name. */
+  /** Classes that the root names and that have no usable method, keyed by name. Of several classes with the same name, one is kept. */
   readonly searched = new Map<string, { readonly node: ClassNode; readonly sure: boolean }>()
-  /** Methods named by the root that are abstract, native, or never instrumented, by name. */
+  /** Methods that the root names and that are abstract, native, or never instrumented, keyed by their text. */
   readonly useless = new Map<string, MethodRef>()
 
   constructor(readonly pattern: RootPattern) {}
 }
 
-/** What `match` uses of the rest of revelation. */
+/** Functions of the caller that `match` uses. */
 export interface RootSink {
   includeRootClass(node: ClassNode): void
   /** Selects the method and returns its id; null if it is skipped (denied, unmodifiable …). */
@@ -93,7 +93,7 @@ export class Roots {
   /**
    * Selects the methods of these classes that a root names.
    *
-   * @param strict  whether to throw if one of the classes is a root's class without the method; otherwise the problem is reported
+   * @param strict  whether to throw if a root's class is loaded but has no usable method; otherwise only `report` shows this problem
    * @throws RootProblem
    */
   async match(nodes: Iterable<ClassNode>, strict: boolean): Promise<void> {
@@ -116,16 +116,16 @@ export class Roots {
       else if (state.ids.size === 0) this.#note(state, candidates)
       if (state.ids.size > 0 || candidates.length === 0) continue
       await this.#fetchAround(state)
-      // The class is loaded without the method: reported now, since the method cannot appear later.
+      // Throws now if a loaded class of the root lacks the method, since a loaded class cannot get the method later.
       const problem = strict && isSure(state) ? this.#problemOf(state) : null
       if (problem !== null) throw problem
     }
   }
 
   /**
-   * Checks whether other roots are possible. Selects nothing.
+   * Checks whether these patterns, which are not roots of the session, could be roots. Selects nothing.
    *
-   * @returns their methods, with provisional ids
+   * @returns the methods that match, with provisional ids
    * @throws RootProblem | RootNotLoaded
    */
   async check(
@@ -160,7 +160,7 @@ export class Roots {
     })
   }
 
-  /** Handles a selected method without probes. A root without any other method counts as not found. */
+  /** Handles a selected method that could not be instrumented. If the root has no other method, the root counts as not found. */
   refused({ id, className, name, descriptor }: MethodTarget, reason: string): void {
     const method = readableMethod(className, name, descriptor)
     for (const state of this.#states) {
@@ -172,7 +172,7 @@ export class Roots {
     }
   }
 
-  /** Cheap, unlike `report`. */
+  /** Returns the progress of all roots. Makes no search, so it is faster than `report`. */
   progress(): RootProgress[] {
     return this.#states.map((state) => ({
       text: state.pattern.text,
@@ -213,13 +213,14 @@ export class Roots {
 
   #note({ pattern, searched }: State, candidates: readonly { node: ClassNode; rank: number }[]): void {
     for (const { node, rank } of candidates) {
-      // A shortened name may mean a class that is loaded later, and not a JDK class or nested class.
+      // A class name without package, or without the outer class, may mean a class that is loaded later: then a JDK class or a
+      // nested class is no proof that the user's class lacks the method.
       const named = rank > RANK_SIMPLE || (rank === RANK_SIMPLE && node.included)
       searched.set(dotted(node.name), { node, sure: named && !pattern.className.includes('*') })
     }
   }
 
-  /** Fetches what the hint of a problem needs. Later supertypes and subtypes pass the load hook. */
+  /** Fetches the method tables that the hint of an error needs. Tables of classes that are loaded later come from the load hook. */
   async #fetchAround({ pattern, searched, useless }: State): Promise<void> {
     if (pattern.className.includes('*')) return
     const { hierarchy } = this.linker
@@ -231,7 +232,7 @@ export class Roots {
     if (living.length > 0) await this.linker.mirrors.fetch(living.map((it) => it.id))
   }
 
-  /** Returns the problem of a root. Uses only data read so far, so that it can be called at any time. */
+  /** Returns the problem of a root. Fetches nothing, so that it can be called at any time. */
   #problemOf(state: State): RootProblem | null {
     const { pattern, refused, useless, searched } = state
     if (refused.size > 0) return new RootRefused(pattern.text, refused, pattern.option)
@@ -282,7 +283,7 @@ export class Roots {
       for (const ref of this.linker.methodsOf(node)) {
         const { method } = ref
         const name = method.name === '<init>' ? 'new' : method.name
-        // The method has the right name, but other parameters, or a supertype declares it.
+        // A method with the root's name: it has other parameters, or a supertype declares it.
         if (method.name === pattern.method) exact.add(show(ref))
         else if (method.name !== '<clinit>' && isSuggested(ref))
           simple.set(name, `${dotted(node.name)}.${name}`)
@@ -297,7 +298,7 @@ export class Roots {
     )
   }
 
-  /** Returns loaded classes with names similar to the root's, compared on as many name parts as the user wrote. */
+  /** Returns loaded classes with similar names. If the user wrote n parts of a class name, compares the last n parts of each name. */
   #nearClasses(pattern: RootPattern): string[] {
     const parts = pattern.className.split('.').length
     const full = new Map<string, string>()
@@ -305,7 +306,7 @@ export class Roots {
       if (!node.included || isHidden(node)) continue
       const name = dotted(node.name)
       const tail = name.split('.').slice(-parts).join('.')
-      // A class with exactly that name has been searched: it is no suggestion.
+      // A class with exactly the written name is no suggestion: it has already been searched.
       if (tail !== pattern.className && !full.has(tail)) full.set(tail, name)
     }
     const method = pattern.method === '<init>' ? 'new' : pattern.method
@@ -318,7 +319,7 @@ function isSure({ refused, searched, useless }: State): boolean {
   return refused.size + useless.size > 0 || [...searched.values()].some((it) => it.sure)
 }
 
-/** Returns whether a method is a useful suggestion: not generated by the compiler, and not refused next. */
+/** Returns whether a method is a useful suggestion: it has code and is not generated by the compiler. */
 function isSuggested(ref: MethodRef): boolean {
   return hasCode(ref) && (ref.method.access & ACC_SYNTHETIC) === 0
 }

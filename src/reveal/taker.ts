@@ -1,5 +1,5 @@
-// Decisions about reached methods: each gets an id or a reason, once. A method that is not instrumented is
-// passed through, opens the gate, or adds sites that native code may call.
+// Decides about each reached method once: the method gets an id, or a reason why it is not instrumented. A method that is not
+// instrumented is passed through, opens the gate, or adds sites that native code may call (see `reach.ts`).
 
 import { CLASS_UNMODIFIABLE } from '../base/class-info.ts'
 import { debug } from '../base/debug.ts'
@@ -21,7 +21,7 @@ export interface Skipped {
   readonly reason: string
 }
 
-/** A reached method without an id. */
+/** A reached method that has no id. */
 type WithoutId = Omit<MethodTarget, 'id' | 'root'>
 
 export const HIDDEN =
@@ -32,15 +32,15 @@ export class Taker {
   fresh: MethodTarget[] = []
   /** Methods skipped since the session last read this list. */
   skipped: Skipped[] = []
-  /** How much application code unread code may call back. */
+  /** Level of the gate: how much application code may be called back by code that is not analysed. */
   gate = GATE_CLOSED
   /** Whether a reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
   reflection = false
-  /** Whether a method was not selected because of the maximum number. */
+  /** Whether a method was not selected because the maximum number of methods was reached. */
   isFull = false
-  /** Methods without a first-invocation event: their callees count as called. */
+  /** Methods that are passed through (they send no first-invocation event) and whose callees are not selected yet. */
   passed: MethodRef[] = []
-  /** Sites of methods that were not passed through. */
+  /** Sites that native methods may call and that are not reached yet. */
   owed: LoadedSite[] = []
   readonly #decided = new Set<string>()
   readonly #skippedOnce = new Set<string>()
@@ -55,13 +55,13 @@ export class Taker {
     private readonly most: number,
   ) {}
 
-  /** Assigns an id or a reason to the method, unless it has one. */
+  /** Decides about a method, unless it has been decided. Returns the method if it gets an id, otherwise null. */
   take(ref: MethodRef, root = false): MethodTarget | null {
     const { node, method } = ref
     if ((method.access & ACC_ABSTRACT) !== 0) return null
     const place = placeOf(ref)
     if (this.#decided.has(place)) return null
-    // A class initialiser may have run before.
+    // A class initialiser that has run does not run again.
     if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
     this.#decided.add(place)
     const { index: methodIndex, name, descriptor } = method
@@ -98,7 +98,7 @@ export class Taker {
     else this.#enterNative(ref)
   }
 
-  /** Handles a method that was skipped before and has no id. */
+  /** Decides again about methods that have no id. */
   takeAgain(methods: readonly Pick<MethodTarget, 'classId' | 'methodIndex'>[]): void {
     for (const method of methods) {
       const ref = this.classes.refOf(method)
@@ -108,7 +108,7 @@ export class Taker {
     }
   }
 
-  /** Excludes these methods from now on. Selects formerly excluded methods. */
+  /** Sets the filter of excluded methods. Selects the methods that are no longer excluded. */
   leaveOut(isLeftOut: MethodFilter): void {
     this.#isLeftOut = isLeftOut
     const back = [...this.#leftOut].filter(
@@ -143,8 +143,8 @@ export class Taker {
   }
 
   /**
-   * Handles native code of the application. JNI finds methods by name, including private ones: in the class of the method,
-   * and in the classes of its arguments.
+   * Handles a native method of the application. Through JNI it may call any method by name, including private methods: in its own
+   * class, and in the classes of its arguments.
    */
   #enterNative({ node, method }: MethodRef): void {
     this.openGate(GATE_ANY)

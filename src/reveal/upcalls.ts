@@ -1,10 +1,10 @@
-// Methods called without a call site: by the JVM itself, and by native code of the JDK by name.
+// Methods that are called without a call site in bytecode: by the JVM itself, or by native code of the JDK.
 
 type Upcalls = Readonly<Record<string, readonly string[]>>
 
 /**
- * Methods of application objects that the JVM, or the JDK for it, calls when code needs a class that is not loaded
- * yet: of its loader, and of transformers of agents.
+ * Methods of application objects that the JVM calls, directly or through the JDK, when code needs a class that is not loaded
+ * yet: methods of the class's loader, and of the transformers of agents.
  */
 const UPCALLS: Upcalls = {
   'java/lang/ClassLoader': [
@@ -30,8 +30,8 @@ const THROWN_BY_THE_JVM =
   UnsupportedClassVersionError VerifyError reflect/InvocationTargetException`.split(/\s+/)
 
 /**
- * JDK methods called by the JVM itself, by class and method name (vmSymbols.hpp), and by native code of the JDK, as far
- * as known. Used with `--jdk`.
+ * JDK methods that the JVM itself (vmSymbols.hpp) or native code of the JDK calls, as far as known, keyed by class name.
+ * Used with `--jdk`.
  */
 const JDK_UPCALLS: Upcalls = {
   ...Object.fromEntries(THROWN_BY_THE_JVM.map((name) => [`java/lang/${name}`, ['<init>']])),
@@ -46,7 +46,7 @@ const JDK_UPCALLS: Upcalls = {
 }
 
 /**
- * Returns selectors by class name.
+ * Returns the selectors (name and descriptor) of methods of application objects that are called without a call site, keyed by class name.
  *
  * @param threads whether to include methods that the JVM calls in a new thread
  */
@@ -54,7 +54,7 @@ export function upcalls(threads: boolean): Upcalls {
   return threads ? { ...UPCALLS, 'java/lang/Thread': ['run()V'] } : UPCALLS
 }
 
-/** Method names by class name. */
+/** Returns the names of JDK methods that are called without a call site, keyed by class name. */
 export function jdkUpcalls(threads: boolean): Upcalls {
   return threads ? { ...JDK_UPCALLS, 'java/lang/Thread': ['run'] } : JDK_UPCALLS
 }

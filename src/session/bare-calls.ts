@@ -1,5 +1,5 @@
 // Scheme b with many short calls: at the end of a recording, the methods below the roots get their original code back before the roots do.
-// Some root calls then run without probes below them, and the report can estimate by how much the recorded times are too long.
+// Some root calls then run while only the root has probes. They show by how much the recorded times are too long.
 
 import { setTimeout as later } from 'node:timers/promises'
 import { debug } from '../base/debug.ts'
@@ -9,26 +9,26 @@ import type { Engine } from './engine.ts'
 import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
 
-/** Calls with probes are compared only if they began in the last 2 s. In a session shorter than 3 s, the JIT may still be compiling. */
+/** Only calls with probes that began in the last 2 s are compared. In a session shorter than 3 s, the JIT may still be compiling. */
 const CHARGED_DURATION_MS = 2_000
 const MIN_SESSION_DURATION_MS = 3_000
-/** A redefined method runs in the interpreter until the JIT compiles it again, in tiers. One tier fits between two samples. */
+/** Timeout for steady calls. A redefined method is interpreted until the JIT compiles it again in tiers, which may take a few intervals. */
 const STEADY_TIMEOUT_MS = 1_500
 const SAMPLE_INTERVAL_MS = 150
 /**
  * The calls are steady if two consecutive medians differ by less than 5 %, the spread of the calls without probes is small, and the JVM
- * compiled at most 2 methods in between. Slow code alone may be steady too. The spread of the calls with probes does not matter.
+ * compiled at most 2 methods between the medians. Compilations are counted since interpreted code also has stable medians.
  */
 const MAX_MEDIAN_CHANGE = 0.05
 const MAX_COMPILATIONS = 2
 /**
- * Limits for a further redefinition. Its pause is estimated by the longest pause so far, and its duration by the total of all redefinitions
- * so far.
+ * Limits for the additional redefinition. Its pause is estimated by the longest pause so far, and its duration by the total duration of all
+ * redefinitions so far.
  */
 const MAX_PAUSE_MS = 125
 const MAX_REDEFINITION_MS = 500
 
-/** Thrown if calls without probes were still being compiled. A comparison with them would make the recorded times look too short. */
+/** Thrown if methods called without probes were still being compiled. Such slow calls would make the probes look too cheap. */
 export class NotSteady extends Error {
   constructor() {
     super(
@@ -37,7 +37,7 @@ export class NotSteady extends Error {
   }
 }
 
-/** Whether the methods below the roots have only call probes, and the client runs on the target's machine. */
+/** Returns whether the methods below the roots have only call probes, and the client runs on the target's machine. */
 function isPlain({ door, instrumenter, options, revealer }: Engine): boolean {
   const { callSites, followThreads, scheme, trace } = options
   const roots = [...revealer.methods].filter((it) => it.root)
@@ -63,8 +63,8 @@ export function mayCompare(engine: Engine, span: Span): boolean {
 }
 
 /**
- * Compares calls with and without probes. Call it after the end of recording, while the target still has its probes, and only if
- * `mayCompare` returns true. The calls without probes go to a separate builder (`endRows`), so they appear in no row.
+ * Compares calls with and without probes. Must be called after the end of recording, while the target still has its probes, and only if
+ * `mayCompare` returns true. A separate builder (`endRows`) receives the calls without probes, so they appear in no row.
  *
  * @returns null if the comparison is not worthwhile or not possible
  * @throws NotSteady
@@ -72,7 +72,7 @@ export function mayCompare(engine: Engine, span: Span): boolean {
 export async function callsWithoutProbes(engine: Engine, span: Span): Promise<BareCalls | null> {
   const { calibration, clock, installation, recorder, turns } = engine
   const before: { charged?: LatestCalls | null } = {}
-  // Runs after all queued tasks, so methods that were revealed earlier have probes, and the pauses of these redefinitions are in the profile's rows.
+  // Runs after all queued tasks, so all methods revealed before have probes, and the pauses for them are excluded from the profile's rows.
   await turns.request(async () => {
     installation.settle()
     before.charged = await leaveRootsAlone(engine, span)
@@ -108,7 +108,7 @@ export async function callsWithoutProbes(engine: Engine, span: Span): Promise<Ba
   return found
 }
 
-/** @returns the earlier calls of the roots; null if a method below the roots keeps its probes, or a comparison is not worthwhile */
+/** @returns the root calls with probes; null if a method below the roots keeps its probes, or if a comparison is not worthwhile */
 async function leaveRootsAlone(engine: Engine, span: Span): Promise<LatestCalls | null> {
   const { clock, installation, recorder, revealer, targetState } = engine
   const from = span.latestTicks - (CHARGED_DURATION_MS * 1e6) / clock.nsPerTick

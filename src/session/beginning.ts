@@ -6,7 +6,7 @@ import { RootRefused } from '../reveal/errors.ts'
 import { NO_PAST, type Past } from '../reveal/lazy.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import { handOverTasks } from './code/hand-over-points.ts'
-import { handleTasks } from './code/handle-points.ts'
+import { handleTasks } from './code/hidden-handles.ts'
 import { waitRecipe, waitTasks } from './code/wait-points.ts'
 import type { Engine } from './engine.ts'
 import { firstRedefinition } from './first-redefinition.ts'
@@ -18,9 +18,9 @@ import { compiledPast } from './target-past.ts'
  * Begins a recording with scheme a or b.
  *
  * @param onPhase    receives the name of each phase, for progress
- * @param recording  called when the target has been asked to record
+ * @param recording  called when the client has requested the recording
  * @throws RootNotFound and other errors of the revealer, RegionProblem  before the target is changed
- * @throws RootRefused  if the redefinition of a root was refused
+ * @throws RootRefused  if the JVM or the rewriter has refused a root
  */
 export async function beginBelowRoots(
   engine: Engine,
@@ -31,7 +31,7 @@ export async function beginBelowRoots(
   const { agent, byHand, classLoads, installation, options, recorder, revealer, turns } = engine
   engine.timeRoots()
   onPhase('reading classes')
-  // This runs before the first redefinition, which may discard all compiled code.
+  // The compiled methods are read now, since the first redefinition may discard all compiled code.
   const past = looksAhead(options) ? compiledPast(await engine.door.executed()) : NO_PAST
   await agent.enable()
   await agent.watch(byHand.watchesJdk)
@@ -41,6 +41,7 @@ export async function beginBelowRoots(
     const roots = await turns.ask(() => revealer.start())
     debug.reveal?.(foundText(engine))
     await checkRegions(engine, roots)
+    await engine.values?.begin(roots)
     await classLoads.beforeRecording(async () => {
       // Redefinitions are timed in ticks, so the length of a tick must be known first.
       await pulse.readStatus()
@@ -52,6 +53,8 @@ export async function beginBelowRoots(
     await installation.catchUp()
     await checkRefused(engine)
     if (engine.regionTable !== null) recorder.reset()
+    if (engine.traceIds.isDue()) await engine.traceIds.find()
+    await engine.beginSlow()
     await agent.go()
     recording()
   })
@@ -65,7 +68,7 @@ export async function checkRefused({ regionTable, revealer, turns }: Engine): Pr
   if (refused !== undefined) throw regionTable?.problems()[0] ?? refused.problem
 }
 
-/** Returns the phase name. The first redefinition may be expensive, so the user sees a note before it begins. */
+/** Returns the phase name, with a note if the first redefinition may be expensive. The user sees the note before it begins. */
 export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'options'>): string {
   const { feature } = engine.facts
   switch (firstRedefinition(engine)) {
@@ -79,7 +82,8 @@ export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'opti
 }
 
 /**
- * Adds probes that hide the targets of method handles from C1. Otherwise calls through method handles would run code without probes.
+ * Adds probes that hide the targets of method handles from the C1 compiler. Otherwise calls through method handles would run code without
+ * probes.
  */
 export async function hideHandleMembers(engine: Engine): Promise<void> {
   const { classes, facts, installation, instrumenter, warnings } = engine
@@ -123,7 +127,7 @@ async function aheadOfRoots({ options, revealer, turns }: Engine, past: Past): P
   }
 }
 
-/** Runs before the roots get probes, so that every task that a root submits is seen. */
+/** Installs probes for submitted tasks. Runs before the roots get probes, so that every task that a root submits is recorded. */
 async function installHandOvers({
   classes,
   facts,

@@ -1,9 +1,9 @@
 // Changes the roots of a running session: a second recording with the same agent.
 //
-// The old recording ends like any other: the target gets its original code back, threads leave the runtime, the ring is unmapped. Then the
-// sleeping agent is woken. The new roots are checked before that, so a root that does not exist or cannot be instrumented changes nothing.
-// If the new recording still cannot begin, the old roots are recorded again, and their earlier results are kept as a separate profile. If
-// even that fails, the session ends with the earlier results.
+// First the new roots are checked, so a root that does not exist or cannot be instrumented changes nothing. Then the old recording ends in
+// the usual way: the target gets its original code back, threads leave the runtime, the ring is unmapped. Then the sleeping agent is woken.
+// If the new recording cannot begin, the old roots are recorded again, and their earlier results are kept as a separate profile. If the old
+// roots cannot be recorded either, the session ends with the earlier results.
 
 import { openAttachSocket } from '../attach/handshake.ts'
 import { readTargetProcess, stillRuns } from '../attach/target-process.ts'
@@ -27,12 +27,12 @@ export class CannotChangeRoots extends JfluidError {
   }
 }
 
-/** Thrown if the new roots exist but could not be recorded. The old roots are recorded again, from zero. */
+/** Thrown if the new roots exist but could not be recorded. The old roots are recorded again; all counts begin at zero. */
 export class OldRootsAgain extends JfluidError {
   static sample = () => new OldRootsAgain(new Error('the JVM did not answer'), '/tmp/app.jfluid.1')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
-  /** Warning for the next profile. */
+  /** Warning that is added to the next profile. */
   readonly warning: string
   /** @param where  location of the earlier profile; null if it was not kept */
   constructor(problem: unknown, where: string | null) {
@@ -71,7 +71,7 @@ export async function checkRoots(engine: Engine, roots: readonly RootPattern[]):
 }
 
 /**
- * The recording that now runs. `problem` is the reason why the requested recording could not begin; null if the requested recording runs.
+ * The recording that runs after the change. `problem` is the reason why the requested recording could not begin; null if it runs.
  */
 export interface Begun {
   readonly recording: Recording
@@ -81,8 +81,8 @@ export interface Begun {
 /**
  * Ends a recording and begins another with other roots. If that fails, records the old roots again.
  *
- * @throws CannotChangeRoots if the target has ended; otherwise the error of the new roots, if the old roots cannot be recorded again
- * either. `before` is then the last recording
+ * @throws CannotChangeRoots if the target has ended; otherwise the error of the new roots, if the old roots cannot be recorded again.
+ * `before` is then the last recording
  */
 export async function beginAnew(
   before: Recording,
@@ -107,7 +107,7 @@ export async function beginAnew(
     try {
       return { recording: await start(request), problem }
     } catch {
-      // The first error is more useful than the second.
+      // Both attempts have failed. The error of the new roots is more useful than the error of the old roots.
       const lives = target !== undefined && stillRuns(target)
       const { exitCode } = problem instanceof JfluidError ? problem : { exitCode: undefined }
       before.end.nothingFollows(

@@ -1,14 +1,14 @@
 // The target's clock: session ticks and the length of a tick.
 //
-// The nominal tick frequency drifts against the monotonic clock by several ppm. So the rate is computed from pairs of readings taken during
-// the session, not from a constant. A pair consists of two readings of one clock before and after a reading of the second clock. A thread
-// that is descheduled between the readings yields a wide pair. Such a pair is used only if it improves the rate.
+// The real tick frequency differs from its nominal value by several ppm. So the rate is computed from pairs of readings taken during the
+// session, not from a constant. A pair consists of two readings of one clock, before and after a reading of the other clock. If the thread
+// is descheduled between the readings, the pair is wide, that is, inaccurate. A wide pair is used only if it improves the rate.
 
 import type { ClockName, ClockPair } from '../wire/messages.ts'
 
 /**
- * Minimum span for a usable rate. In a shorter span, the error of a pair is larger than the correction. The agent's first two pairs are
- * farther apart (MIN_PAIR_DISTANCE_NANOS in its Calibration).
+ * Minimum time between two pairs for a usable rate. If the time is shorter, the error of a pair is larger than the correction. The agent's
+ * first two pairs are farther apart (MIN_PAIR_DISTANCE_NANOS in the agent's class Calibration).
  */
 const MIN_SPAN_NANOS = 2_000_000
 /** Maximum relative change of a clock frequency. The kernel slews its clock by at most 500 ppm (adjtimex(2)). */
@@ -18,7 +18,7 @@ export class TargetClock {
   /** The two pairs that define the rate. */
   private first: ClockPair
   private last: ClockPair
-  /** Ticks and nanoseconds before the last clock jump. */
+  /** Total ticks and nanoseconds of the time before the last clock jump. */
   private earlierTicks = 0
   private earlierNanos = 0
   private latestTicks: number
@@ -64,12 +64,12 @@ export class TargetClock {
     return ticks * this.nsPerTick
   }
 
-  /** Session ticks now, extrapolated from the last pair by the client's clock. Accurate to about 1 ms; used for open frames. */
+  /** Current session ticks, extrapolated from the last pair with the client's clock. Accurate to about 1 ms; used for open frames. */
   get nowTicks(): number {
     return this.latestTicks + ((performance.now() - this.seenAt) * 1e6) / this.nsPerTick
   }
 
-  /** Whether a clock has jumped since the last pair: the machine slept, or was migrated while it ran. */
+  /** Returns whether a clock has jumped since the last pair, because the machine slept or (as a virtual machine) was migrated. */
   private hasJumped(pair: ClockPair): boolean {
     if (this.earlierNanos + this.last.nanos - this.first.nanos < MIN_SPAN_NANOS) return false
     const nanos = pair.nanos - this.last.nanos
@@ -79,7 +79,7 @@ export class TargetClock {
   }
 }
 
-/** Relative error bound of a rate computed from two pairs. */
+/** Returns an upper bound of the relative error of a rate that is computed from two pairs. */
 function doubt(from: ClockPair, to: ClockPair): number {
   const ticks = to.ticks - from.ticks
   return ticks <= 0 ? Number.POSITIVE_INFINITY : (from.width + to.width) / ticks

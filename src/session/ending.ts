@@ -17,8 +17,8 @@ import type { Span } from './span.ts'
 import { answerInTime, REMOTE_DETACH_TIMEOUT_MS, TargetSilent, whyLinkWasLost } from './target-waits.ts'
 
 /**
- * Reasons why the target ends a session: see Session.lookAtClient() and Reader.listen() in the agent. The agent also sends its own text if
- * possible.
+ * Texts for the codes with which the target ends a session: see Session.lookAtClient() and Reader.listen() in the agent. If possible, the
+ * agent also sends a text.
  */
 const WHY_ENDED = new Map([
   [ENDED_STOPPED, 'the client was stopped or killed'],
@@ -26,7 +26,7 @@ const WHY_ENDED = new Map([
   [ENDED_DISMISSED, 'it was ended by jfluid detach'],
 ])
 
-/** Timeout of the comparison: one redefinition plus 1.5 s of calls. */
+/** Timeout of the comparison of calls with and without probes: it needs one redefinition plus 1.5 s of calls. */
 const COMPARE_TIMEOUT_MS = 3_000
 
 const SILENT_ELSEWHERE = 'no message from the client for some seconds'
@@ -35,8 +35,8 @@ const SILENT_ELSEWHERE = 'no message from the client for some seconds'
  * How a session ended, and the state of its target.
  *
  * - `detached`: the client detached, and the target has its original code back;
- * - `target silent`: the client left without an answer; the target detaches as soon as it runs again;
- * - `by itself`: the target continues; its later execution is not in the profile;
+ * - `target silent`: the client left because the target did not answer; the agent detaches as soon as the target runs again;
+ * - `by itself`: the target ended the session and continues to run; the rest of its execution is not in the profile;
  * - `target ended`: its process has ended, or is about to end.
  */
 export type Ending =
@@ -53,21 +53,23 @@ export class SessionEnd {
   /** Whether recording has stopped. */
   isOver = false
   #report: DetachReport | null = null
-  /** Observations of the target after the detach; null if there was no check, or if no check was possible. */
+  /** Results of the checks of the target after the detach; null if there was no check, or if no check was possible. */
   facts: DetachFacts | null = null
-  /** Root calls without probes below them, measured at the end; null if they were not measured. */
+  /** Durations of root calls while only the roots had probes, measured at the end; null if they were not measured. */
   bareCalls: BareCalls | null = null
-  /** Last message of the agent, if it has ended the session. */
+  /** Last message of the agent, if the agent has ended the session. */
   #farewell: string | undefined
   /** The target's process when recording began; undefined if the process is not visible. */
   readonly #target: TargetProcess | undefined
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends other than by `detach`. */
   readonly ended: Promise<string>
-  /** Promise of the read of the remaining events; null until it has begun. */
+  /** Promise that resolves when the remaining events have been read; null until reading has begun. */
   #rest: Promise<void> | null = null
+  /** Promise that resolves when the samples of allocations have been read; undefined if there are none, or before the detach. */
+  #sampled: Promise<void> | undefined
   #hasRead: () => void = () => {}
-  /** Resolves when all recorded events have been read, or cannot be read. `detach` may still be running. */
+  /** Resolves when all recorded events have been read, or if they cannot be read. `detach` may still be running. */
   readonly recorded: Promise<void>
   #hasLeft: () => void = () => {}
   /** Resolves when `detach` has ended or failed. */
@@ -91,9 +93,9 @@ export class SessionEnd {
   }
 
   /**
-   * Returns why the target ended the session after its link was lost.
+   * Returns the reason why the target ended the session. Called after the link to the target was lost.
    *
-   * @param lost  the reason that the link gives
+   * @param lost  the reason that the link gives for its loss
    * @returns null if the target's process has ended
    */
   async whyLeft(lost: string): Promise<string | null> {
@@ -110,13 +112,13 @@ export class SessionEnd {
     void agent.closed.then((reason) => this.#linkClosed(reason))
   }
 
-  /** The agent ends the session and gave this reason. */
+  /** Called if the agent ends the session. @param reason  text of the agent */
   byAgent(reason: string): void {
     this.#farewell ??= reason
     this.byTarget(reason)
   }
 
-  /** The target has ended the session and continues to run. */
+  /** Called if the target has ended the session and continues to run. */
   byTarget(reason: string, exitCode?: number): void {
     if (this.isStopping || this.ending !== null) return
     debug.end?.(`the target ends the session: ${reason}`)
@@ -124,14 +126,14 @@ export class SessionEnd {
     this.#lost(reason)
   }
 
-  /** The program started by `run` was ended by a signal. */
+  /** Called if a signal has ended the program that `run` started. */
   bySignal(signal: string): void {
     this.isTruncated = true
     this.engine.warnings.add(`the program was ended by ${signal}; the profile ends there`)
   }
 
   /**
-   * Called after `detach` if the next recording could not begin: the target's later execution is in no recording.
+   * Called after `detach` if the next recording could not begin. The rest of the target's execution is then in no recording.
    *
    * @param reason  null if the target has ended
    */
@@ -150,16 +152,18 @@ export class SessionEnd {
   /**
    * Ends the session: the target gets its original code back, and the recorder reads the remaining events.
    *
-   * @param isLast  no recording follows: the target is then checked for remains of jfluid
-   * @returns the agent's report of the restoration; null if the agent could not report: see `ending`
+   * @param isLast  whether no other recording follows. If none follows, the target is checked for remains of jfluid
+   * @returns the agent's report about the restored code; null if the agent could not report. `ending` then states the reason
    */
   async detach(isLast = true): Promise<DetachReport | null> {
     if (this.isStopping) return this.#report
     this.isStopping = true
+    this.engine.dumps.end()
     try {
       await this.#detach(isLast)
     } finally {
       await this.#rest?.catch(() => {}) // a failure here makes the detach fail with the same error
+      await this.#sampled
       this.#hasRead()
       this.#hasLeft()
     }
@@ -170,6 +174,8 @@ export class SessionEnd {
     const { agent, door, turns } = this.engine
     debug.end?.(isLast ? 'detach begins' : 'detach begins, another recording follows')
     this.pulse.stop()
+    // The recorder stops while the code is restored: probes do not stay installed until it has stopped.
+    this.#sampled = this.engine.unprobed?.end()
     if (isLast && !this.isOver) await this.#compare()
     turns.close()
     const proof = isLast && !this.isOver ? new Proof(this.engine) : null
@@ -186,7 +192,8 @@ export class SessionEnd {
   }
 
   /**
-   * Compares calls with and without probes. An error here does not stop the detach. If the target has a problem, the detach will report it.
+   * Compares calls with and without probes. An error of the comparison does not stop the detach. If the target has a problem, the detach
+   * reports the problem.
    */
   async #compare(): Promise<void> {
     if (!mayCompare(this.engine, this.span)) return
@@ -203,7 +210,7 @@ export class SessionEnd {
     }
   }
 
-  /** Reads the remaining events. Call it when the target no longer writes. */
+  /** Reads the remaining events. Must be called when the target no longer writes events. */
   #readTheRest(): Promise<void> {
     this.#rest ??= this.#readAll()
     return this.#rest
@@ -215,6 +222,7 @@ export class SessionEnd {
     const isWhole = await recorder.finish(eventsOf(options).tellsTime ? this.span.endTicks : 0)
     debug.end?.(`the recorder has read ${isWhole ? 'all events' : 'the events that have come'}`)
     if (!isWhole) this.#noteMissing()
+    await this.#sampled
     this.#hasRead()
   }
 
@@ -232,11 +240,11 @@ export class SessionEnd {
       await proof?.restored()
       const going = answerInTime(agent.detach(), pid, detachTimeoutMs)
       // The trees are built while the agent's thread ends, not while the target's code is restored: application threads may wait for the
-      // restoration, and building trees would delay them. A failure is thrown at the end of the detach. Over a network, the last events
-      // arrive later.
+      // restoration, and building trees would delay them. A failure is thrown at the end of the detach. Over a network, this is not done
+      // here, since the last events arrive later.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       this.#report = await going.catch((error: unknown) => {
-        // If this client was stopped (SIGSTOP), the agent times out and detaches. All code has been restored before.
+        // If this client was stopped (SIGSTOP), the agent has timed out and detached. The answer is missing, but all code is restored.
         if (
           restored !== null &&
           error instanceof LinkLost &&
@@ -253,7 +261,7 @@ export class SessionEnd {
     } catch (error) {
       debug.end?.(`detach has failed: ${String(error)}`)
       if (error instanceof TargetSilent) {
-        // The recorded data matter more than the answer. The agent detaches once it sees that the client is gone.
+        // The recorded data are kept without the agent's answer. The agent detaches once it detects that the client is gone.
         warnings.add(error.message)
         this.ending = { how: 'target silent' }
       } else if (error instanceof LinkLost) {
@@ -269,7 +277,7 @@ export class SessionEnd {
     }
   }
 
-  /** Handles a buffer sent over a network that is incomplete. If the JVM has ended, that is reported instead. */
+  /** Notes that a buffer which was sent over a network is incomplete. If the JVM has ended, only the end of the JVM is reported. */
   #noteMissing(): void {
     if (this.ending?.how === 'target ended') return
     this.isTruncated = true
@@ -277,7 +285,7 @@ export class SessionEnd {
   }
 
   async #linkClosed(reason: string): Promise<void> {
-    // The close was expected, or `detach` is running and handles it. No caller needs to know whether the process has ended.
+    // Nothing to do: this client closed the link, or `detach` is running and handles the closed link, or the session has already ended.
     if (reason === CLOSED_BY_US || this.isStopping || this.ending !== null) return
     const why = await this.#whyItEnded(reason)
     debug.end?.(`the link was closed (${reason}): ${why ?? 'the JVM has ended'}`)
@@ -289,16 +297,17 @@ export class SessionEnd {
   }
 
   /**
-   * @param why  code that the target has written into the buffer. The agent has a shorter timeout for a remote client
-   *   (Feeder.SILENT_CLIENT_TIMEOUT_NANOS)
+   * Returns the text for a reason. Remote clients have their own text, since the agent has a shorter timeout for a remote client
+   * (Feeder.SILENT_CLIENT_TIMEOUT_NANOS).
+   * @param why  code that the target has written into the buffer
    */
   #reasonOf(why: number): string | undefined {
     return why === ENDED_SILENT && this.#isElsewhere ? SILENT_ELSEWHERE : WHY_ENDED.get(why)
   }
 
   /**
-   * Returns null if the JVM has ended. If the client was just writing to the socket, the agent's last message is lost, but the buffer may
-   * contain the reason.
+   * Returns the reason why the session ended; null if the JVM has ended. If the client was writing to the socket at that time, the agent's
+   * last message is lost, but the buffer may contain the reason.
    */
   async #whyItEnded(lost: string): Promise<string | null> {
     const told = await this.engine.recorder.stats().then(
@@ -330,7 +339,7 @@ export class SessionEnd {
     )
   }
 
-  /** The target is on another machine: only the agent can report its state. */
+  /** Whether the target is on another machine, so that only the agent can report the target's state. */
   get #isElsewhere(): boolean {
     return this.engine.door.elsewhere !== undefined
   }

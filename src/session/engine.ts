@@ -6,9 +6,12 @@ import { readTargetProcess } from '../attach/target-process.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { thousands } from '../base/thousands.ts'
+import { NEVER_SLOW } from '../cct/slow-calls.ts'
 import type { Recipe } from '../instrument/class.ts'
 import { SiteNumbers } from '../instrument/sites.ts'
+import { METRICS } from '../measures/columns.ts'
 import { PROBES } from '../measures/probes.ts'
+import { type SlowOption, selectedBy } from '../options/value.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import { Revealer } from '../reveal/revealer.ts'
 import type { Agent } from '../wire/agent.ts'
@@ -23,6 +26,9 @@ import { ClassLoads } from './code/class-loads.ts'
 import { Installation, type Workshop } from './code/installation.ts'
 import { Instrumenter, isTimed, type Task } from './code/instrumenter.ts'
 import type { RegionTable } from './code/regions.ts'
+import { TraceIds } from './code/trace-ids.ts'
+import { readsValues } from './code/value-paths.ts'
+import { Values } from './code/values.ts'
 import type { OpenDoor } from './doors/door.ts'
 import { MAX_METHODS } from './limits.ts'
 import { Names } from './names.ts'
@@ -30,14 +36,24 @@ import { NO_CALIBRATION, type Prepared } from './preparation.ts'
 import { type CodeAccess, openCode, seesProbes } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
-import { eventsOf, firstPlacedOf, keepsTrees, modeOf, type SessionOptions } from './session-options.ts'
+import {
+  eventsOf,
+  firstMethodOf,
+  firstPlacedOf,
+  keepsTrees,
+  modeOf,
+  type SessionOptions,
+  valueRowsOf,
+} from './session-options.ts'
 import { sourceName, TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
+import { UnprobedAllocations } from './unprobed-allocations.ts'
+import { SessionDumps } from './why/jvm-threads.ts'
 
 /**
- * Methods timed by scheme adaptive take at least 2 µs per call, so an error of some nanoseconds is negligible. A user waits for the first
- * timed method.
+ * Duration of the calibration for scheme adaptive. It can be short and less accurate: timed methods take at least 2 µs per call, so an
+ * error of some nanoseconds is negligible. The user waits for the first timed method.
  */
 const SHORT_CALIBRATION_DURATION_MS = 40
 
@@ -45,6 +61,10 @@ const NO_MORE_METHODS = `${thousands(MAX_METHODS)} methods have probes, which is
 
 /** Maximum number of frames of a stack that are searched for a root. */
 const MAX_STACK_DEPTH = 400
+/** Share of the threshold of slow calls from which a call's details are told. */
+const DETAILS_SHARE = 0.8
+/** Relative change of the threshold that is not told. */
+const UNTOLD_CHANGE = 0.05
 
 export class Engine {
   readonly door: OpenDoor
@@ -54,7 +74,7 @@ export class Engine {
   readonly recorder: Recorder
   readonly clock: TargetClock
   #calibration: MeasuredCalibration | null
-  /** Whether the code comparison has detected the probes while they were installed; null before the check. */
+  /** Whether the code comparison has detected the probes while the probes were installed; null before this check. */
   seesProbes: boolean | null = null
   /** Table of the timed regions; null unless regions are timed. */
   readonly regionTable: RegionTable | null
@@ -71,19 +91,31 @@ export class Engine {
   /** Samples inside roots; null unless the scheme is adaptive. */
   readonly inside: Inside | null
   readonly arming: Arming | null
+  /** Samples of allocations by code without probes. Null in modes other than alloc, and if such samples are not possible. */
+  readonly unprobed: UnprobedAllocations | null
+  /** Values of root calls; null without --show and --by. */
+  readonly values: Values | null
   readonly names: Names
+  readonly traceIds: TraceIds
+  /** Which calls are kept as slow calls; undefined if none are. */
+  #slowOption: SlowOption | undefined
+  /** Threshold in ticks that the target knows; null if it knows none. */
+  #toldSlow: number | null = null
   readonly targetState = new TargetState()
+  readonly dumps = new SessionDumps()
   /** Whether the agent reads the JVM's counters. */
   readonly pausesKnown: boolean
-  /** Main class of the JVM, or path of its jar. */
+  /** Main class of the program, or path of the program's jar. */
   readonly main: string
+  /** Start of the JVM, ISO 8601; undefined if it is unknown. */
+  readonly jvmStartedAt: string | undefined
   #code: Promise<CodeAccess | null> | undefined
   /** Number of compilations of the JVM when its size was last read, before the first redefinition. */
   #compilationsBefore: number | null = null
   /** Warnings that are not stored in one of the parts: see `allWarnings`. */
   readonly warnings = new Set<string>()
 
-  /** @param unanswered  receives errors that left a question of the target without an answer */
+  /** @param unanswered  called with an error if the error has left a question of the target without an answer */
   constructor(prepared: Prepared, unanswered: (error: unknown) => void) {
     const { options, agent, facts, recorder, clock, calibration, regionTable } = prepared
     this.door = prepared.door
@@ -92,6 +124,7 @@ export class Engine {
     this.agent = agent
     this.facts = facts
     const target = this.process === null ? undefined : readTargetProcess(this.process)
+    this.jvmStartedAt = target && new Date(target.startedAt).toISOString()
     this.main = mainOf(facts.command, target?.commandLine ?? []) ?? ''
     this.recorder = recorder
     this.clock = clock
@@ -128,6 +161,7 @@ export class Engine {
       ...{ agent, listClasses, recorder, clock, classes, turns, instrumenter, revealer },
     }
     this.installation = new Installation(workshop)
+    this.values = readsValues(options) ? new Values(this) : null
     this.byHand = new ByHand({ options, workshop, installation: this.installation })
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
     this.rootWatch = this.#watchRoots()
@@ -136,7 +170,9 @@ export class Engine {
       finder === null
         ? null
         : new Arming(workshop, this.installation, finder, () => this.#size(), memorySlowness())
+    this.unprobed = UnprobedAllocations.arePossible(this) ? new UnprobedAllocations(this) : null
     this.names = new Names(this)
+    this.traceIds = new TraceIds(agent, this.warnings)
   }
 
   /** Cost of the probes. Zero before a session with scheme adaptive begins to record. */
@@ -144,12 +180,12 @@ export class Engine {
     return this.#calibration ?? NO_CALIBRATION
   }
 
-  /** Calibrates unless that is done already. The agent handles later requests after the calibration. */
+  /** Calibrates the probes unless they are already calibrated. The agent handles requests that arrive later after the calibration. */
   async calibrate(): Promise<void> {
     this.#calibration ??= await this.agent.calibrate(SHORT_CALIBRATION_DURATION_MS)
   }
 
-  /** Locates the code of methods in the JVM, for the proof at the end. Doing this early shortens the detach. */
+  /** Locates the code of methods in the JVM, for the proof at the end. The code is located early, to make the detach shorter. */
   openCode(): Promise<CodeAccess | null> {
     if (this.#code === undefined) {
       this.#code = openCode(this.agent)
@@ -174,7 +210,7 @@ export class Engine {
     return { compiledMethods, loadedClasses: facts.loadedClasses }
   }
 
-  /** Process id as the door knows it, or as the JVM reports it. */
+  /** Process id of the JVM: the id that was used to connect, or the id that the JVM reports. */
   get pid(): number {
     return this.door.pid ?? this.facts.pid
   }
@@ -184,23 +220,60 @@ export class Engine {
     return this.door.elsewhere === undefined ? this.pid : null
   }
 
-  /** Whether threads keep their own trees in the buffer. */
+  /** Whether each thread of the target counts its calls in its own tree in the event buffer. */
   get hasTrees(): boolean {
     return this.door.elsewhere === undefined && keepsTrees(this.options)
   }
 
-  /** Measures the duration of root calls, if the events contain times or executed code. */
+  /** Makes the recorder measure root calls, if the events contain times or executed bytecodes. */
   timeRoots(): void {
     const { options, recorder } = this
+    this.#keepSegments()
     if (eventsOf(options).rootCallsIn === null) return
     recorder.timeRoots(this.calibration)
     if (options.slow !== undefined) this.keepSlow(options.slow)
   }
 
-  /** Keeps the trees of slow calls from now on. */
-  keepSlow(threshold: 'p99' | number): void {
-    const ticks = threshold === 'p99' ? threshold : threshold / this.clock.nsPerTick
-    if (eventsOf(this.options).rootCallsIn !== null) this.recorder.keepSlow(ticks)
+  /** Makes the recorder keep segments, unless there are no trees, or costs belong to classes. */
+  #keepSegments(): void {
+    const { calibration, clock, options, recorder } = this
+    const mode = modeOf(options)
+    if (METRICS[mode].hasClasses || options.regions !== undefined) return
+    const nsPerTick = eventsOf(options).tellsTime ? clock.nsPerTick : null
+    const [firstMethod, valueRows] = [firstMethodOf(options), valueRowsOf(options)]
+    recorder.keepSegments({ mode, calibration, firstMethod, valueRows }, nsPerTick)
+  }
+
+  /** Makes the recorder keep the trees of slow calls from now on. */
+  keepSlow(which: SlowOption): void {
+    const { threshold: wanted, threw } = selectedBy(which)
+    const threshold = typeof wanted === 'number' ? wanted / this.clock.nsPerTick : wanted
+    if (eventsOf(this.options).rootCallsIn === null) return
+    this.#slowOption = which
+    this.#toldSlow = null
+    this.recorder.keepSlow({ threshold, threw })
+    this.traceIds.start()
+  }
+
+  /** Tells the target the threshold of slow calls if it is known before the first call. */
+  async beginSlow(): Promise<void> {
+    if (this.#slowOption === undefined) return
+    const { threshold } = selectedBy(this.#slowOption)
+    if (threshold === 'p99') return
+    await this.tellSlow(threshold === 'threw' ? NEVER_SLOW : threshold / this.clock.nsPerTick)
+  }
+
+  /**
+   * Tells the target from which duration on a root call is followed by its details. The threshold is somewhat lower than that of slow calls,
+   * since p99 may fall before the next message.
+   */
+  async tellSlow(slowFromTicks: number | null): Promise<void> {
+    if (slowFromTicks === null || this.#slowOption === undefined) return
+    const ticks = Math.floor(slowFromTicks * DETAILS_SHARE)
+    const told = this.#toldSlow
+    if (told !== null && Math.abs(ticks - told) <= told * UNTOLD_CHANGE) return
+    this.#toldSlow = ticks
+    await this.agent.slowFrom(ticks, selectedBy(this.#slowOption).threw)
   }
 
   allWarnings(): string[] {
@@ -212,6 +285,9 @@ export class Engine {
       ...(this.revealer.isFull ? [NO_MORE_METHODS] : []),
       ...this.byHand.warnings,
       ...(this.inside?.warnings ?? []),
+      ...this.dumps.warnings,
+      ...(this.unprobed?.warnings ?? []),
+      ...(this.values?.warnings ?? []),
     ]
   }
 
@@ -225,13 +301,13 @@ export class Engine {
     this.classes.unloaded(gone, loaders, (id) => this.revealer.methods.hasMethodsOf(id))
   }
 
-  /** The recipe for the probes of this mode. */
+  /** Returns the kind of probes for the mode of this session. */
   #recipe(): Recipe {
     const recipe = PROBES[modeOf(this.options)].recipe(this.options, this.facts.feature)
     return this.sites === null ? recipe : { ...recipe, sites: this.sites }
   }
 
-  /** Sends method names to the target before the methods get probes: a user's profiler may ask for them. */
+  /** Sends method names to the target before the methods get probes, since a profiler of the user may request the names. */
   #nameInTarget(tasks: readonly Task[]): void {
     if (this.options.profiler === undefined) return
     this.agent.names(tasks.filter(isTimed).map((it) => ({ ...it, className: sourceName(it.className) })))

@@ -1,12 +1,12 @@
-// Whether the JVM has had its first redefinition, which may discard all compiled code.
+// Determines whether the JVM has had its first redefinition, which may discard all compiled code.
 
 import { SELECTIVE_INVALIDATION_JDK } from '../attach/admission.ts'
 import type { Engine } from './engine.ts'
 import type { SessionRequest } from './session-options.ts'
 
 /**
- * Returns the state of the first redefinition when the session began. A JVM that the session has started is new and has little compiled
- * code.
+ * Returns whether the JVM's first redefinition was still to come when the session began, or already over. If jfluid started the JVM, it
+ * counts as over, since a new JVM has little compiled code to discard.
  */
 export function firstRedefinition({
   door,
@@ -18,6 +18,6 @@ export function firstRedefinition({
   | 'is over' {
   if (facts.feature >= SELECTIVE_INVALIDATION_JDK || facts.keepsCode || options.untilExit === true)
     return 'is over'
-  // Here an agent of jfluid was loaded before. The earlier agent may have redefined classes, or only read classes.
+  // Another agent was loaded before this session. It may have redefined classes, or only read classes.
   return door.hadAgent === true && !door.woken ? 'may be over' : 'is to come'
 }

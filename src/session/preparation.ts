@@ -1,4 +1,4 @@
-// Prepares a session before it reads any class: the agent is configured and calibrated, and a recorder reads the events of the runtime.
+// Prepares a session before any class is read: configures and calibrates the agent, and starts a recorder that reads the runtime's events.
 
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,11 +32,12 @@ import {
   modeOf,
   type SessionOptions,
   type SessionRequest,
+  valueRowsOf,
 } from './session-options.ts'
 import { answerInTime, TargetSilent } from './target-waits.ts'
 
 const CALIBRATION_DURATION_MS = 80
-/** Maximum time until a closed link is seen as closed. */
+/** Maximum time until the client detects that the agent has closed the link. */
 const LINK_CLOSED_TIMEOUT_MS = 1000
 
 export const NO_CALIBRATION: MeasuredCalibration = {
@@ -72,22 +73,22 @@ export interface Prepared {
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
-  /** Measured cost of the probes; null if scheme adaptive is chosen at once, since that scheme calibrates when it begins. */
+  /** Measured cost of the probes; null if scheme adaptive was chosen at once, since that scheme calibrates later, when recording begins. */
   readonly calibration: MeasuredCalibration | null
   /** Table of the timed regions; null unless regions are timed. */
   readonly regionTable: RegionTable | null
   /** Whether the JVM reports the pause of a redefinition. */
   readonly pausesKnown: boolean
-  /** Why this scheme was chosen, for the user. */
+  /** Text for the user that explains why this scheme was chosen; null if no explanation is needed. */
   readonly why: string | null
-  /** Loaded classes, if they have been requested already. */
+  /** Loaded classes, if they have already been requested from the agent; otherwise null. */
   readonly listed: LoadedClasses | null
 }
 
 /** `problem` is the reason why the buffer could not be created. */
 type OpeningRing = { readonly recorder: Promise<Recorder> } | { readonly problem: unknown }
 
-/** Timeout for the first answers of a remote agent. The agent has the same timeout for the client (Session.NO_MESSAGE_TIMEOUT_NANOS). */
+/** Timeout for the first answers of a remote agent. The agent uses the same timeout for the client (Session.NO_MESSAGE_TIMEOUT_NANOS). */
 const FIRST_ANSWERS_TIMEOUT_MS = 10_000
 
 export class Preparation {
@@ -161,10 +162,10 @@ export class Preparation {
   /**
    * Undoes the preparation after an error. The target is then as before, and nothing of jfluid is left.
    *
-   * @param answers  false if the target does not answer: the agent then detaches once it sees that the client is gone
+   * @param answers  whether the target answers. If it does not, the agent detaches once it detects that the client is gone
    */
   async abandon(answers = true): Promise<void> {
-    // The first error is reported. A silent target must not delay the report.
+    // Errors of the detach are ignored, since the earlier error is reported. A target that does not answer must not delay the report.
     if (answers) await answerInTime(this.#agent.detach(), this.door.pid ?? 0).catch(() => {})
     this.#agent.close()
     this.door.leave()
@@ -174,7 +175,7 @@ export class Preparation {
     )
   }
 
-  /** Waits for an answer. With a remote target, uses a timeout, since no event arrives yet that would show a broken network. */
+  /** Waits for an answer. Uses a timeout for a remote target, since a broken network is not detected otherwise before events arrive. */
   async #heard<T>(answer: Promise<T>): Promise<T> {
     if (this.door.elsewhere === undefined) return await answer
     try {
@@ -184,7 +185,7 @@ export class Preparation {
     }
   }
 
-  /** Creates the buffer, and a recorder that opens it. Nothing is written into the buffer before `go`. */
+  /** Creates the buffer, and a recorder that opens the buffer. The target writes nothing into the buffer before `go`. */
   #openRing(ring: string): OpeningRing {
     const { acting, dir, owner } = this.door
     try {
@@ -205,7 +206,7 @@ export class Preparation {
     const { recorder: opened } = ring
     const configured = this.#configure(join(door.dir, RING), door.perf(door.pid ?? facts.pid))
     const recorder = Promise.all([opened, configured]).then(([it]) => {
-      // From here on, no file is left behind, however the session ends.
+      // Both sides have opened the buffer. After the removal, no file is left behind, even if the session ends with an error.
       rmSync(join(door.inside, RING), { force: true })
       door.leave()
       return it
@@ -214,7 +215,7 @@ export class Preparation {
     return { recorder, configured: await Promise.race([configured, recorder.then(() => configured)]) }
   }
 
-  /** The agent has its own buffer and sends its content to the recorder. */
+  /** Starts a recorder for an agent that has its own buffer and sends the buffer's content. */
   async #mirrorRing(at: Meeting) {
     const token = newToken()
     const recorder = await this.#startRecorder({ at, token }) // the agent receives the recorder's port
@@ -233,15 +234,16 @@ export class Preparation {
       firstMethod: firstMethodOf(options),
       regions: options.regions !== undefined,
       firstPlaced: firstPlacedOf(options),
+      valueRows: valueRowsOf(options),
       callSites: options.callSites === true,
       mostContexts: mostContexts(options),
-      trace: options.trace ?? 0,
+      trace: options.slow === undefined ? (options.trace ?? 0) : 0,
       trees: this.#sizes.blockCount > 0,
     })
     return this.#starting
   }
 
-  /** Sizes of the buffer. A buffer that is sent over a network has no trees. */
+  /** Sizes of the buffer: numbers of chunks and of tree blocks. A buffer that is sent over a network has no trees. */
   get #sizes(): { readonly chunkCount: number; readonly blockCount: number } {
     const hasTrees = this.door.elsewhere === undefined && keepsTrees(this.options)
     return hasTrees
@@ -267,8 +269,8 @@ export class Preparation {
   }
 
   /**
-   * Finds out why the buffer is missing. An agent that detaches closes its link, then removes the buffer and the directory. The recorder
-   * may not have opened the buffer yet, or the client may not have created it yet.
+   * Finds out why the buffer is missing. An agent that detaches closes its link, then removes the buffer and the directory. At that time,
+   * the recorder may not have opened the buffer yet, or the client may not have created the buffer yet.
    */
   async #whyNoRing(error: unknown, ring: string): Promise<never> {
     const reason = existsSync(ring)

@@ -1,10 +1,10 @@
 // Proof of detach: verifies that nothing of jfluid is left in the target.
 //
 // - The code of every method that had probes is read from the JVM's memory and compared with the original bytecode
-//   (vmstructs/original-code.ts). This happens while the agent is still there to read memory. It needs no redefinition and no pause. The
-//   other methods of the class are not compared, since their code never changed: a class of 1,000 methods would take 0.1 s.
-// - Then the agent detaches, and Linux shows whether threads, mappings, descriptors or files of jfluid are left (remains.ts). The client
-//   sees on its own socket whether the agent's end is closed.
+//   (vmstructs/original-code.ts). The agent reads the memory, so this is done before the agent detaches. It needs no redefinition and no
+//   pause. Other methods are not compared, since their code never changed, and a class of 1,000 methods would take 0.1 s.
+// - Then the agent detaches, and /proc shows whether threads, mappings, descriptors or files of jfluid are left (remains.ts). The client's
+//   own socket shows whether the agent's end is closed.
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'
@@ -23,10 +23,10 @@ import type { Engine } from './engine.ts'
 import { GONE_TIMEOUT_MS, leftOf, ourThreads, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
-/** Time limit of the code comparison. The report lists the rest as unchecked. */
+/** Time limit of the code comparison. The report lists the code that was not compared in this time as unchecked. */
 const CODE_TIMEOUT_MS = 500
 const CLASSES_PER_STEP = 200
-/** An answer of the agent may be late if all processors are busy. */
+/** Timeout for an answer of the agent. The answer may be late if all processors are busy. */
 const ANSWER_TIMEOUT_MS = 3_000
 
 const NOTHING_CHECKED: CodeFacts = {
@@ -34,13 +34,13 @@ const NOTHING_CHECKED: CodeFacts = {
   ...{ different: [], unchecked: '' },
 }
 
-/** Addresses of a JVM's methods and their code. The addresses do not change. */
+/** Access to the addresses and the code of a JVM's methods. The addresses do not change. */
 export interface CodeAccess {
   readonly methods: MethodPlaces
   readonly codes: HeldCodes
 }
 
-/** Locates the code. This takes most of the time of a comparison. @returns null if the JVM does not expose the code */
+/** Locates the code of methods, which takes most of the time of a comparison. @returns null if the JVM does not expose the code */
 export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
   const library = await port.vmLibrary()
   const memory = new Memory(port)
@@ -51,9 +51,9 @@ export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
 }
 
 /**
- * Compares the code in the JVM with the original code. Requires a live target.
+ * Compares the code in the JVM with the original code. The target must be alive.
  *
- * @param ownOf  returns the methods that had probes, as in the class file
+ * @param ownOf  returns the methods of a class that had probes, with their code in the class file
  */
 export async function compareCode(
   opened: Promise<CodeAccess | null>,
@@ -77,7 +77,7 @@ export async function compareCode(
     )
     const there = some.flatMap((it) => {
       const addresses = places.get(it.id) ?? []
-      if (addresses.length === 0) return [] // unloaded
+      if (addresses.length === 0) return [] // the class is unloaded
       const own = ownOf(it)
       return own.length === 0 ? [] : [{ ...it, addresses, own }]
     })
@@ -103,7 +103,7 @@ export async function compareCode(
   return facts
 }
 
-/** A class with code that seems to differ. */
+/** A class with code that seems to differ from the original code. */
 interface Suspect {
   readonly id: number
   /** Internal name of the class. */
@@ -120,8 +120,8 @@ export interface OwnMethod {
 type KnownClass = ClassBefore & { readonly bytes: Uint8Array }
 
 /**
- * Runs the comparison while probes are installed: the comparison must detect the probes. The rehearsal also warms up the code, so the
- * comparison at the end, when the user waits, is faster.
+ * Tests the comparison while probes are installed: it must detect the probes. This test also warms up jfluid's code, so that the comparison
+ * at the end, when the user waits, is faster.
  *
  * @returns false if no probe was detected: a comparison then proves nothing on this JVM. Null if the check was not possible
  */
@@ -147,8 +147,8 @@ function probedMethods({ bytes, probed }: KnownClass): OwnMethod[] {
 }
 
 /**
- * Whether all code is unchanged. Methods are identified by the constant pool indices of their names. The pool keeps the order of the class
- * file unless another agent has redefined the class. Reading names would take three times as many reads.
+ * Returns whether all code is unchanged. Methods are identified by the constant pool indices of their names, since reading the names would
+ * need three times as many reads. The pool has the same order as in the class file unless another agent has redefined the class.
  */
 export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<number, HeldCode>): boolean {
   return own.every(({ method, code }) =>
@@ -159,7 +159,7 @@ export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<numbe
 /**
  * Reads each differing method again to confirm the difference.
  *
- * @param until  no method is read again after this time
+ * @param until  time after which no method is read again
  * @returns names of the methods that differ
  */
 async function differences(
@@ -179,7 +179,7 @@ async function differences(
   const different: string[][] = suspects.map(() => [])
   for (const [i, { suspect, selector, code, address }] of all.entries()) {
     if (isSame(held[i] ?? null, code)) continue
-    // A read of several methods is truncated where mapped memory ends.
+    // The method is read alone, since a read of several methods is truncated where mapped memory ends.
     if (performance.now() < until && isSame(await codes.alone(address), code)) continue
     different[suspect]!.push(selector)
   }
@@ -194,17 +194,17 @@ function isSame(held: HeldCode | null, code: Code): boolean {
 export class Proof {
   readonly #begun = performance.now()
   /**
-   * Remains seen while this session's agent was there, before and after the restoration. While that agent is there, no other client can
-   * have an agent.
+   * Remains found before and after the code was restored, while the agent of this session was in the JVM. All these remains belong to this
+   * session, since no other client can have an agent at the same time.
    */
   readonly #before: (Remains | null)[] = []
   #code: CodeFacts = NOTHING_CHECKED
-  /** Methods keyed by class id. */
+  /** Methods that had probes, keyed by class id. */
   readonly #own = new Map<number, readonly OwnMethod[]>()
 
   constructor(private readonly engine: Engine) {}
 
-  /** Parses the original code in advance. Parsing during the restoration would make the restoration longer (decision 111). */
+  /** Parses the original code before it is restored in the target. Parsing while it is restored would delay the target (decision 111). */
   willRestore(): void {
     this.#before.push(remainsOf(this.engine.process))
     try {
@@ -215,7 +215,7 @@ export class Proof {
     }
   }
 
-  /** Compares the code after the target has restored it, while the agent is still there. */
+  /** Compares the code after the target has restored it and before the agent detaches. */
   async restored(): Promise<void> {
     const { instrumenter } = this.engine
     try {
@@ -229,7 +229,7 @@ export class Proof {
         ),
         late,
       )
-      await turnOfTheLoop() // this sends the agent's request first
+      await turnOfTheLoop() // the request to the agent is sent first
       this.#sampleThreads()
       this.#code = await comparing
       if (this.engine.seesProbes === false && this.#code.different.length === 0)
@@ -245,7 +245,7 @@ export class Proof {
     }
   }
 
-  /** Samples the threads again: the agent may have started threads for the restoration. */
+  /** Reads the list of threads again, since the agent may have started threads to restore the code. */
   #sampleThreads(): void {
     const { process } = this.engine
     const [first] = this.#before
@@ -268,7 +268,7 @@ export class Proof {
     const left = leftOf(this.#before, door.dir, after)
     if (!isClosed) left.push('socket')
     if (!report.transformerGone) left.push('transformer')
-    // If the JVM exposes its counters, jfluid itself had one counter file open.
+    // If the JVM exposes its counters, the agent had one counter file open.
     const [before] = this.#before
     if (before && after.counterFiles > Math.max(0, before.counterFiles - (pausesKnown ? 1 : 0)))
       left.push("descriptor of the JVM's counters")

@@ -8,13 +8,13 @@ import { treesFullWarning } from './session-profile.ts'
 import { stopOf } from './target-waits.ts'
 
 const STATUS_INTERVAL_MS = 500
-/** Time without an answer after which the target may be stopped. */
+/** Time without an answer after which `note` reports a stopped target. */
 const SILENT_TIMEOUT_MS = 900
-/** Tick of the rehearsal of the proof. By then, the first call has been shown, and no batch of methods has been chosen yet. */
+/** Tick at which the proof is tested. By then, the first call has been shown, and no batch of methods has been chosen yet. */
 const REHEARSAL_TICK = 4
-/** Number of statuses between two searches for classes of roots that are not loaded yet. */
+/** Number of ticks between two searches for classes of roots that are not loaded yet. */
 const ROOT_SEARCH_TICKS = 2
-/** Number of statuses between two searches for classes of roots once each root has a class. */
+/** Number of ticks between two searches for more classes of roots once each root has a class. */
 const LATER_ROOT_SEARCH_TICKS = 20
 
 export class Pulse {
@@ -23,16 +23,16 @@ export class Pulse {
   #ticks = 0
   /** Whether a check of the roots is running. The check waits for the target and the revealer. */
   #looking = false
-  /** Whether anything was ever recorded, even if a reset has discarded it. */
+  /** Whether any event was ever recorded. Events that a reset has discarded count. */
   hasRecorded = false
-  /** Time when the pending status was requested; null if none is pending. */
+  /** Time of the unanswered status request; null if no request is unanswered. */
   #askedAt: number | null = null
-  /** Why the target does not answer; null while it answers. */
+  /** Reason why the target does not answer; null while the target answers. */
   note: string | null = null
-  /** Whether the process was seen stopped since its last status. */
+  /** Whether a check since the last status has found the process stopped. */
   #wasStopped = false
 
-  /** @param controller  starts and stops together with this object */
+  /** @param controller  controller that is started and stopped together with this object */
   constructor(
     private readonly engine: Engine,
     private readonly controller: Controller | null,
@@ -51,14 +51,16 @@ export class Pulse {
   }
 
   async readStatus(): Promise<void> {
-    const { agent, clock, inside, installation, recorder, targetState, turns } = this.engine
+    const { agent, clock, inside, installation, recorder, targetState, turns, values } = this.engine
     const status = await agent.status()
     clock.update(status.clock)
     targetState.take(status)
     const suspended = (await inside?.read(installation.swaps.latest, this.#wasStopped)) ?? null
     this.#wasStopped = false
     if (suspended !== null) recorder.pause(suspended[0], suspended[1])
+    await values?.poll()
     if (status.survivors !== null) recorder.survivors(status.survivors)
+    if (status.openAllocations !== null) recorder.openAllocations(status.openAllocations)
     const { unloaded } = status
     if (unloaded.classes.length + unloaded.loaders.length > 0)
       void turns.enqueue(() => this.engine.unloaded(unloaded))
@@ -66,7 +68,7 @@ export class Pulse {
 
   async #tick(): Promise<void> {
     if (this.#stopped) return
-    const { options, recorder, rootWatch, turns, warnings } = this.engine
+    const { options, recorder, rootWatch, traceIds, turns, unprobed, warnings } = this.engine
     if (this.#askedAt !== null) {
       // At most one request is pending. Otherwise a stopped target would have hundreds of requests to answer when it continues.
       const silence = this.#silence()
@@ -81,11 +83,14 @@ export class Pulse {
         this.note = null
       })
       if (++this.#ticks === 1) void this.engine.openCode()
-      // Runs as a task in the queue, so that a redefinition or the end of the session waits for it.
+      await unprobed?.poll()
+      // The test of the proof runs as a task in the queue, so that no redefinition and no session end happens at the same time.
       if (this.#ticks === REHEARSAL_TICK && this.controller !== null)
         void turns.enqueue(() => this.engine.rehearseProof())
+      if (traceIds.isDue()) void turns.enqueue(() => traceIds.find())
       if (this.#ticks % ROOT_SEARCH_TICKS === 0) this.#findRoots()
       const stats = await recorder.stats()
+      await this.engine.tellSlow(stats.slowFromTicks)
       if (stats.events > 0) this.hasRecorded = true
       if (stats.collapsed > 0) warnings.add(collapsedWarning(options))
       const treesFull = treesFullWarning(this.engine, stats)
@@ -102,11 +107,11 @@ export class Pulse {
     }
   }
 
-  /** Looks for classes of roots that are not loaded yet. Needed only if the target does not report class loads. */
+  /** Searches for classes of roots that were not loaded before. Needed only if the target does not report class loads. */
   #findRoots(): void {
     const { arming, inside, installation, revealer, turns } = this.engine
     if (arming === null) return
-    // Later, another loader may define a class of that name, or a wildcard may match another class.
+    // Even if each root has a class, another loader may define a class of the same name later, or a wildcard may match another class.
     const areThere = revealer.roots.progress().every((it) => it.ids.size > 0 || it.failed)
     if (areThere && this.#ticks % LATER_ROOT_SEARCH_TICKS !== 0) return
     void turns.enqueue(async () => {

@@ -1,5 +1,5 @@
 // Handles questions and notifications of the target while a session runs. Questions are answered one after the other (report, section 6.1),
-// except for class loads that a redefinition may be waiting for. The answer to a first invocation is sent only after the redefinition.
+// except for class loads for which a redefinition may be waiting. The answer to a first invocation is sent only after its redefinition.
 
 import { span as spanText } from '../profile/text.ts'
 import type { Revelation } from '../reveal/revealer.ts'
@@ -21,7 +21,7 @@ export class Questions {
 
   /** @param ended  receives the reason why the target has ended the session */
   listen(ended: (reason: string) => void): void {
-    const { agent, classLoads, names, revealer } = this.engine
+    const { agent, classLoads, names, revealer, values } = this.engine
     agent.listen({
       first: (id) => this.#firstInvocation(id),
       reflect: (request, classId, name, descriptor) =>
@@ -32,6 +32,7 @@ export class Questions {
       changed: (classId, unprobed) => this.#redefined(classId, unprobed),
       lateLoad: (hook) => classLoads.late(hook),
       waited: (id, kind, itself, className) => names.waited(id, { kind, itself, className }),
+      valueClass: (path, step, classId) => values?.valueClass(path, step, classId),
       ended,
     })
   }
@@ -52,8 +53,8 @@ export class Questions {
   }
 
   /**
-   * Handles a thread that is about to make a call that no bytecode names, for example by reflection. The thread is blocked until the
-   * answer.
+   * Handles a call whose target is not named in bytecode, for example a call by reflection. The calling thread is blocked until the answer
+   * arrives.
    */
   #namelessCall(request: number, reveal: () => Revelation | Promise<Revelation>): void {
     const { agent, installation, turns } = this.engine

@@ -5,7 +5,7 @@ import { TargetStopped } from '../attach/admission.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { LinkLost } from '../wire/link.ts'
-import { beginAtRoots } from './adaptive/beginning.ts'
+import { beginAtRoots } from './adaptive/beginning-with-roots.ts'
 import { Controller } from './adaptive/controller.ts'
 import { beginBelowRoots } from './beginning.ts'
 import type { OpenDoor } from './doors/door.ts'
@@ -18,7 +18,7 @@ import { eventsOf, type SessionRequest } from './session-options.ts'
 import { Span } from './span.ts'
 import { whileRunning, whyLinkWasLost } from './target-waits.ts'
 
-/** Thrown if the target ended the session before anything was recorded, and continues to run. */
+/** Thrown if the target ended the session before an event was recorded, and continues to run. */
 export class LeftBeforeRecording extends JfluidError {
   static sample = () => new LeftBeforeRecording(4711, 'the client did not answer for 10 s')
   readonly exitCode = EX_TEMPFAIL
@@ -41,7 +41,7 @@ export class Recording {
 
   private constructor(
     prepared: Prepared,
-    /** The request of the user. */
+    /** The session that the user has requested. */
     readonly request: SessionRequest,
   ) {
     this.engine = new Engine(prepared, (error) => this.#noteUnanswered(error))

@@ -1,5 +1,5 @@
-// Finds remains of jfluid in and around a target, by means of Linux. Remains that stay until the JVM ends (docs/target.md) are not listed:
-// the agent's jar, the attach socket, classes.
+// Finds remains of jfluid in a target and in its files, by reading /proc. Remains that stay until the JVM ends (docs/target.md) are not
+// listed: the agent's jar, the attach socket, classes.
 
 import { existsSync, lstatSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -12,7 +12,7 @@ import { believedBy, isLaunchFileInUse } from './doors/session-directory.ts'
 interface Trace {
   /** Text for the user, such as "thread jfluid-agent" or "mapping /dev/shm/jfluid-…/ring". */
   readonly what: string
-  /** A thread's kernel id, or the name of its session's directory; null if both are unknown. */
+  /** Kernel id of the thread, or name of the session directory that contains the file; null if both are unknown. */
   readonly of: number | string | null
 }
 
@@ -23,13 +23,13 @@ export interface Remains {
   readonly threads: number[]
   /** Names of the session directories that contain a mapped or open file. */
   readonly sessions: string[]
-  /** Number of open counter files. The JVM may have opened some itself. */
+  /** Number of open counter files. The JVM itself may have opened some of them. */
   readonly counterFiles: number
   /** Names of the parts that could not be read for lack of permission. */
   readonly unseen: string[]
 }
 
-/** A file in a session directory, deleted or not, except a copy of the agent's jar. */
+/** Matches the path of a file in a session directory, even if deleted, but not a copy of the agent's jar. */
 const OURS = /\/(jfluid-\d+-\d+-\w{6})(?:\/(?!jfluid-agent\.jar)|$| )/
 const COUNTERS = /\/hsperfdata_[^/]+\/\d+$/
 const OWN_MEMORY = /^\/proc\/\d+\/mem$/
@@ -105,9 +105,9 @@ export function named(traces: readonly Trace[]): string[] {
 }
 
 /**
- * Returns the remains of a finished session, except remains of a session that another client has begun since.
+ * Returns the remains of a finished session, without remains of a session that another client has begun since.
  *
- * @param before     snapshots taken while the session ran; with a null among them, all remains count
+ * @param before     remains that were found while the session ran. If one of them is null (unknown), all remains of `after` are returned
  * @param directory  the session's directory
  */
 export function leftOf(before: readonly (Remains | null)[], directory: string, after: Remains): string[] {
@@ -119,11 +119,11 @@ export function leftOf(before: readonly (Remains | null)[], directory: string, a
   return named(after.traces.filter(({ of }) => of === null || known.has(of)))
 }
 
-/** The agent's thread ends shortly after its last answer. The end takes longer if all processors are busy. */
+/** Timeout for the end of the agent's thread. It ends shortly after its last answer, but later if all processors are busy. */
 export const GONE_TIMEOUT_MS = 5_000
 const CHECK_INTERVAL_MS = 5
 
-/** Waits until these threads have ended, for at most `GONE_TIMEOUT_MS`. */
+/** Waits at most `GONE_TIMEOUT_MS` until these threads have ended. */
 export async function threadsGone(pid: number, threads: readonly number[]): Promise<void> {
   const until = performance.now() + GONE_TIMEOUT_MS
   const anyRuns = (): boolean => threads.some((id) => existsSync(`/proc/${pid}/task/${id}`))

@@ -1,6 +1,6 @@
-// Chooses the scheme of a session. Schemes a and b instrument all reachable methods. In a small program that is exact and harmless. In a
-// server, these are tens of thousands of methods, redefinitions that pause its threads for seconds, and metaspace that is not freed. So the
-// reachable methods are counted first, which changes nothing in the target.
+// Chooses the scheme of a session. Schemes a and b instrument all reachable methods. In a small program this is exact and harmless. In a
+// server, tens of thousands of methods are reachable: redefinitions would pause the threads for seconds and use metaspace that is not
+// freed. So the reachable methods are counted first, which changes nothing in the target.
 
 import type { Scheme } from '../base/scheme.ts'
 import { thousands } from '../base/thousands.ts'
@@ -21,18 +21,18 @@ import {
 } from './limits.ts'
 import { firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
 
-/** With more loaded classes, even listing them takes too long for an interactive user. */
+/** Maximum number of loaded classes for which methods are counted. Listing more classes takes too long for an interactive user. */
 const MAX_LOADED_CLASSES = 5_000
 
 export interface Choice {
   readonly scheme: Scheme
-  /** Explanation for the user, if another scheme could have been expected. */
+  /** Explanation for the user if he may expect another scheme; otherwise null. */
   readonly why: string | null
-  /** Loaded classes that the agent listed for the choice. The agent sends each class only once. */
+  /** Loaded classes, if they were listed to choose the scheme. They are passed on, since the agent sends each class only once. */
   readonly listed: LoadedClasses | null
 }
 
-/** Cost of scheme b. */
+/** Methods that scheme b would instrument, and their cost. */
 export interface Reached {
   /** Whether more methods are reachable than scheme b may instrument. The count then stops at the limit. */
   readonly isTooMuch: boolean
@@ -48,7 +48,7 @@ export interface Reached {
 
 const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
-/** @returns why scheme b would be harmful; null if it would be harmless */
+/** @returns the reason why scheme b would be harmful; null if it would be harmless */
 export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reached): string | null {
   if (isTooMuch) return `scheme b may instrument more than ${thousands(MAX_METHODS)} methods`
   const metaspace = classBytes * METASPACE_PER_CLASS_BYTE
@@ -60,7 +60,7 @@ export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reach
   return null
 }
 
-/** The agent and the JVM, before anything is changed. */
+/** The agent and facts about the JVM, before anything is changed. */
 export interface Behind {
   readonly agent: Agent
   readonly door: OpenDoor
@@ -104,12 +104,12 @@ export function adaptiveAtOnce(request: SessionRequest, loadedClasses: number): 
 
 const reasonText = (why: string): string => `scheme adaptive: ${why} (--scheme b overrides this)`
 
-/** @returns why the program is too large to count the methods below its roots; null if it is not */
+/** @returns a text if the program is too large to count the methods below its roots; otherwise null */
 export function whyLarge(loadedClasses: number): string | null {
   return loadedClasses > MAX_LOADED_CLASSES ? `${thousands(loadedClasses)} classes are loaded` : null
 }
 
-/** Counts all methods that are reachable from the roots now. That is an upper bound of what scheme b instruments. */
+/** Counts all methods that are currently reachable from the roots. Their number is an upper bound for scheme b. */
 async function reachedFrom(
   request: SessionRequest,
   { classes }: LoadedClasses,

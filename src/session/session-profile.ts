@@ -2,6 +2,7 @@
 
 import { dirname } from 'node:path'
 import { withDenseIds } from '../cct/allocation.ts'
+import type { SegmentTimes } from '../cct/segments.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import { METRICS } from '../measures/columns.ts'
@@ -23,20 +24,27 @@ export interface Recorded {
   readonly stats: RecorderStats
   /** Times of the regions; undefined unless regions were timed. */
   readonly regions: RegionTimes[] | undefined
+  /** Segments of the recording; undefined if they are not kept. */
+  readonly segments: SegmentTimes | undefined
   /** The traced calls; undefined unless calls were traced. */
   readonly trace: Trace | undefined
 }
 
 export function sessionProfile({ controller, end, engine, span }: Recording, recorded: Recorded): Profile {
   const { arming, byHand, clock, facts, inside, installation, names, options, targetState } = engine
-  const { snapshot, stats, regions, trace } = recorded
+  const { snapshot, stats, regions, segments, trace } = recorded
   const mode = modeOf(options)
   const { hasClasses } = METRICS[mode]
   const openCalls = openCallsOf(options, stats)
   const { merged } = snapshot
-  // The recent activity of threads is only for live views.
+  const beginTicks = span.latestTicks - (span.durationMs * 1e6) / clock.nsPerTick
+  // Omits the recent activity of threads, since only live views use it.
   const threads = snapshot.threads.map(({ id, name, tree }) => ({ id, name, tree }))
-  const methodNames = withPlaceholders(names.all(), [merged, ...threads.map((it) => it.tree)])
+  const methodNames = withPlaceholders(names.all(), [
+    merged,
+    ...threads.map((it) => it.tree),
+    ...(segments === undefined ? [] : [segments]),
+  ])
   return withSoundTrace({
     target: {
       pid: engine.pid,
@@ -64,6 +72,7 @@ export function sessionProfile({ controller, end, engine, span }: Recording, rec
       ...(byHand.changes.length > 0 && { byHand: byHand.changes }),
     },
     startedAt: span.startedAt.toISOString(),
+    ...(engine.jvmStartedAt !== undefined && { jvmStartedAt: engine.jvmStartedAt }),
     durationMs: span.durationMs,
     calibration: calibrationFacts(engine),
     instrumentation: instrumentationFacts(engine, stats),
@@ -76,7 +85,7 @@ export function sessionProfile({ controller, end, engine, span }: Recording, rec
     ...(inside !== null && {
       stacks: {
         ...inside.stackFacts(
-          span.latestTicks - (span.durationMs * 1e6) / clock.nsPerTick,
+          beginTicks,
           arming?.pauses ?? [],
           installation.swaps.latest,
           controller?.rowsFromMs ?? 0,
@@ -84,24 +93,29 @@ export function sessionProfile({ controller, end, engine, span }: Recording, rec
         unseenPart: unseenPart(merged),
       },
     }),
+    ...(inside !== null && { lines: inside.lineTable() }),
     ...(end.bareCalls !== null && { bareCalls: end.bareCalls }),
     ...(openCalls > 0 && { openCalls }),
     ...(options.followThreads === true && { followedTasks: stats.followed }),
     ...(snapshot.rootCalls !== undefined && { rootCalls: snapshot.rootCalls }),
+    ...(engine.values !== null && { values: engine.values.facts() }),
     ...(snapshot.slow !== undefined && { slowCalls: snapshot.slow }),
     ...(snapshot.course !== undefined && regions === undefined && { course: snapshot.course }),
+    ...(segments !== undefined && {
+      segments: { ...segments, ...(inside !== null && { samples: inside.sampleTimes(beginTicks) }) },
+    }),
     ...(regions !== undefined && { regions }),
     ...(trace !== undefined && { trace }),
     ...(hasClasses ? withDenseIds(methodNames, { merged, threads }) : { methodNames, merged, threads }),
   })
 }
 
-/** Number of open calls. Zero if this mode records nothing at the end of a call. */
+/** Returns the number of calls that had not ended. Zero in modes that record nothing at the end of a call. */
 function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): number {
   return eventsOf(options).recordsCalls ? openCalls : 0
 }
 
-/** Names of the roots, or of the regions if regions are timed. */
+/** Returns the names of the roots, or the names of the regions if regions are timed. */
 export function rootNames({ regions, roots }: SessionRequest): string[] {
   return (regions ?? roots).map((it) => it.text)
 }
@@ -110,12 +124,12 @@ export function skippedMethods({ installation }: Engine): SkippedMethod[] {
   return [...installation.skipped].map(([method, reason]) => ({ method, reason }))
 }
 
-/** Returns a warning if threads have recorded gaps because their trees had no more room; otherwise null. */
+/** Returns a warning if calls are missing because the buffer had no space for the threads' trees; otherwise null. */
 export function treesFullWarning(
   { door, targetState }: Engine,
   { treesFull, gaps }: RecorderStats,
 ): string | null {
-  // Without gaps, nothing was lost: the last call that needed a block may have got the last block.
+  // Without gaps, no call was lost: the last call that needed a block may have got the last free block.
   if (treesFull === null || Math.max(targetState.gaps, gaps) === 0) return null
   return treeRoomWarning(treesFull.contexts, treesFull.code, dirname(door.dir))
 }
@@ -123,7 +137,7 @@ export function treesFullWarning(
 const NOTHING_FOLLOWED =
   'no task was followed: the roots passed no task to an executor of the JDK and started no thread'
 
-/** Warnings that can be given only at the end. */
+/** Returns the warnings that are known only at the end of a session. */
 export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
   const { options, regionTable } = engine
   const regions = (regionTable?.problems() ?? []).map(({ message, hint }) => `${message}. ${hint}`)
@@ -162,7 +176,7 @@ function calibrationFacts({ calibration, clock, options }: Engine): Profile['cal
       outerSpreadNs: clock.toNs(spread.outerTicks),
     }),
     clock: clock.name,
-    // The rate of System.nanoTime() is 1. The rate of the other clock is not yet known in a very short session.
+    // Omitted if the rate is 1: for System.nanoTime(), and in a very short session, where the rate of the other clock is not known yet.
     ...(clock.nsPerTick !== 1 && { clockMHz: 1000 / clock.nsPerTick }),
     ...(readTicks > 0 && { readNs: clock.toNs(readTicks) }),
   }
@@ -187,7 +201,7 @@ function instrumentationFacts(engine: Engine, stats: RecorderStats): Profile['in
   }
 }
 
-/** Number of StackOverflowErrors thrown out of instrumented methods, per method. */
+/** Returns the number of StackOverflowErrors that left instrumented methods, per method. */
 function overflowsOf({ names }: Engine, { overflows }: RecorderStats): Overflow[] {
   return [...overflows]
     .sort(([, a], [, b]) => b - a)

@@ -8,13 +8,17 @@ import { pairTicks } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Scheme } from '../base/scheme.ts'
+import type { MethodLines } from '../cct/line-samples.ts'
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { forgetRecent } from '../classfile/recent.ts'
+import type { SlowOption } from '../options/value.ts'
 import type { InstrumentationFacts } from '../profile/code-facts.ts'
 import { type DetachFacts, detachWarnings } from '../profile/detach-facts.ts'
 import type { Mode, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
+import type { MethodPlace } from '../profile/source-lines.ts'
+import type { ValueFacts } from '../profile/values.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
 import type { RootReport } from '../reveal/roots.ts'
@@ -27,10 +31,12 @@ import type { RegionProblem } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
 import type { Ending } from './ending.ts'
 import type { Engine } from './engine.ts'
-import { pictureOf } from './picture.ts'
+import { placeOf } from './method-place.ts'
 import { Recording } from './recording.ts'
-import { eventsOf, firstMethodOf, modeOf, type SessionRequest } from './session-options.ts'
+import { eventsOf, firstMethodOf, modeOf, type SessionRequest, valueRowsOf } from './session-options.ts'
 import { type Recorded, rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
+import { pictureOf, segmentsOf } from './snapshots.ts'
+import { DumpNotPossible, type JvmThreads } from './why/jvm-threads.ts'
 
 /** Number of events per call: an entry event and an exit event. */
 const EVENTS_PER_CALL = 2
@@ -49,7 +55,7 @@ export interface SessionStatus {
   readonly stacks?: { readonly samples: number; readonly longestStallMs: number; readonly costMs: number }
   /** Message for the user while nothing has been recorded. */
   readonly message: string | null
-  /** Notes on each root that has not been called. */
+  /** Notes about roots that have not been called, one per root. */
   readonly notes: readonly string[]
   readonly warnings: readonly string[]
   readonly skipped: readonly SkippedMethod[]
@@ -58,21 +64,23 @@ export interface SessionStatus {
 export class Session {
   /** Whether the roots are being changed. */
   #isChanging = false
-  /** Threshold that was set while the session records. */
-  #slow: 'p99' | number | undefined
+  /** Threshold for slow calls that was set during the session; undefined if none was set. */
+  #slow: SlowOption | undefined
   /** Whether `detach` has been called. */
   #isLeaving = false
   /** Settles when the current change of roots has ended. */
   #changed: Promise<void> = Promise.resolve()
-  /** Number of changes of the roots. Method ids and nodes are valid for one generation only. */
+  /** Number of times that the roots have changed. Method ids and nodes are valid only for one value of this number. */
   generation = 0
-  /** Names of all roots if no call of any root was recorded; otherwise empty. Set when the profile of calls is built. */
+  /** Names of the roots, or regions, that have methods but no recorded call. Set when the profile is built. */
   rootsNeverCalled: readonly string[] = []
+  /** Whether a call of a root was recorded. Set when the profile is built. */
+  wasAnyRootCalled = false
   /** Number of calls that may be missing. Set when the profile is built. */
   gaps = 0
   #wasReset = false
   #endWith: (reason: string) => void = () => {}
-  /** Resolves with the reason when the session ends other than by `detach`. */
+  /** Resolves with the reason if the session ends without a call of `detach`. */
   readonly ended: Promise<string>
 
   private constructor(private recording: Recording) {
@@ -100,7 +108,7 @@ export class Session {
     void recording.end.ended.then((reason) => this.#endWith(reason))
   }
 
-  /** The parts of the session. Benchmarks inspect and control them. */
+  /** The parts of the current recording. Benchmarks inspect and control these parts. */
   get engine(): Engine {
     return this.recording.engine
   }
@@ -110,9 +118,9 @@ export class Session {
    * and times begin at zero, and earlier results are discarded.
    *
    * @param onPhase  receives the name of each phase, for progress
-   * @param keep     saves the earlier results if the new roots cannot be recorded and the earlier results would be lost. Returns their
-   * location
-   * @throws OldRootsAgain  if the new roots were found but could not be recorded; `generation` has then changed, and a warning states this
+   * @param keep     saves the earlier results and returns their location. Called if the new roots cannot be recorded and the earlier
+   * results would be lost
+   * @throws OldRootsAgain  if the new roots were found but could not be recorded. `generation` has then changed, and a warning is added
    * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded, CannotChangeRoots, or an error of attaching: the
    * session continues as before, unless `ended` resolves; the session then ends with the earlier results
    */
@@ -167,16 +175,16 @@ export class Session {
     try {
       return new OldRootsAgain(problem, await keep(await this.#profileOf(before)))
     } catch (error) {
-      // The earlier results could not be saved. This error matters more than `problem`.
+      // The earlier results could not be saved. This error is more important than `problem`.
       return new OldRootsAgain(error, null)
     }
   }
 
   /**
-   * Removes the probes of a method, of all methods of a class, or of packages, and of the methods that were called only from the removed
-   * methods. From then on, the time of a removed method counts for its caller. The rows keep their earlier values.
+   * Removes the probes of a method, or of all methods of classes or packages, and of methods that only these methods called. From then on,
+   * the time of a method without probes counts for its caller. The rows keep their earlier values.
    *
-   * @param text  a method as for --root, or classes as for --exclude
+   * @param text  names a method as for --root, or classes as for --exclude
    * @throws BadPattern, NothingToLeaveOut, CannotChange  before any change
    */
   async exclude(text: string): Promise<ByHandEntry> {
@@ -189,10 +197,10 @@ export class Session {
   }
 
   /**
-   * Adds methods that the filters exclude, including those of the JDK. Reachable methods among them get probes according to the scheme of
-   * the session, as if they had never been excluded.
+   * Adds methods that the filters or the user have excluded, including JDK methods. If a root can reach an added method, it gets probes by
+   * the scheme of the session, as if it had never been excluded.
    *
-   * @param text  as for `exclude`
+   * @param text  names methods, as for `exclude`
    * @throws BadPattern, NothingToAdd, CannotChange  before any change
    */
   async add(text: string): Promise<ByHandEntry> {
@@ -204,7 +212,7 @@ export class Session {
   /**
    * Reverts an earlier `exclude` or `add`.
    *
-   * @returns number of methods whose probes were added or removed
+   * @returns number of methods whose probes were added or removed by the reversal
    * @throws NotByHand
    */
   async takeBack(text: string): Promise<number> {
@@ -214,7 +222,7 @@ export class Session {
   }
 
   /**
-   * Returns the expected pause of the JVM for giving a method exact times, in ms. 0 if no redefinition is needed, null if the pause is
+   * Returns the expected pause of the JVM, in ms, if a method is given exact times. 0 if no redefinition is needed, null if the pause is
    * unknown.
    *
    * @throws BadPattern, CannotTime
@@ -224,9 +232,9 @@ export class Session {
   }
 
   /**
-   * Scheme adaptive: gives a method below the roots exact times. Rows begin at zero; times of the roots continue.
+   * Scheme adaptive: gives a method below the roots exact times. All rows are reset to zero; the durations of root calls are kept.
    *
-   * @param text  as for --time, with the full class name
+   * @param text  names the method as for --time, with the full class name
    * @returns number of matching methods
    * @throws BadPattern, CannotTime  before any change
    */
@@ -259,20 +267,25 @@ export class Session {
     if (this.recording.end.isStopping || this.recording.end.isOver) throw new CannotChange(what)
   }
 
-  /** Methods excluded and added during the session, newest last. */
+  /** Active entries of methods that the user excluded or added during the session, newest last. */
   get byHand(): readonly ByHandEntry[] {
     return this.engine.byHand.entries
   }
 
-  /** Whether the user has excluded the method of a node id, so that it has no probes. */
+  /** Returns whether the user has excluded the method of a node, so that the method has no probes. */
   isLeftOut(id: number): boolean {
     const { byHand, names } = this.engine
     return byHand.ids.has(names.methodOf(id))
   }
 
-  /** Facts about the instrumentation of the target. */
+  /** Returns facts about the instrumentation of the target. */
   instrumentation(): InstrumentationFacts {
     return instrumentationOf(this.engine, this.recording.span)
+  }
+
+  /** Start of the JVM, ISO 8601; undefined if it is unknown. */
+  get jvmStartedAt(): string | undefined {
+    return this.engine.jvmStartedAt
   }
 
   get target(): AgentFacts {
@@ -287,6 +300,11 @@ export class Session {
     return modeOf(this.engine.options)
   }
 
+  /** Values of root calls that are read; null without --show and --by. */
+  get values(): ValueFacts | null {
+    return this.engine.values?.facts() ?? null
+  }
+
   get scheme(): Scheme {
     return this.engine.options.scheme
   }
@@ -295,41 +313,36 @@ export class Session {
     return rootNames(this.engine.options)
   }
 
-  /** Methods that each --root matched, for the user. */
+  /** Returns the methods that each --root matched, to be shown to the user. */
   rootReport(): RootReport[] {
     return this.engine.revealer.roots.report()
   }
 
-  /** Classes that each --include and --exclude matched so far. */
+  /** Returns the classes that each --include and --exclude matched so far. */
   filterReport(): FilterReport[] {
-    // With scheme adaptive, only some classes are reported to the client.
+    // With scheme adaptive, the report would be incomplete, since the agent lists only some classes.
     if (this.scheme === 'adaptive') return []
     return this.engine.revealer.classes.filters.report()
   }
 
-  /** Roots that exist but have no method that was called. */
-  uncalledRoots(): Promise<string[]> {
-    return this.engine.rootWatch.uncalled()
-  }
-
-  /** Whether regions are timed. Calls are then not recorded. */
+  /** Whether regions are timed. If they are, calls are not recorded. */
   get timesRegions(): boolean {
     return this.engine.regionTable !== null
   }
 
-  /** Times of the regions so far. */
+  /** Returns the times of the regions so far. */
   async regions(): Promise<RegionTimes[]> {
     const { calibration, clock, recorder, regionTable } = this.engine
     const scale = { calibration, nsPerTick: clock.nsPerTick }
     return regionTable?.times(await recorder.regions(), scale) ?? []
   }
 
-  /** Problems of regions: the method exists, but the lines do not. */
+  /** Returns the problems of regions whose method exists but has no code on the lines of the region. */
   regionProblems(): RegionProblem[] {
     return this.engine.regionTable?.problems() ?? []
   }
 
-  /** Cost of the probes per call, or per execution of a region. */
+  /** Cost of the probes per call, or per execution of a region, in ns. */
   get overheadNs(): number {
     const { calibration, clock } = this.engine
     return clock.toNs(pairTicks(1, calibration))
@@ -365,7 +378,7 @@ export class Session {
       }),
       message: waits ? notes.join('; ') || nothing : null,
       notes,
-      // If one of several roots is not called, the results of the remaining roots are still shown.
+      // If one of several roots is not called, its note is a warning, since results of the other roots are shown.
       warnings: [...engine.allWarnings(), ...(waits ? [] : notes)],
       skipped: skippedMethods(engine),
     }
@@ -381,13 +394,13 @@ export class Session {
     return snapshot
   }
 
-  /** Keeps the trees of slow calls from now on, if the mode measures the duration of root calls. Discards the trees kept before. */
-  keepSlow(threshold: 'p99' | number = 'p99'): void {
-    this.#slow = threshold
-    this.engine.keepSlow(threshold)
+  /** Keeps the trees of slow calls from now on, if the mode measures the duration of root calls. Discards the earlier kept trees. */
+  keepSlow(which: SlowOption = 'p99'): void {
+    this.#slow = which
+    this.engine.keepSlow(which)
   }
 
-  /** Whether slow calls can be kept. If threads keep their own trees, no event shows the calls inside a slow call. */
+  /** Whether slow calls can be kept. False if threads keep their own trees, since then no event reports the calls inside a slow call. */
   get mayKeepSlow(): boolean {
     return !this.engine.hasTrees
   }
@@ -396,26 +409,54 @@ export class Session {
     return this.#slow !== undefined || this.engine.options.slow !== undefined
   }
 
-  /** Name of a node id: a method with its call site, or the class of an allocated object. */
+  /** Returns the name for a node id: a method with its call site, or the class of an allocated object. */
   methodName(id: number): MethodName {
     return this.engine.names.of(id)
   }
 
+  /** Returns the samples per source line of a method; undefined if no sample contains it. */
+  linesOf(id: number): MethodLines | undefined {
+    return this.engine.inside?.linesOf(this.methodName(id))
+  }
+
+  /** Whether samples are taken, and their lines are known. */
+  get samplesLines(): boolean {
+    return this.engine.inside !== null
+  }
+
+  /** Reads the place of a method's code from its class file; null if the JVM does not provide the file. */
+  placeOf(id: number): Promise<MethodPlace | null> {
+    return placeOf(this.engine, id)
+  }
+
   /**
-   * Resets the counts. After the end of the session, this does nothing, since no new counts follow. Events that the recorder has not read
-   * yet may be discarded too. The next answer of the recorder (for example `status`) arrives after the reset.
+   * Resets the counts. Does nothing after the end of the session, since no new counts would follow. Events that the recorder has not read
+   * yet may also be discarded. The next answer of the recorder (for example `status`) contains data after the reset.
    */
   reset(): void {
     const { end } = this.recording
     if (end.isStopping || end.isOver) return
-    const { byHand, clock, inside, options, recorder, targetState } = this.engine
+    const { byHand, clock, dumps, inside, options, recorder, unprobed } = this.engine
     inside?.reset(clock.nowTicks)
+    unprobed?.reset()
     this.recording.controller?.reset()
     recorder.reset(eventsOf(options).tellsTime ? clock.nowTicks : undefined)
-    targetState.reset()
     byHand.reset()
+    dumps.reset()
     this.recording.span.begin()
     this.#wasReset = true
+  }
+
+  /**
+   * Takes a thread dump, which stops the JVM for some milliseconds. A warning of the profile has the total time of these stops.
+   *
+   * @param isConfirmed  see `SessionDumps.take`
+   * @throws DumpNotPossible, ManyThreads, or the errors of `threadsOf`
+   */
+  async dumpThreads(isConfirmed: boolean): Promise<JvmThreads> {
+    const { dumps, pid, process } = this.engine
+    if (process === null) throw new DumpNotPossible(pid)
+    return await dumps.take(process, isConfirmed)
   }
 
   /** How the session ended; null while it runs. */
@@ -423,12 +464,12 @@ export class Session {
     return this.recording.end.ending
   }
 
-  /** The program started by `run` was ended by a signal: the recording is incomplete. */
+  /** Notes that a signal has ended the program started by `run`, so the recording is incomplete. */
   endedBy(signal: string): void {
     this.recording.end.bySignal(signal)
   }
 
-  /** Observations of the target after `detach`; null if no observation was possible. */
+  /** Results of the checks of the target after `detach`; null if no check was possible. */
   get detachFacts(): DetachFacts | null {
     return this.recording.end.facts
   }
@@ -436,7 +477,7 @@ export class Session {
   /**
    * Ends the session: the target gets its original code back, and the recorder reads the remaining events.
    *
-   * @returns the agent's report of the restoration; null if the agent could not report: see `ending`
+   * @returns the agent's report about the restored code; null if the agent could not report. `ending` then states the reason
    */
   async detach(): Promise<DetachReport | null> {
     this.#isLeaving = true
@@ -444,13 +485,13 @@ export class Session {
     return await this.recording.end.detach()
   }
 
-  /** The finished profile, after `detach` has been called. Much of it is built while the target is being checked. */
+  /** Returns the finished profile. `detach` must have been called. Much of the profile is built while the target is being checked. */
   async profile(): Promise<Profile> {
     await this.#changed
     return await this.#profileOf(this.recording, this.#isLeaving)
   }
 
-  /** Profile of a recording that has ended, or is about to end. */
+  /** Returns the profile of a recording that has ended or is about to end. */
   async #profileOf(recording: Recording, isEnding = recording.end.isStopping): Promise<Profile> {
     const { end, engine } = recording
     if (isEnding) await end.recorded
@@ -459,9 +500,11 @@ export class Session {
     debug.end?.(`the trees have been made: ${snapshot.merged.count} rows, ${snapshot.threads.length} threads`)
     if (isEnding) await end.left
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
-    // After a reset it is unknown whether a root was called earlier.
-    if (stats.events === 0 && !this.#wasReset && eventsOf(engine.options).recordsCalls)
-      this.rootsNeverCalled = rootNames(engine.options)
+    const roots = rootNames(engine.options)
+    const never = stats.events > 0 ? await engine.rootWatch.uncalled() : roots
+    // After a reset without events, it is unknown whether a root was called before the reset.
+    this.rootsNeverCalled = stats.events === 0 && this.#wasReset ? [] : never
+    this.wasAnyRootCalled = never.length < roots.length
     const { facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
     const profile = sessionProfile(recording, recorded)
@@ -472,8 +515,9 @@ export class Session {
   async #recordedBy(recording: Recording): Promise<Recorded> {
     const snapshot = await this.#snapshotOf(recording, true, 'everything')
     const regions = this.timesRegions ? await this.regions() : undefined
+    const segments = await segmentsOf(recording.engine, recording.span)
     const trace = await this.#traceOf(recording)
-    return { snapshot, stats: await recording.engine.recorder.stats(), regions, trace }
+    return { snapshot, segments, stats: await recording.engine.recorder.stats(), regions, trace }
   }
 
   async #traceOf({ engine, span }: Recording): Promise<Trace | undefined> {
@@ -482,10 +526,10 @@ export class Session {
     const { nsPerTick } = clock
     const { latestTicks, durationMs } = span
     const traced = {
-      ...{ calibration, nsPerTick, firstMethod: firstMethodOf(options) },
+      ...{ calibration, nsPerTick, firstMethod: firstMethodOf(options), valueRows: valueRowsOf(options) },
       beginTicks: latestTicks - (durationMs * 1e6) / nsPerTick,
     }
-    return await recorder.trace(traced, targetState.threads)
+    return await recorder.trace(traced, targetState.threads, options.slow === undefined ? 0 : options.trace)
   }
 
   /**

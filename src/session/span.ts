@@ -7,29 +7,29 @@ export class Span {
   /** Start time on the `performance.now()` scale. */
   begun = performance.now()
   #durationMs: number | undefined
-  /** Ticks of the target at the end; undefined while the recording runs. */
+  /** End time of the recording, in ticks of the target; undefined while the recording runs. */
   endTicks: number | undefined
 
   constructor(private readonly clock: TargetClock) {}
 
-  /** Begins the span now. Earlier time was preparation, or is discarded. */
+  /** Sets the start time to now. The time before was preparation, or is discarded. */
   begin(): void {
     this.startedAt = new Date()
     this.begun = performance.now()
   }
 
-  /** Ends the span now, unless it has ended. */
+  /** Sets the end time to now, unless the recording has already ended. */
   end(): void {
     this.#durationMs ??= performance.now() - this.begun
     this.endTicks ??= this.clock.nowTicks
   }
 
-  /** Duration until the end, or until now. */
+  /** Duration of the recording until its end, or until now while it runs. */
   get durationMs(): number {
     return this.#durationMs ?? performance.now() - this.begun
   }
 
-  /** Ticks of the target at the end, or now. */
+  /** End time in ticks of the target; the current time while the recording runs. */
   get latestTicks(): number {
     return this.endTicks ?? this.clock.nowTicks
   }

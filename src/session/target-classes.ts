@@ -13,7 +13,7 @@ export class TargetClasses {
   readonly #jdkClasses = new Set<string>()
   /** Ids of classes of the bootstrap loader, keyed by internal name. */
   readonly bootClasses = new Map<string, number>()
-  /** Loader ids keyed by class id. */
+  /** Loader ids, keyed by class id. */
   readonly #loaderOf = new Map<number, number>()
   /** Classes that passed the load hook and have not been listed as loaded yet. */
   readonly #coming = new Set<number>()
@@ -39,7 +39,7 @@ export class TargetClasses {
     }
   }
 
-  /** @param isNamed  whether a profile may contain the name of the class */
+  /** Removes unloaded classes and loaders. @param isNamed  returns whether a profile may contain the name of the class */
   unloaded(classes: Iterable<number>, loaders: readonly number[], isNamed: (id: number) => boolean): void {
     for (const id of classes) {
       this.#coming.delete(id)
@@ -50,7 +50,7 @@ export class TargetClasses {
     for (const id of loaders) if (!named.has(id)) this.#loaders.delete(id)
   }
 
-  /** Loader id of the class, 0 for the bootstrap loader. */
+  /** Returns the loader id of a class; 0 for the bootstrap loader. */
   loaderOf(classId: number): number {
     return this.#loaderOf.get(classId) ?? 0
   }
@@ -59,7 +59,7 @@ export class TargetClasses {
     return this.#loaders.get(this.loaderOf(classId)) ?? 'bootstrap'
   }
 
-  /** @param name  class name with dots */
+  /** Returns whether a class belongs to the JDK. @param name  class name with dots */
   isJdk(name: string): boolean {
     return this.#jdkClasses.has(name)
   }

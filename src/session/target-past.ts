@@ -1,4 +1,4 @@
-// Execution history of the target's methods before the session.
+// Determines which methods of the target have run before the session.
 
 import type { Past } from '../reveal/lazy.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
@@ -11,7 +11,7 @@ export function compiledPast(compiled: ReadonlySet<string>): Past {
   }
 }
 
-/** Method name in the format that HotSpot prints. */
+/** Returns the method name in the format that HotSpot prints. */
 function javaName({ className, name, descriptor }: MethodTarget): string {
   return `${className.replaceAll('/', '.')}.${name}${descriptor}`
 }

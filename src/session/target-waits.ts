@@ -1,10 +1,10 @@
-// Timeouts for the target: for a detach, after a lost link, and while the process is stopped.
+// Waits for the target with timeouts: during a detach, after a lost link, and while the process is stopped.
 
 import { isStopped, TargetStopped } from '../attach/admission.ts'
 import { endsNow, readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
 import { afterOwnTime } from '../base/own-time.ts'
 
-/** Timeout of a detach. After the timeout, the client leaves without an answer. */
+/** Timeout of a detach. After the timeout, the client ends the session without an answer of the target. */
 const DETACH_TIMEOUT_MS = 10_000
 /** Timeout of a detach over a network, where the rest of the buffer must be transferred first. */
 export const REMOTE_DETACH_TIMEOUT_MS = 60_000
@@ -16,7 +16,7 @@ export class TargetSilent extends Error {
   }
 }
 
-/** @throws TargetSilent after the timeout; the work may then continue */
+/** Waits for work of the target. @throws TargetSilent after the timeout; the work may then continue */
 export async function answerInTime<T>(work: Promise<T>, pid: number, ms = DETACH_TIMEOUT_MS): Promise<T> {
   let answered = (): void => {}
   const late = new Promise<never>((_, reject) => {
@@ -29,17 +29,17 @@ export async function answerInTime<T>(work: Promise<T>, pid: number, ms = DETACH
   }
 }
 
-// A lost link: either the JVM has ended, or only the agent has left.
+// Finds out whether the JVM has ended or only the agent has detached, after the link was lost.
 
 /** Socket errors caused by the network and not by the JVM's end. */
 const NETWORK_ERROR = /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN)\b/
 
 /**
- * Returns why a session with a lost link has ended.
+ * Returns the reason why a session with a lost link has ended.
  *
- * @param target  the process while the link existed; undefined if unknown
- * @param reason  the reason that the link gives
- * @returns null if the JVM has ended, as far as visible
+ * @param target  the target's process when the link was open; undefined if it is not known
+ * @param reason  the reason that the link gives for its loss
+ * @returns null if the JVM has ended, as far as this can be observed
  */
 export async function whyLinkWasLost(
   target: TargetProcess | undefined,
@@ -49,10 +49,10 @@ export async function whyLinkWasLost(
   return `the connection to its agent was lost (${reason})`
 }
 
-// A stopped target (SIGSTOP, a debugger, a paused container) never answers, however long the client waits.
+// Waits for a stopped target with a timeout: a target that is stopped (by SIGSTOP, a debugger, a paused container) does not answer.
 
 const CHECK_INTERVAL_MS = 250
-/** Maximum wait for a stopped target before the session has begun. */
+/** Maximum time to wait for a stopped target before the session has begun. */
 const STOPPED_TIMEOUT_MS = 10_000
 
 /** Returns the error for a stopped process; null if the process is not stopped. */
@@ -62,11 +62,11 @@ export function stopOf(pid: number): TargetStopped | null {
 }
 
 /**
- * Runs work for which the target must run.
+ * Waits for work that needs a running target.
  *
- * @param pid      null if unknown: the process is then not checked
- * @param onPhase  receives a note when the target is stopped, and the previous phase when it continues
- * @throws TargetStopped if the target does not continue; the work may continue later
+ * @param pid      process id of the target. If it is null (unknown), the process is not checked
+ * @param onPhase  receives a note when the target is stopped, and the previous phase when the target continues
+ * @throws TargetStopped if the target stays stopped too long; the work may then continue later
  */
 export async function whileRunning<T>(
   pid: number | null,
@@ -76,7 +76,7 @@ export async function whileRunning<T>(
 ): Promise<T> {
   if (pid === null) return await work(onPhase)
   let phase: string | null = null
-  // Counts checks instead of time: this client may have been stopped as well.
+  // Counts checks instead of time, since this client may have been stopped together with the target.
   let looks = 0
   let timer: NodeJS.Timeout | undefined
   const stopped = new Promise<never>((_, reject) => {
@@ -98,7 +98,7 @@ export async function whileRunning<T>(
   try {
     return await Promise.race([working, stopped])
   } catch (problem) {
-    working.catch(() => {}) // the promise ends with the link, and the end of the link is reported
+    working.catch(() => {}) // `working` fails when the link is closed, and the closed link is reported elsewhere
     throw problem
   } finally {
     clearInterval(timer)

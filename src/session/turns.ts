@@ -1,4 +1,4 @@
-// Runs tasks on a target one after the other, and questions to the revealer one at a time.
+// Runs tasks on a target one after the other. Runs questions to the revealer one after the other, in a separate queue.
 
 export class Turns {
   #queue: Promise<void> = Promise.resolve()
@@ -6,15 +6,15 @@ export class Turns {
   #asking: Promise<void> | undefined
   closed = false
 
-  /** @param failed  receives errors of tasks, before the caller that awaits the task */
+  /** @param failed  called with the error of a failed task, before the caller that awaits the task gets it */
   constructor(private readonly failed: (error: unknown) => void) {}
 
-  /** Closes the queue: no further task is started. Writing to an agent that has left would lose the agent's last answer. */
+  /** Closes the queue: no further task is started. A request to an agent that has detached would cause the loss of its last answer. */
   close(): void {
     this.closed = true
   }
 
-  /** Runs tasks one after the other. Errors are also passed to `failed`. */
+  /** Runs the task after all earlier tasks. An error is also passed to `failed`. */
   enqueue(task: () => Promise<void>): Promise<void> {
     const run = this.#begin(task)
     this.#queue = run.catch(this.failed)
@@ -33,7 +33,7 @@ export class Turns {
   }
 
   /**
-   * Runs one question after the other. An urgent class load may arrive while another question is being answered.
+   * Runs the question after all earlier questions. An urgent question, for a class load, runs next after the current question.
    *
    * @param urgent  runs before the waiting questions
    */
@@ -53,7 +53,7 @@ export class Turns {
     return answer
   }
 
-  /** Resolves when no task and no question is running. */
+  /** Resolves when no task and no question is running or waiting. */
   async idle(): Promise<void> {
     await this.#queue
     while (this.#asking !== undefined) await this.#asking

@@ -1,10 +1,15 @@
 // Controller of the live view of calls: reads snapshots from the session, and applies keys and mouse events to the model.
 
+import { messageOf } from '../base/errors.ts'
+import { isAllocation } from '../cct/allocation.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Snapshot } from '../cct/tree.ts'
+import { nameOf, type Profile } from '../profile/profile.ts'
+import { boundsText, ofRange, type Range } from '../profile/range.ts'
 import { callCost } from '../profile/root-calls.ts'
-import { fullName, plural } from '../profile/text.ts'
+import { fullName, isWait, plural, span } from '../profile/text.ts'
 import { linesForClipboard } from './clipboard.ts'
+import { snapshotOf } from './file-source.ts'
 import { clean } from './format.ts'
 import { Frame, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
@@ -14,7 +19,9 @@ import type { LiveSource } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import { stepOf } from './pages.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
+import { SourceChoice } from './source-choice.ts'
 import { SteerDialog } from './steer-dialog.ts'
+import { ThreadPage } from './thread-page.ts'
 import type { View } from './views/view.ts'
 
 export type { Leave } from './frame.ts'
@@ -39,19 +46,36 @@ interface Picture {
   readonly perThread: boolean
 }
 
+/** The model of the whole recording, and whether its view was paused, while a time range is shown. */
+interface Whole {
+  readonly model: LiveModel
+  readonly isPaused: boolean
+}
+
 /** Exported for tests, which call `refresh` themselves. */
 export class LiveView extends Frame<Picture, LiveSource> {
   /** Model of the view. It is replaced after the roots have changed. */
   model = this.#newModel()
   readonly #steer = this.source.steering && new SteerDialog(this.source.steering, this.tell)
+  readonly #dump = new ThreadPage(() => this.draw())
   #generation = this.source.steering?.generation ?? 0
 
   constructor(source: LiveSource, screen: Screen) {
     super(source, screen, UPDATE_INTERVAL_MS)
   }
 
-  #newModel(): LiveModel {
-    return new LiveModel(this.source, (notice) => this.say(notice))
+  /** The whole recording, while `model` contains a time range of it. */
+  #whole: Whole | undefined
+  /** Number of the latest request for a time range. An answer to an earlier request is dropped. */
+  #rangeNumber = 0
+  #isReadingRange = false
+
+  #newModel(source: ConstructorParameters<typeof LiveModel>[0] = this.source): LiveModel {
+    return new LiveModel(
+      source,
+      (notice) => this.say(notice),
+      (range) => void this.#showRange(range),
+    )
   }
 
   get view(): View {
@@ -67,6 +91,8 @@ export class LiveView extends Frame<Picture, LiveSource> {
     const generation = this.source.steering?.generation ?? 0
     if (generation === this.#generation) return
     this.#generation = generation
+    this.#forgetRange()
+    this.#whole = undefined
     this.model = this.#newModel()
     this.#isFrozenBySlow = false
     if (this.#slowSeen !== undefined) this.#slowSeen = NONE_SEEN
@@ -88,6 +114,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   protected override take({ snapshot, perThread }: Picture): void {
     this.#forgetOld()
+    if (this.#whole !== undefined) return // the snapshot was requested before the time range was shown
     // The user may have chosen a thread while a snapshot without thread trees was read. Such a snapshot is dropped.
     if (perThread || !this.#showsThreads) this.model.take(snapshot)
     if (snapshot.slow !== undefined) this.#freezeIfSlow(snapshot.slow)
@@ -107,6 +134,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     return {
       ...scene,
       model: this.model,
+      dump: this.#dump,
       nameOf: (id) => this.model.nameOf(id),
       isLeftOut: this.#isLeftOut,
     }
@@ -184,17 +212,115 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   escape(): void {
     this.unsay()
-    if (this.model.search !== '') this.model.search = ''
-    else this.model.view.back()
+    if (this.#isReadingRange) this.#forgetRange()
+    else if (this.model.search !== '') this.model.search = ''
+    else if (this.model.view.back()) return
+    else if (this.model.root !== undefined) this.model.chooseRoot(undefined)
+    else if (this.#whole !== undefined) this.#showWhole(this.#whole)
+  }
+
+  #forgetRange(): void {
+    this.#rangeNumber++
+    this.#isReadingRange = false
+  }
+
+  /** Shows a time range of the profile recorded so far. The view is paused until all is shown again. */
+  async #showRange(range: Range): Promise<void> {
+    const { ranges } = this.source
+    if (ranges === undefined) return
+    this.#forgetRange()
+    const number = this.#rangeNumber
+    this.#isReadingRange = true
+    this.tell('reading the time range; Esc cancels', true)
+    try {
+      const whole = await ranges.profile()
+      if (number === this.#rangeNumber) this.#takeRange(whole, ofRange(whole, range, 'this recording'))
+    } catch (error) {
+      if (number !== this.#rangeNumber) return
+      this.#forgetRange()
+      this.tell(messageOf(error), true)
+    }
+  }
+
+  #takeRange(whole: Profile, part: Profile): void {
+    this.#forgetRange()
+    const { instrumentation, ranges } = this.source
+    const model = this.#newModel({
+      methodName: (id) => nameOf(part.methodNames, id),
+      ...(instrumentation !== undefined && { instrumentation: () => instrumentation.call(this.source) }),
+      ...(ranges !== undefined && { ranges }),
+    })
+    model.range = part.range
+    // The timeline is of the whole recording, so that the user can select another range.
+    model.take({ ...snapshotOf(part), ...(whole.course !== undefined && { course: whole.course }) })
+    this.#whole ??= { model: this.model, isPaused: this.isPaused }
+    this.model = model
+    if (!this.isFile) this.isPaused = true
+    this.tell(`${rangeNotice(part)}; Esc shows all`, false)
+  }
+
+  #showWhole({ model, isPaused }: Whole): void {
+    this.#whole = undefined
+    this.model = model
+    if (this.isFile) return
+    this.isPaused = isPaused
+    if (!isPaused) void this.#takeAnew(!this.goesOn)
   }
 
   readonly #isLeftOut = (id: number): boolean =>
-    !this.model.isFolded && this.source.steering?.isLeftOut(id) === true
+    this.#whole === undefined && !this.model.isFolded && this.source.steering?.isLeftOut(id) === true
 
   askRoot(): void {
-    if (!this.goesOn) this.say('the session has ended: the root cannot be changed')
+    if (this.#steer === undefined || !this.goesOn) this.#showBelow(this.#chosenMethod)
     else if (!this.isMoving) this.say('the display is paused: press p before you change the root')
     else this.#steering()?.askRoot(this.#chosenMethod)
+  }
+
+  /** Shows the calls of a method as the root, if the recording itself cannot get another root. */
+  #showBelow(method: number | undefined): void {
+    const { model } = this
+    if (method === undefined) this.say('this row is not a method; press P or t to show methods')
+    else if (method === model.root) this.say('this method is the root already; Esc shows all rows')
+    else {
+      model.chooseRoot(method)
+      this.say(`root: ${clean(fullName(model.methodName(method)))}; Esc shows all rows`)
+    }
+  }
+
+  toggleSource(): void {
+    const { model } = this
+    const id = this.#chosenMethod
+    if (this.#whole !== undefined) {
+      this.say('source lines are of the whole recording: press Esc before v')
+      return
+    }
+    const name = id === undefined ? undefined : model.methodName(id)
+    if (model.pages.shown === 'source') model.pages.close()
+    else if (
+      id === undefined ||
+      name === undefined ||
+      isWait(name) ||
+      isAllocation(name) ||
+      name.class === ''
+    )
+      this.say('this row is not a method; press P or t to show methods')
+    else {
+      model.sourceOf = new SourceChoice(this.source, id, name)
+      model.pages.show('source')
+      void this.#readSource(model.sourceOf)
+    }
+  }
+
+  /** Reads the source file, and scrolls to the line with the highest share. */
+  async #readSource(choice: SourceChoice): Promise<void> {
+    await choice.read((problem) => this.say(messageOf(problem)))
+    const { model } = this
+    if (model.sourceOf !== choice) return
+    const { hottest, warning } = choice.page(model.columns)
+    if (warning !== null) this.say(warning)
+    if (model.pages.shown === 'source' && hottest >= model.bodyRows)
+      this.#movePage(hottest - Math.floor(model.bodyRows / 2))
+    this.draw()
   }
 
   askLeaveOut(): void {
@@ -220,6 +346,10 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   #steering(): SteerDialog | undefined {
     this.model.pages.close()
+    if (this.#whole !== undefined) {
+      this.say('a time range is shown: press Esc before you change probes')
+      return undefined
+    }
     if (this.#steer === undefined) {
       this.say(
         this.source.status().jvms !== undefined
@@ -239,16 +369,26 @@ export class LiveView extends Frame<Picture, LiveSource> {
     this.model.toggle(page)
   }
 
+  dumpThreads(): void {
+    const why = this.#dump.open(this.source, this.goesOn)
+    if (why === null) this.model.pages.show('dump')
+    else this.say(why)
+  }
+
   toggleThreads(): void {
+    if (this.#whole !== undefined) {
+      this.say('a time range is of all threads together: press Esc before T')
+      return
+    }
     const had = this.#showsThreads
     this.model.toggleThreads()
     if (this.#showsThreads && !had && this.isMoving) void this.#takeAnew(true)
   }
 
   toggleBaseline(): void {
-    const isFile = this.source.status().phase === 'file'
-    if (isFile && this.model.calls.isOfAll)
-      this.say('a file has no changes: press S and choose slow calls to compare them with all calls')
+    const still = this.#whole !== undefined ? 'a time range' : this.isFile ? 'a file' : undefined
+    if (still !== undefined && this.model.calls.isOfAll)
+      this.say(`${still} has no changes: press S and choose slow calls to compare them with all calls`)
     else if (this.model.isWholeJvm)
       this.say('no root, so no root calls to compare; jfluid compare compares two files')
     else if (this.model.isSampledByJvm)
@@ -258,6 +398,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   override reset(): void {
     const { goesOn } = this
+    if (goesOn && this.#whole !== undefined) this.#showWhole(this.#whole)
     super.reset()
     if (goesOn) this.model.beginAtZero()
   }
@@ -271,8 +412,9 @@ export class LiveView extends Frame<Picture, LiveSource> {
   /** Returns whether slow calls are available, and otherwise shows the reason. */
   #mayBeSlow(): boolean {
     const { rootCalls, slow } = this.model.snapshot
-    if (this.source.status().phase === 'file') {
-      if (slow === undefined) this.say('this file has no slow calls; record with --slow')
+    if (this.isFile || this.#whole !== undefined) {
+      if (slow === undefined)
+        this.say(`this ${this.isFile ? 'file' : 'time range'} has no slow calls; record with --slow`)
       return slow !== undefined
     }
     if (rootCalls === undefined) this.say('durations of single calls are not recorded here')
@@ -286,7 +428,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   /** Reads a new snapshot, even if the view is paused, since the current snapshot may not contain the chosen calls. */
   async #takeAnew(stays = this.isPaused): Promise<void> {
-    await this.renew(stays)
+    if (this.#whole === undefined) await this.renew(stays)
     this.draw()
   }
 
@@ -320,7 +462,8 @@ export class LiveView extends Frame<Picture, LiveSource> {
       return
     }
     this.#isFrozenBySlow = false
-    super.pause()
+    if (this.#whole !== undefined) this.#showWhole({ ...this.#whole, isPaused: false })
+    else super.pause()
   }
 
   #freezeIfSlow({ latest, unit }: SlowTimes): void {
@@ -360,4 +503,15 @@ export class LiveView extends Frame<Picture, LiveSource> {
     this.screen.copy(text)
     this.say(`sent to the terminal's clipboard: ${what}`)
   }
+}
+
+/** Describes a shown range: its bounds, the length of its segments, and the part that its rows cover, if the set of timed methods changed. */
+function rangeNotice({ range }: Profile): string {
+  if (range === undefined) return ''
+  const { fromMs, toMs, segmentMs, rowsFromMs, rowsToMs } = range
+  const rows =
+    rowsFromMs === fromMs && rowsToMs === toMs
+      ? ''
+      : `; rows of ${boundsText({ fromMs: rowsFromMs, toMs: rowsToMs })}`
+  return `range ${boundsText(range)}, rounded to ${span(segmentMs)}${rows}`
 }

@@ -1,5 +1,6 @@
 // The baseline that key b sets, and the changes since the baseline, per root call.
 
+import { getOrAdd } from '../base/maps.ts'
 import { backTraces, backTracesOfBoth } from '../cct/back-traces.ts'
 import { changesBetween, type TwoSides } from '../cct/baseline.ts'
 import { metricOf } from '../cct/metric.ts'
@@ -82,13 +83,7 @@ function rootsOf(tree: Tree): { calls: number; cost: number } {
 /** Returns a memoized `make`, keyed weakly by its argument. */
 export function kept<From extends object, Made>(make: (from: From) => Made): (from: From) => Made {
   const known = new WeakMap<From, { readonly made: Made }>()
-  return (from) => {
-    const before = known.get(from)
-    if (before !== undefined) return before.made
-    const made = make(from)
-    known.set(from, { made })
-    return made
-  }
+  return (from) => getOrAdd(known, from, () => ({ made: make(from) })).made
 }
 
 /** Returns a shape with one top-level node per method. */

@@ -7,6 +7,7 @@ import type { LiveStatus } from './live-source.ts'
 import type { Pages } from './pages.ts'
 import type { Line, Run, Style } from './screen.ts'
 import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
+import type { ThreadPage } from './thread-page.ts'
 
 /** Input of the drawing functions of every view. */
 export interface FrameScene {
@@ -218,6 +219,16 @@ export function warningLines({ columns, status }: FrameScene): Line[] {
     lines.push([])
   }
   return lines
+}
+
+/** Returns the lines of the page with a thread dump. */
+export function dumpLines(page: ThreadPage, { columns }: FrameScene): Line[] {
+  return page.lines(columns).map((text) => [run(text, styleOf(text))])
+}
+
+function styleOf(text: string): Style {
+  if (text.startsWith('deadlock')) return 'error'
+  return /^ +at /.test(text) ? 'dim' : 'plain'
 }
 
 /** Returns the last line of the screen while a search is typed. */

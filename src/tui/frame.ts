@@ -57,7 +57,10 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     )
   }
 
-  /** Reads a snapshot. @param stays  whether it is shown for long (pause or end), so it must include all data that the user can choose */
+  /**
+   * Reads a snapshot. @param stays  whether the snapshot is shown for long (pause or end), so that it must include all data that the user
+   * can choose
+   */
   protected abstract ask(stays: boolean): Promise<Picture>
   protected abstract take(picture: Picture): void
   protected abstract lines(scene: FrameScene): Line[]
@@ -83,12 +86,12 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
   /** Reads and draws a new snapshot. */
   async refresh(): Promise<void> {
     const wasStill = this.#isStill
-    if (this.isMoving && !this.#freezing) await this.renew(this.#isFile)
+    if (this.isMoving && !this.#freezing) await this.renew(this.isFile)
     // A final snapshot is drawn only after a key or a notice, since it may have many rows.
     if (!wasStill || this.#isNoticeOver) this.draw()
   }
 
-  get #isFile(): boolean {
+  protected get isFile(): boolean {
     return this.source.status().phase === 'file'
   }
 
@@ -137,7 +140,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     }
     // If the user has paused the view while the snapshot was read, the snapshot is dropped.
     if (this.isPaused === paused && !this.#done) this.take(picture)
-    this.#isStill = this.#isFile
+    this.#isStill = this.isFile
   }
 
   protected get scene(): FrameScene {
@@ -179,7 +182,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     isTold = true,
   ): void {
     const binding = bindings.find(({ keys }) => keys.includes(key))
-    if (binding?.isForSession === true && this.#isFile)
+    if (binding?.isForSession === true && this.isFile)
       this.say(`${clean(key)} works only in a live session; this is a file`)
     else if (binding !== undefined) binding.run(actions)
     else if (isTold && [...key].length === 1) this.say(`${clean(key)} is not a key here; ? lists the keys`)

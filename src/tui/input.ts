@@ -84,8 +84,12 @@ export class InputParser {
 }
 
 const CHARACTERS: { readonly [character: string]: string } = {
-  ...{ '\r': 'enter', '\n': 'enter', '\t': 'tab', ' ': 'space' },
-  ...{ '\x7f': 'backspace', '\b': 'backspace' },
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  ' ': 'space',
+  '\x7f': 'backspace',
+  '\b': 'backspace',
 }
 
 function nameOfCharacter(character: string): string | undefined {

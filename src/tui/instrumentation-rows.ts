@@ -1,5 +1,6 @@
 // Rows of the instrumentation view, in groups that open and close. The rows of a closed group are not created.
 
+import { addTo } from '../base/arrays.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import type { InstrumentationFacts, SwapRow } from '../profile/code-facts.ts'
 import { column } from '../profile/profile.ts'
@@ -145,11 +146,7 @@ function skippedGroups(
   isOpen: (key: string) => boolean,
 ): InstrumentationRow[] {
   const byReason = new Map<string, string[]>()
-  for (const [method, reason] of skipped) {
-    const members = byReason.get(reason)
-    if (members === undefined) byReason.set(reason, [method])
-    else members.push(method)
-  }
+  for (const [method, reason] of skipped) addTo(byReason, reason, method)
   const head = { key: 'skipped', depth: 0, number: count(skipped.size), when: '' } as const
   if (skipped.size === 0) return [{ ...head, text: 'skipped methods' }]
   const open = isOpen('skipped')

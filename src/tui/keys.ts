@@ -22,7 +22,9 @@ export type ViewName =
   | 'flameChanges'
 /** Pages that every view has. */
 export type FramePage = 'help' | 'warnings'
-export type PageName = FramePage | 'alive' | 'slow'
+/** Pages of the views of a session or a file. */
+export type SessionPage = FramePage | 'dump'
+export type PageName = SessionPage | 'alive' | 'slow' | 'source'
 
 export interface Binding<On = LiveView> {
   /** Key names as in input.ts. */
@@ -70,6 +72,11 @@ const EXPORT = bind<AnyView>(
   'export',
 )
 const WARNINGS = bind<AnyView>('w', 'show all warnings', (on) => on.toggle('warnings'))
+const DUMP = inSession<LiveView | RegionView>(
+  'D',
+  'thread dump: stacks of all threads, deadlocks first; again: new dump',
+  (on) => on.dumpThreads(),
+)
 const SUSPEND: Binding<AnyView> = {
   ...bind<AnyView>('C-z: Ctrl-Z', 'suspend jfluid to the shell; this ends the recording; fg resumes', (on) =>
     on.suspend(),
@@ -100,7 +107,9 @@ export const BINDINGS: readonly Binding[] = [
   inSession('F', 'pause at the next slow root call and show its tree; again: resume', (on) =>
     on.freezeOnSlow(),
   ),
-  bind('L', 'timeline: root calls per second, latency, events', (on) => on.model.show('timeline')),
+  bind('L', 'timeline; Space at two bars shows only the time between them', (on) =>
+    on.model.show('timeline'),
+  ),
   bind('C', 'traced calls: their calls in time order, and critical paths', (on) => on.model.show('trace')),
   bind(
     'o',
@@ -120,12 +129,27 @@ export const BINDINGS: readonly Binding[] = [
     (on) => on.toggleThreads(),
     'threads',
   ),
+  DUMP,
   PAUSE,
   ZERO,
   SAVE,
   EXPORT,
   bind('*', 'open or close the row and all rows below it', (on) => on.view.openBelow(), 'all'),
-  inSession('r', 'make the selected method the new root, and reset to zero', (on) => on.askRoot(), 'root'),
+  {
+    ...bind(
+      'r',
+      'make the selected method the root; if methods have probes, reset to zero',
+      (on) => on.askRoot(),
+      'root',
+    ),
+    inFile: 'make the selected method the root of all rows; Esc: show all rows',
+  },
+  bind(
+    'v',
+    'source lines of the selected method, and the share of each line',
+    (on) => on.toggleSource(),
+    'source',
+  ),
   inSession('+', 'time every call of the selected method (scheme adaptive)', (on) => on.askTime(), 'time'),
   inSession(
     'x',
@@ -139,7 +163,9 @@ export const BINDINGS: readonly Binding[] = [
   bind('O', 'reverse the sort order', (on) => on.model.reverse()),
   bind('n', 'next match of the search', (on) => on.model.nextMatch(1)),
   bind('N', 'previous match of the search', (on) => on.model.nextMatch(-1)),
-  bind('escape backspace: Esc', 'close a page, end the search, zoom out', (on) => on.escape()),
+  bind('escape backspace: Esc', 'close a page, end the search, zoom out, show all times', (on) =>
+    on.escape(),
+  ),
   bind('up k: Up k', 'one row up', (on) => on.view.move(-1)),
   bind('down j: Down j', 'one row down', (on) => on.view.move(1)),
   bind('right l: Right l', 'open the row; if open, go to the first row below', (on) => on.view.goRight()),
@@ -162,6 +188,7 @@ export const REGION_BINDINGS: readonly Binding<RegionView>[] = [
   ZERO,
   SAVE,
   EXPORT,
+  DUMP,
   { ...WARNINGS, short: 'warnings' },
   bind('escape: Esc', 'close a page', (on) => on.escape()),
   SUSPEND,

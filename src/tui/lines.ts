@@ -7,13 +7,27 @@ import { METRICS } from '../measures/columns.ts'
 import { VIEWS } from '../measures/views.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
 import { rootTotal } from '../profile/profile.ts'
+import { boundsText, type RangeFacts } from '../profile/range.ts'
 import { UNSEEN_LEGEND, UNSEEN_SHORT, unseenMark, unseenMethods } from '../profile/sampled-rows.ts'
 import { survivorHeader, survivorLines } from '../profile/survivors.ts'
-import { isWait } from '../profile/text.ts'
-import { clean, count, cut, pad, percent, shortCount, shortName, signature, width, wrap } from './format.ts'
+import { fullName, isWait } from '../profile/text.ts'
+import {
+  clean,
+  count,
+  cut,
+  pad,
+  percent,
+  shortCount,
+  shorten,
+  shortName,
+  signature,
+  width,
+  wrap,
+} from './format.ts'
 import {
   BOTTOM_LINES,
   between,
+  dumpLines,
   type FrameScene,
   glyphsOf,
   identityLine,
@@ -32,6 +46,7 @@ import type { LiveStatus } from './live-source.ts'
 import type { LiveModel } from './model.ts'
 import type { Line, Run, Style } from './screen.ts'
 import { slowPage } from './slow-choice.ts'
+import type { ThreadPage } from './thread-page.ts'
 import { wordsOf } from './views/columns.ts'
 
 export const TOP_LINES = 3
@@ -39,6 +54,8 @@ export const TOP_LINES = 3
 /** Input of the drawing functions of the view of calls. */
 export interface Scene extends FrameScene {
   readonly model: LiveModel
+  /** Absent in the root chooser. */
+  readonly dump?: ThreadPage
   readonly nameOf: (id: number) => MethodName
   /** Whether the user excluded the method of a row. */
   readonly isLeftOut?: (id: number) => boolean
@@ -64,7 +81,9 @@ function statusLines(scene: Scene): Line[] {
   const wide = columns >= 100
   // A thread name or the overhead of stacks needs the space of two labels, which are then shortened.
   const calls = model.calls.title(wide)
-  const short = !wide && (model.thread !== undefined || calls !== '' || status.stacks !== undefined)
+  const isNarrowed =
+    model.thread !== undefined || calls !== '' || model.root !== undefined || model.range !== undefined
+  const short = !wide && (isNarrowed || status.stacks !== undefined)
   const isFile = status.phase === 'file'
   const second = [
     run(isFile ? ` ${status.mode} ` : '', 'dim'),
@@ -73,7 +92,12 @@ function statusLines(scene: Scene): Line[] {
     run(short ? '/' : ' instrumented, ', 'dim'),
     run(count(status.calledMethods, 7)),
     run(short ? ' methods  ' : ' called  ', 'dim'),
-    ...(status.stacks === undefined ? events(scene) : stacks(status.stacks, columns)),
+    // These numbers are of the whole recording.
+    ...(model.range !== undefined
+      ? []
+      : status.stacks === undefined
+        ? events(scene)
+        : stacks(status.stacks, columns)),
   ]
   const sampled = [
     run(isWholeJvm(status) ? ' whole JVM  ' : ' sampled by the JVM  ', 'dim'),
@@ -88,8 +112,24 @@ function statusLines(scene: Scene): Line[] {
       ? run(`  ${cut(threadName(scene), wide ? 40 : 24)} `, 'title')
       : calls !== ''
         ? run(`  ${cut(calls, wide ? 60 : 30)} `, 'title')
-        : run(wide ? `  all ${partWord(status)}s ` : '', 'dim')
-  return [identityLine(scene), between(status.isSampledByJvm ? sampled : second, [thread], columns)]
+        : status.values !== undefined
+          ? run(`  ${shorten(status.values, wide ? 40 : 20, glyphsOf(scene).ellipsis)} `, 'dim')
+          : run(wide ? `  all ${partWord(status)}s ` : '', 'dim')
+  const atRight = [
+    ...(model.range === undefined ? [thread] : [...(calls === '' ? [] : [thread]), rangeTitle(model.range)]),
+    ...(model.root === undefined ? [] : [rootTitle(scene, model.root)]),
+  ]
+  return [identityLine(scene), between(status.isSampledByJvm ? sampled : second, atRight, columns)]
+}
+
+function rangeTitle(range: RangeFacts): Run {
+  return run(`  range ${boundsText(range)} `, 'title')
+}
+
+function rootTitle(scene: Scene, root: number): Run {
+  const { columns, model } = scene
+  const name = shortName(model.methodName(root), columns >= 100 ? 40 : 16, glyphsOf(scene).ellipsis)
+  return run(`  below ${name} `, 'title')
 }
 
 function events({ columns, status }: Scene): Run[] {
@@ -102,7 +142,9 @@ function events({ columns, status }: Scene): Run[] {
   ]
 }
 
-/** Returns the status of sampled stacks. With these, threads never block on event buffers, but sampling stops threads briefly. */
+/**
+ * Returns the status of sampled stacks. If stacks are sampled, threads never block on event buffers, but sampling stops threads briefly.
+ */
 function stacks(
   { samples, longestStallMs, costPercent }: NonNullable<LiveStatus['stacks']>,
   columns: number,
@@ -121,7 +163,7 @@ const MIN_REPORTED_STALL_MS = 150
 
 /** Returns whether all threads of the JVM are sampled, without a root. */
 export function isWholeJvm({ mode, roots }: LiveStatus): boolean {
-  return METRICS[mode].isSampled && roots.length === 0
+  return METRICS[mode].isSampled === true && roots.length === 0
 }
 
 function threadName({ model, status }: Scene): string {
@@ -147,6 +189,8 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   const waiting = status.phase === 'waiting for root' && !isOver
   const nothing = model.tree.count > 0 ? model.view.nothing() : undefined
   if (nothing !== undefined) say(clean(nothing))
+  else if (model.root !== undefined)
+    say(`No call of ${clean(fullName(model.methodName(model.root)))} here. Press Esc to show all rows.`)
   else if (!model.calls.isOfAll) say(model.calls.nothing)
   else if (status.isSampledByJvm) {
     const whom = model.thread === undefined ? 'No sample shows a thread' : 'No sample shows this thread'
@@ -182,8 +226,12 @@ function pageLines(scene: Scene, page: PageName): Line[] {
       return helpLines(scene)
     case 'warnings':
       return warningLines(scene)
+    case 'dump':
+      return scene.dump === undefined ? [] : dumpLines(scene.dump, scene)
     case 'alive':
       return aliveLines(scene)
+    case 'source':
+      return model.sourceOf?.page(scene.columns).lines ?? []
     case 'slow':
       return slowPage(model.calls, model.snapshot.rootCalls, scene.columns, model.methodName)
   }

@@ -1,6 +1,8 @@
 // State of the live view: current snapshot, view, thread, page, search. Independent of drawing, keys and session.
 
+import { belowRoot } from '../cct/below-root.ts'
 import type { MethodName, Snapshot, Tree } from '../cct/tree.ts'
+import type { Range, RangeFacts } from '../profile/range.ts'
 import { AS_IT_IS, type Baseline, changesSince, kept, type Shape, type ShownChanges } from './baseline.ts'
 import { Filter } from './filter.ts'
 import { clean, count } from './format.ts'
@@ -10,6 +12,7 @@ import { Packages } from './packages.ts'
 import { Pages } from './pages.ts'
 import { type NameText, nameTexts, SORT_COLUMNS, type SortColumn } from './rows.ts'
 import { SlowChoice } from './slow-choice.ts'
+import type { SourceChoice } from './source-choice.ts'
 import { CallersChangesView } from './views/callers-changes-view.ts'
 import { CallersView } from './views/callers-view.ts'
 import { ChangesView } from './views/changes-view.ts'
@@ -60,7 +63,7 @@ const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = {
   flame: 'flameChanges',
 }
 
-/** Views that do not depend on the chosen thread. */
+/** Views that depend neither on the chosen thread nor on the chosen root. */
 const OF_NO_THREAD: readonly ViewName[] = ['instrumentation', 'timeline', 'trace']
 
 const NOTHING: Snapshot = { merged: EMPTY, threads: [], events: 0, waitNs: 0, healed: 0 }
@@ -90,11 +93,17 @@ export class LiveModel {
   isSampledByJvm = false
   /** Hides rows below a cost limit. */
   readonly filter = new Filter()
+  /** Time range of the recording that the model contains; undefined if the model contains the whole recording. */
+  range: RangeFacts | undefined
   /** Selects the calls that the trees show: all calls, slow calls, or one call. */
   readonly calls = new SlowChoice()
 
+  /** The method whose source lines are shown; undefined until the user has chosen a method. */
+  sourceOf: SourceChoice | undefined
+
   readonly #names: (Names | undefined)[] = []
   #fold = 0
+  #root: number | undefined
   #shown: ViewName = 'tree'
   #beforeThreads: ViewName = 'tree'
   #baseline: Baseline | undefined
@@ -103,13 +112,20 @@ export class LiveModel {
 
   /** View of traced calls. All groupings share it, since rows of traced calls are always methods. */
   readonly #traced: TraceView
+  /** View of the timeline. All groupings share it, so that a selection is kept. */
+  readonly #timeline: TimelineView
 
-  /** @param say  shows a notice, such as "no match" */
+  /**
+   * @param say        shows a notice, such as "no match"
+   * @param showRange  shows a time range of the recording. Absent without a timeline
+   */
   constructor(
-    readonly source: Pick<LiveSource, 'methodName' | 'instrumentation' | 'trace'>,
+    readonly source: Pick<LiveSource, 'methodName' | 'instrumentation' | 'ranges' | 'trace'>,
     readonly say: (notice: string) => void,
+    readonly showRange: (range: Range) => void = () => {},
   ) {
     this.#traced = new TraceView(this)
+    this.#timeline = new TimelineView(this)
   }
 
   /** Returns the name of a method, even if rows are grouped by package. */
@@ -131,7 +147,7 @@ export class LiveModel {
         flame: new FlameView(this),
         threads: new ThreadsView(this),
         instrumentation: new InstrumentationView(this),
-        timeline: new TimelineView(this),
+        timeline: this.#timeline,
         trace: this.#traced,
         changes: new ChangesView(this, 'contexts'),
         hotChanges: new ChangesView(this, 'methods'),
@@ -178,9 +194,31 @@ export class LiveModel {
     const { merged, threads } = this.snapshot
     const chosen = threads.find((thread) => thread.id === this.thread)
     const ofAll = this.thread === undefined ? merged : (chosen?.tree ?? EMPTY)
-    this.raw = this.calls.isOfAll ? ofAll : (this.calls.tree ?? EMPTY)
+    this.raw = this.#belowRoot(this.calls.isOfAll ? ofAll : (this.calls.tree ?? EMPTY))
     this.tree = this.#by.packages?.fold(this.raw) ?? this.raw
     this.view.renew()
+  }
+
+  readonly #belowRoot = (tree: Tree): Tree => (this.#root === undefined ? tree : belowRoot(tree, this.#root))
+
+  /** Id of the method whose calls are the roots of all trees; undefined if the trees have their recorded roots. */
+  get root(): number | undefined {
+    return this.#root
+  }
+
+  /** Whether shares refer to all samples of the JVM, and not to the samples of a root. */
+  get sharesAreOfAll(): boolean {
+    return this.isWholeJvm && this.#root === undefined
+  }
+
+  /** Shows all calls of a method as the root of the trees. @param method  undefined to show the recorded roots */
+  chooseRoot(method: number | undefined): void {
+    this.#root = method
+    this.#baseline = undefined // the baseline contains other calls
+    this.pages.close()
+    this.#renew()
+    if (method !== undefined && OF_NO_THREAD.includes(this.#shown)) this.show('tree')
+    this.view.settle()
   }
 
   /** Selects the next grouping: methods, packages, packages by their first two name parts. */
@@ -320,7 +358,7 @@ export class LiveModel {
       this.say('baseline removed: numbers are totals of the recording again')
       return
     }
-    const tree = this.calls.isOfAll ? this.raw : this.snapshot.merged
+    const tree = this.calls.isOfAll ? this.raw : this.#belowRoot(this.snapshot.merged)
     if (tree.count === 0) {
       this.say('no call is recorded yet, so there is no baseline')
       return

@@ -5,8 +5,6 @@ declare module 'neo-blessed' {
     cols: number
     rows: number
     flush(): void
-    showCursor(): void
-    hideCursor(): void
   }
 
   export interface BlessedScreen {

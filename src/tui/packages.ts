@@ -5,7 +5,7 @@ import { isAllocation } from '../cct/allocation.ts'
 import { inPreorder } from '../cct/lay-out.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
-import { fullName, isWait } from '../profile/text.ts'
+import { fullName, isValueName, isWait } from '../profile/text.ts'
 
 type Names = (id: number) => MethodName
 
@@ -88,11 +88,11 @@ export class Packages {
 const MAX_IDS = 2 ** 23
 
 /**
- * Returns "com.acme.shop.*", or "com.acme.**" including subpackages. Waits are not grouped. Rows of allocated classes are
+ * Returns "com.acme.shop.*", or "com.acme.**" including subpackages. Waits and values are not grouped. Rows of allocated classes are
  * separate from rows of methods.
  */
 function packageName(name: MethodName, levels: number): MethodName {
-  if (isWait(name)) return name
+  if (isWait(name) || isValueName(name)) return name
   const dot = name.class.lastIndexOf('.')
   const parts = dot < 0 ? ['<no package>'] : name.class.slice(0, dot).split('.')
   const isDeeper = parts.length >= levels

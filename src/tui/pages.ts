@@ -9,9 +9,16 @@ import type { Mouse } from './screen.ts'
  */
 export function stepOf(key: string, room: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
-    ...{ up: -1, k: -1, down: 1, j: 1, pageup: -room, pagedown: room },
-    ...{ home: Number.NEGATIVE_INFINITY, g: Number.NEGATIVE_INFINITY },
-    ...{ end: Number.POSITIVE_INFINITY, G: Number.POSITIVE_INFINITY },
+    up: -1,
+    k: -1,
+    down: 1,
+    j: 1,
+    pageup: -room,
+    pagedown: room,
+    home: Number.NEGATIVE_INFINITY,
+    g: Number.NEGATIVE_INFINITY,
+    end: Number.POSITIVE_INFINITY,
+    G: Number.POSITIVE_INFINITY,
   }
   return steps[key]
 }
@@ -30,7 +37,13 @@ export class Pages<Name extends string> {
   }
 
   toggle(page: Name): void {
-    this.#shown = this.#shown === page ? undefined : page
+    if (this.#shown === page) this.close()
+    else this.show(page)
+  }
+
+  /** Shows the page from its first line. */
+  show(page: Name): void {
+    this.#shown = page
     this.#first = 0
   }
 

@@ -3,10 +3,11 @@
 import type { RegionTimes } from '../profile/profile.ts'
 import { Frame, type FrameSource, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
-import { type FramePage, REGION_BINDINGS } from './keys.ts'
+import { type FramePage, REGION_BINDINGS, type SessionPage } from './keys.ts'
 import { Pages } from './pages.ts'
 import { pageLines, type RegionScene, regionRoom, regionSceneLines } from './region-lines.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
+import { ThreadPage } from './thread-page.ts'
 
 /** Refresh interval of the region view: 4 Hz, since rates change slowly. */
 const UPDATE_INTERVAL_MS = 250
@@ -24,7 +25,8 @@ export function runRegionView(source: RegionSource, screen: Screen): Promise<Lea
 
 /** Exported for tests, which call `refresh` themselves. */
 export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
-  readonly #pages = new Pages<FramePage>()
+  readonly #pages = new Pages<SessionPage>()
+  readonly #dump = new ThreadPage(() => this.draw())
   #regions: readonly RegionTimes[] = []
   #selected = 0
 
@@ -52,6 +54,7 @@ export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
       overheadNs: this.source.overheadNs,
       methodName: (id) => this.source.methodName(id),
       pages: this.#pages,
+      dump: this.#dump,
     }
   }
 
@@ -66,7 +69,7 @@ export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
   }
 
   get #pageSize(): [all: number, room: number] {
-    const { scene } = this
+    const scene = this.#sceneOf(this.scene)
     const { shown } = this.#pages
     return [shown === undefined ? 0 : pageLines(scene, shown).length, regionRoom(scene)]
   }
@@ -75,6 +78,12 @@ export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
 
   override toggle(page: FramePage): void {
     this.#pages.toggle(page)
+  }
+
+  dumpThreads(): void {
+    const why = this.#dump.open(this.source, this.goesOn)
+    if (why === null) this.#pages.show('dump')
+    else this.say(why)
   }
 
   escape(): void {

@@ -21,6 +21,7 @@ import { count, cut, pad, percent, right, shortCount, signature, span } from './
 import {
   BOTTOM_LINES,
   between,
+  dumpLines,
   type FrameScene,
   identityLine,
   keyLine,
@@ -31,9 +32,10 @@ import {
   screenLines,
   warningLines,
 } from './frame-lines.ts'
-import { type FramePage, REGION_BINDINGS } from './keys.ts'
+import { REGION_BINDINGS, type SessionPage } from './keys.ts'
 import type { Pages } from './pages.ts'
 import type { Line } from './screen.ts'
+import type { ThreadPage } from './thread-page.ts'
 
 /** Number of status lines. */
 const TOP_LINES = 2
@@ -45,7 +47,8 @@ export interface RegionScene extends FrameScene {
   /** Overhead of the probes per execution of a region. */
   readonly overheadNs: number
   readonly methodName: (id: number) => MethodName
-  readonly pages: Pages<FramePage>
+  readonly pages: Pages<SessionPage>
+  readonly dump: ThreadPage
 }
 
 /** Maximum number of table rows. The table scrolls with the selection. */
@@ -75,8 +78,15 @@ export function regionSceneLines(scene: RegionScene): Line[] {
   })
 }
 
-export function pageLines(scene: FrameScene, page: FramePage): Line[] {
-  return page === 'help' ? keyLines(REGION_BINDINGS, scene) : warningLines(scene)
+export function pageLines(scene: RegionScene, page: SessionPage): Line[] {
+  switch (page) {
+    case 'help':
+      return keyLines(REGION_BINDINGS, scene)
+    case 'warnings':
+      return warningLines(scene)
+    case 'dump':
+      return dumpLines(scene.dump, scene)
+  }
 }
 
 function hintLine({ columns, status }: RegionScene): Line {

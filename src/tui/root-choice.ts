@@ -1,10 +1,12 @@
 // Data and keys of the root chooser.
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
-import { type Binding, bind } from './keys.ts'
+import { type Binding, bind, type FramePage } from './keys.ts'
 import type { RootChooser } from './root-chooser.ts'
 
 export type ChooserPage = 'candidates' | 'tree' | 'name'
+/** Pages that are shown in place of the rows. */
+export type CoverPage = FramePage | 'answer'
 
 /** Row of the candidate list. */
 export interface ChooserRow {
@@ -27,7 +29,10 @@ export interface RootChoice {
   readonly durationMs: number
   readonly warnings: readonly string[]
   readonly snapshot: Snapshot
+  /** Candidates, best root first. The best root is the root in the line `next:` of the answer. */
   readonly rows: readonly ChooserRow[]
+  /** Returns the answer of `jfluid why` as lines for a terminal of this width; an empty list if there is no answer. */
+  answer(columns: number): readonly string[]
   /** Method names for completion. */
   readonly methods: readonly string[]
   readonly classes: readonly string[]
@@ -50,6 +55,7 @@ export const CHOOSER_BINDINGS: readonly Binding<RootChooser>[] = [
   key('enter: Enter', 'use the selected method as the root, and attach', (on) => on.choose(), 'choose'),
   key('/', 'search for a class or method', (on) => on.startSearch(), 'search'),
   key('tab: Tab', 'next view: candidates, sampled tree, method by name', (on) => on.turn(), 'next view'),
+  key('a', 'the whole answer: why requests take their time', (on) => on.toggle('answer'), 'answer'),
   key('c', 'candidates for the root', (on) => on.show('candidates')),
   key('t', 'the sampled tree', (on) => on.show('tree')),
   key('r', 'type the name of a method', (on) => on.show('name'), 'type a name'),

@@ -1,6 +1,6 @@
 // Draws the lines of the root chooser. Pure: the same scene gives the same lines.
 
-import { clean, count, cut, pad, percent, right, signature, tail, width } from './format.ts'
+import { clean, count, cut, pad, percent, plural, right, signature, tail, width } from './format.ts'
 import {
   between,
   type FrameScene,
@@ -15,11 +15,10 @@ import {
   searchLine,
   warningLines,
 } from './frame-lines.ts'
-import type { FramePage } from './keys.ts'
 import { bodyRows, type Scene } from './lines.ts'
 import type { NameField } from './name-field.ts'
 import type { Pages } from './pages.ts'
-import { CHOOSER_BINDINGS, type ChooserPage, type RootChoice } from './root-choice.ts'
+import { CHOOSER_BINDINGS, type ChooserPage, type CoverPage, type RootChoice } from './root-choice.ts'
 import type { Line, Run } from './screen.ts'
 
 export interface ChooserScene extends Scene {
@@ -29,17 +28,45 @@ export interface ChooserScene extends Scene {
   readonly first: number
   readonly field: NameField
   readonly asked: string | undefined
-  readonly pages: Pages<FramePage>
+  readonly pages: Pages<CoverPage>
 }
+
+/** Number of candidates that stay visible below a long answer. */
+const MIN_CANDIDATES = 5
 
 export function chooserLines(scene: ChooserScene): Line[] {
   return screenLines(scene, scene.pages, {
-    status: () => [identityLine(scene, 'choose a root'), lookedAt(scene)],
+    status: () => [identityLine(scene, 'choose a root'), lookedAt(scene), ...answerAbove(scene)],
     head: () => headOf(scene),
     rows: () => bodyOf(scene),
     page: (name) => pageOf(scene, name),
     bottom: () => [detailLine(scene), bottomLine(scene)],
   })
+}
+
+/** Returns the answer above the candidates. If the answer has too many lines, the last line names the key that shows all lines. */
+export function answerAbove(scene: ChooserScene): Line[] {
+  if (scene.page !== 'candidates' || scene.pages.shown !== undefined) return []
+  const lines = answerPage(scene)
+  const room = Math.max(1, bodyRows(scene.rows) - MIN_CANDIDATES)
+  if (lines.length <= room) return lines
+  const hidden = lines.length - room + 1
+  return [
+    ...lines.slice(0, room - 1),
+    [run(` ${glyphsOf(scene).ellipsis} ${plural(hidden, 'more line')}: a`, 'dim')],
+  ]
+}
+
+function answerPage(scene: FrameScene & Pick<ChooserScene, 'choice'>): Line[] {
+  const { ellipsis } = glyphsOf(scene)
+  return scene.choice
+    .answer(scene.columns - 2)
+    .map((line): Line => [run(` ${line.replaceAll('…', ellipsis)}`)])
+}
+
+/** Returns the number of rows that fit below the answer. */
+export function roomBelow(scene: ChooserScene): number {
+  return bodyRows(scene.rows) - answerAbove(scene).length
 }
 
 const TITLES: Readonly<Record<ChooserPage, string>> = {
@@ -59,8 +86,12 @@ function lookedAt({ columns, choice, page }: ChooserScene): Line {
   return between(looked, views, columns)
 }
 
-export function pageOf(scene: FrameScene, page: FramePage): Line[] {
+export function pageOf(scene: FrameScene & Pick<ChooserScene, 'choice'>, page: CoverPage): Line[] {
   if (page === 'warnings') return warningLines(scene)
+  if (page === 'answer') {
+    const lines = answerPage(scene)
+    return lines.length > 0 ? lines : [[run('  No thread worked during the samples.')]]
+  }
   return [
     ...keyLines(CHOOSER_BINDINGS, scene),
     [],
@@ -106,7 +137,7 @@ function marking(scene: ChooserScene): Scene {
 
 function candidateRows(scene: ChooserScene): Line[] {
   const { choice, columns, selected, first } = scene
-  const rows = choice.rows.slice(first, first + bodyRows(scene.rows))
+  const rows = choice.rows.slice(first, first + roomBelow(scene))
   return rows.map((row, i) => {
     const { root, share, seen, depth, threads, returns } = row
     const numbers = `${right(percent(share, 1), 8)}${right(count(seen, 6), 7)}${right(count(depth, 6), 7)}${right(count(threads.length, 7), 9)}  `

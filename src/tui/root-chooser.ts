@@ -4,14 +4,13 @@
 import { costsOf } from '../cct/metric.ts'
 import { Frame, type FrameSource, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
-import type { FramePage } from './keys.ts'
 import { bodyRows, TOP_LINES } from './lines.ts'
 import type { LiveStatus } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import { NameField } from './name-field.ts'
 import { Pages, stepOf } from './pages.ts'
-import { CHOOSER_BINDINGS, type ChooserPage, type RootChoice } from './root-choice.ts'
-import { type ChooserScene, chooserLines, pageOf } from './root-chooser-lines.ts'
+import { CHOOSER_BINDINGS, type ChooserPage, type CoverPage, type RootChoice } from './root-choice.ts'
+import { answerAbove, type ChooserScene, chooserLines, pageOf, roomBelow } from './root-chooser-lines.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 import type { View } from './views/view.ts'
 
@@ -38,7 +37,7 @@ const ORDER: readonly ChooserPage[] = ['candidates', 'tree', 'name']
 export class RootChooser extends Frame<null> {
   readonly #choice: RootChoice
   readonly #model: LiveModel
-  readonly #pages = new Pages<FramePage>()
+  readonly #pages = new Pages<CoverPage>()
   readonly #field: NameField
   #page: ChooserPage
   #selected = 0
@@ -72,8 +71,13 @@ export class RootChooser extends Frame<null> {
     const room = bodyRows(scene.rows)
     const { columns } = scene
     if (this.#model.bodyRows !== room || this.#model.columns !== columns) this.#model.resize(room, columns)
-    this.#scroll(room)
-    return chooserLines(this.#sceneOf(scene))
+    const all = this.#sceneOf(scene)
+    this.#scroll(roomBelow(all))
+    return chooserLines({ ...all, first: this.#first })
+  }
+
+  get #chooserScene(): ChooserScene {
+    return this.#sceneOf(this.scene)
   }
 
   #sceneOf(scene: FrameScene): ChooserScene {
@@ -128,7 +132,7 @@ export class RootChooser extends Frame<null> {
   }
 
   get #pageSize(): [all: number, room: number] {
-    const { scene } = this
+    const scene = this.#chooserScene
     const { shown } = this.#pages
     return [shown === undefined ? 0 : pageOf(scene, shown).length, bodyRows(scene.rows)]
   }
@@ -153,12 +157,12 @@ export class RootChooser extends Frame<null> {
   protected override point(mouse: Mouse): void {
     if (this.#pages.point(mouse.kind, this.#pageSize)) return
     if (mouse.kind !== 'click') this.move(mouse.kind === 'wheel-up' ? -WHEEL_ROWS : WHEEL_ROWS)
-    else this.#click(mouse.row - TOP_LINES)
+    else this.#click(mouse.row - TOP_LINES - answerAbove(this.#chooserScene).length)
   }
 
   /** The first click on a row selects the row, a second click acts as Enter. */
   #click(line: number): void {
-    if (line < 0 || line >= this.#model.bodyRows) return
+    if (line < 0 || line >= roomBelow(this.#chooserScene)) return
     if (this.#page === 'name') this.#field.move(this.#first + line - this.#field.selected)
     else {
       const { index, first } = this.tree ?? { index: this.#selected, first: this.#first }
@@ -224,7 +228,7 @@ export class RootChooser extends Frame<null> {
 
   movePages(pages: number): void {
     if (this.tree !== undefined) this.tree.movePages(pages)
-    else this.move(pages * Math.max(1, this.#model.bodyRows - 1))
+    else this.move(pages * Math.max(1, roomBelow(this.#chooserScene) - 1))
   }
 
   startSearch(): void {
@@ -251,7 +255,7 @@ export class RootChooser extends Frame<null> {
     )
   }
 
-  override toggle(page: FramePage): void {
+  override toggle(page: CoverPage): void {
     this.#pages.toggle(page)
   }
 

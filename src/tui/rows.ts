@@ -5,6 +5,7 @@
 // below such a subtree are found without traversing it. Only siblings on the path are sorted. No function here is recursive, since trees
 // may be 100,000 levels deep.
 
+import { getOrAdd } from '../base/maps.ts'
 import { costsOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
@@ -84,11 +85,7 @@ export class Expansion {
 /** Returns the trie entry of a child. Creates a missing entry. */
 function childOf(fold: Fold, method: number): Fold {
   fold.children ??= new Map()
-  const known = fold.children.get(method)
-  if (known !== undefined) return known
-  const made: Fold = {}
-  fold.children.set(method, made)
-  return made
+  return getOrAdd(fold.children, method, () => ({}))
 }
 
 /** Function that returns the name used for sorting and searching: `com.acme.Foo.bar`. */
@@ -117,15 +114,13 @@ export class TreeRows {
 
   /** Returns the children of `node` in display order, or the roots for -1. */
   children(node: number): readonly number[] {
-    const known = this.#sorted.get(node)
-    if (known) return known
-    const { size, count } = this.tree
-    const children: number[] = []
-    const end = node < 0 ? count : node + size[node]!
-    for (let child = node + 1; child < end; child += size[child]!) children.push(child)
-    if (children.length > 1) children.sort(this.#compare)
-    this.#sorted.set(node, children)
-    return children
+    return getOrAdd(this.#sorted, node, () => {
+      const { size, count } = this.tree
+      const children: number[] = []
+      const end = node < 0 ? count : node + size[node]!
+      for (let child = node + 1; child < end; child += size[child]!) children.push(child)
+      return children.length > 1 ? children.sort(this.#compare) : children
+    })
   }
 
   /** Returns the rows with index [first, first + most). */

@@ -101,6 +101,7 @@ function statusOf(members: readonly Member[], refusals: readonly string[]): Live
     const { message } = all[i]!
     return message === undefined ? [] : [`JVM ${pid}: ${message}`]
   })
+  const [since] = all.flatMap(({ codeSince }) => codeSince ?? []).sort((a, b) => (a.at < b.at ? -1 : 1))
   return {
     pid: first.pid,
     jvms: members.length,
@@ -112,6 +113,7 @@ function statusOf(members: readonly Member[], refusals: readonly string[]): Live
     events: sum((it) => it.events),
     eventsPerSecond: sum((it) => it.eventsPerSecond),
     waitPercent: sum((it) => it.waitPercent) / all.length,
+    ...(since !== undefined && { codeSince: since }),
     elapsedMs: maxOf(all.map((it) => it.elapsedMs)),
     phase: going.find((it) => it === 'recording') ?? going[0] ?? 'ended',
     // A hint is shown only if every JVM has a hint. If a JVM has no hint, there are recorded data to show.

@@ -4,9 +4,8 @@ import type { RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowCallTimes, SlowTimes, SlowWant } from '../cct/slow-times.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { callCost } from '../profile/root-calls.ts'
-import { thresholdText } from '../profile/slow-calls.ts'
-import { plural } from '../profile/text.ts'
-import { clean, count, pad, right, shortName, span } from './format.ts'
+import { callFacts, inLines, slowCountText, thresholdText } from '../profile/slow-calls.ts'
+import { clean, count, pad, right, shortName, span, width } from './format.ts'
 import { run } from './frame-lines.ts'
 import type { Line } from './screen.ts'
 
@@ -43,7 +42,7 @@ export class SlowChoice {
     const selected = this.#selected
     if (slow === undefined || selected === 'all') return 0
     if (selected === 'slow') return 1
-    const at = slow.slowest.findIndex((it) => it.number === selected)
+    const at = listed(slow).findIndex((it) => it.number === selected)
     return at < 0 ? Math.min(this.#line, this.#lines - 1) : at + 2
   }
 
@@ -53,13 +52,13 @@ export class SlowChoice {
 
   /** Number of selectable lines of the page. */
   get #lines(): number {
-    return this.slow === undefined ? 1 : 2 + this.slow.slowest.length
+    return this.slow === undefined ? 1 : 2 + listed(this.slow).length
   }
 
   #select(line: number): void {
     this.#line = line
     if (line === 0 || this.slow === undefined) this.#selected = 'all'
-    else this.#selected = this.slow.slowest[line - 2]?.number ?? 'slow'
+    else this.#selected = listed(this.slow)[line - 2]?.number ?? 'slow'
   }
 
   /** Shows the calls of a line of the page. */
@@ -78,14 +77,14 @@ export class SlowChoice {
 
   /** Selects the line of the calls that are shown. */
   open(): void {
-    const at = this.slow?.slowest.findIndex((it) => it.number === this.#chosen) ?? -1
+    const at = this.slow === undefined ? -1 : listed(this.slow).findIndex((it) => it.number === this.#chosen)
     this.#select(this.#chosen === 'all' ? 0 : at < 0 ? 1 : at + 2)
   }
 
   get #call(): SlowCallTimes | undefined {
     const { slow } = this
     if (slow === undefined) return undefined
-    return [...slow.slowest, ...(slow.latest === null ? [] : [slow.latest])].find(
+    return [...listed(slow), ...(slow.latest === null ? [] : [slow.latest])].find(
       (it) => it.number === this.#chosen,
     )
   }
@@ -100,8 +99,7 @@ export class SlowChoice {
     const { slow } = this
     if (this.#chosen === 'all') return ''
     if (slow === undefined) return 'slow calls'
-    if (this.#chosen === 'slow')
-      return `${plural(slow.count, 'slow call')} ${isWide ? thresholdText(slow) : ''}`.trim()
+    if (this.#chosen === 'slow') return `${slowCountText(slow)} ${isWide ? thresholdText(slow) : ''}`.trim()
     const call = this.#call
     if (call === undefined) return 'a slow call'
     const time = callCost(call.time, slow.unit)
@@ -114,7 +112,14 @@ export class SlowChoice {
     if (slow === undefined) return 'No slow call yet: slow calls are kept from now on.'
     if (this.#chosen !== 'slow')
       return 'The tree of this call is no longer kept, or was too large. Press S to choose another call.'
-    const yet = slow.threshold === 'p99' ? 'p99 needs at least 100 calls' : 'all calls were faster'
+    if (slow.count > 0)
+      return 'A time range has no common tree of its slow calls. Press S to choose one call.'
+    const yet =
+      slow.threshold === 'threw'
+        ? 'no exception has ended a root call'
+        : slow.thresholdNow === null
+          ? 'p99 needs at least 100 calls'
+          : 'all calls since the threshold was known were faster'
     return `No slow call has ended yet: ${yet}. Press S to choose other calls.`
   }
 }
@@ -130,15 +135,35 @@ export function slowPage(
   const mean = all === undefined || all.count === 0 ? '-' : `~${callCost(all.mean, unit)}`
   const texts = [took(mean, '', `average of all ${count(all?.count ?? 0)} finished calls`)]
   if (slow !== undefined) {
-    texts.push(took('', '', `${plural(slow.count, 'slow call')} ${thresholdText(slow)}`))
-    for (const { time, atMs, thread, method } of slow.slowest) {
-      const who = pad(clean(thread.name), 20)
-      const root = shortName(nameOf(method), Math.max(10, columns - 46))
-      texts.push(took(callCost(time, unit), span(atMs), `${who}  ${root}`))
+    texts.push(took('', '', `${slowCountText(slow)} ${thresholdText(slow, all?.count)}`))
+    for (const it of listed(slow)) {
+      const facts = callFacts(it, slow, nameOf).call.join('  ')
+      const root = shortName(nameOf(it.method), Math.max(16, columns - 25 - facts.length))
+      // The name of the exception may be cut, so the line begins with the fact.
+      const threw = it.threw === undefined ? '' : 'threw  '
+      texts.push(took(callCost(it.time, unit), span(it.atMs), `${threw}${root}  ${facts}`))
     }
   }
+  // Each call has one line. Below the selected call are the facts that its line does not show.
+  const selected = slow === undefined ? undefined : listed(slow)[line - 2]
+  const facts = selected === undefined ? null : callFacts(selected, slow!, nameOf)
+  const room = columns - CALL_COLUMNS
+  const cutFacts = facts !== null && width(texts[line]!) > columns ? inLines(facts.call, '  ', room) : []
+  const more = facts === null ? [] : [...cutFacts, ...inLines(facts.origin, '; ', room)]
+  const below = more.map((text): Line => [run(pad(' '.repeat(CALL_COLUMNS) + text, columns), 'plain')])
   return [
     [run(pad(took('latency', 'ended at', 'root calls (Enter shows their tree)'), columns), 'header')],
-    ...texts.map((text, i): Line => [run(pad(text, columns), i === line ? 'selected' : 'plain')]),
+    ...texts.flatMap((text, i): Line[] =>
+      i === line ? [[run(pad(text, columns), 'selected')], ...below] : [[run(pad(text, columns), 'plain')]],
+    ),
   ]
+}
+
+/** Width of the duration and the end of a call. */
+const CALL_COLUMNS = 23
+
+/** Calls of the page: the slowest calls, then the latest calls that an exception ended and that are not among the slowest. */
+function listed({ slowest, threw }: SlowTimes): readonly SlowCallTimes[] {
+  const known = new Set(slowest.map((it) => it.number))
+  return [...slowest, ...(threw?.latest ?? []).filter((it) => !known.has(it.number))]
 }

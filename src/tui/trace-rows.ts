@@ -1,6 +1,7 @@
 // Rows of traced calls: for each call its critical path, the calls of its thread in time order, and the calls of its submitted tasks. Only
 // visible rows are created.
 
+import { getOrAdd } from '../base/maps.ts'
 import type { TracedCall, TraceState, TraceTrack } from '../cct/trace.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { criticalSteps, durationNs, pathOf, type Step } from '../profile/critical-path.ts'
@@ -104,9 +105,8 @@ export class TraceRows {
   keep({ call, track, node }: Place): void {
     const { parent } = this.ordered(call, track).tree
     const of = this.calls[call]!.tracks[track]!
-    const kept = this.#kept.get(of) ?? new Set()
+    const kept = getOrAdd(this.#kept, of, () => new Set())
     for (let at = node; at >= 0; at = parent[at]!) kept.add(at)
-    this.#kept.set(of, kept)
   }
 
   /** Returns the keys of the rows that must be open to show a place. */
@@ -126,7 +126,7 @@ export class TraceRows {
     const open = isOpen(key) ?? i === this.slowest
     yield {
       ...{ key, depth: 0, open, totalNs: wholeNs, wholeNs, call: i },
-      text: `call ${i + 1}${short}, at ${time(call.startNs).trim()} in ${thread}`,
+      text: `call ${i + 1}${call.slowCall === undefined ? '' : `, slow call ${call.slowCall}`}${short}, at ${time(call.startNs).trim()} in ${thread}`,
       detail: `${long}${plural(events, 'event')}, ${plural(call.tracks.length - 1, 'submitted task')}`,
     }
     if (!open) return
@@ -134,7 +134,12 @@ export class TraceRows {
     const orderKey = `${i} order`
     const isOrderOpen = isOpen(orderKey) ?? true
     yield {
-      ...{ key: orderKey, depth: 1, open: isOrderOpen, wholeNs, call: i, text: 'calls in time order' },
+      key: orderKey,
+      depth: 1,
+      open: isOrderOpen,
+      wholeNs,
+      call: i,
+      text: 'calls in time order',
       detail: 'nearby calls of one method are merged into one row, at the position of the first call',
     }
     if (isOrderOpen) yield* this.#orderRows(i, 0, 2, isOpen, least)

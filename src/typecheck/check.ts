@@ -1,9 +1,9 @@
 // Verifies a method's types (JVMS 4.10), against the frames of its StackMapTable, or by inference if it has none.
 // HotSpot does not verify classes of the boot loader, not even redefined ones. There it accepts code that pops an empty stack, and the JVM
 // crashes when the code runs. So every body for such a class must pass this check before it is sent. The rules are those of HotSpot's
-// ClassVerifier (verifier.cpp), which differ from the specification in places; the test `hotspot.jvm.test.ts` compares verdicts.
-// The check is not recursive. Its time grows with the code and its frames; a method that exceeds the budget is `unchecked`. For any bytes
-// the result is a value, never an exception.
+// ClassVerifier (verifier.cpp), which differ from the specification in a few points; the test `hotspot.jvm.test.ts` compares the verdicts.
+// The check is not recursive. Its time grows with the code size and the number of frames; a method that exceeds the budget is `unchecked`.
+// The check returns a result for any bytes, and never throws.
 
 import { ACC_STATIC } from '../classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, MAJOR_6, type MethodInfo } from '../classfile/class-file.ts'
@@ -20,17 +20,17 @@ import { type Hierarchy, type Type, TypeTable, UNINITIALIZED_THIS } from './type
 
 export type { Hierarchy }
 
-/** Budget of slot comparisons per method. Compiled code of 64 KiB needs a few hundred thousand. */
+/** Maximum number of slot comparisons per method. Compiled code of 64 KiB needs a few hundred thousand comparisons. */
 const MAX_STEPS = 20_000_000
 
 export type TypeCheck =
-  /** The code is valid if the assumptions hold: each is a sentence about classes that the hierarchy does not know. */
+  /** The code is valid if all assumptions hold. An assumption is a sentence about classes that the hierarchy does not know. */
   | { readonly ok: true; readonly assumptions: ReadonlySet<string> }
   | { readonly ok: false; readonly bci: number; readonly reason: string }
-  /** The method has no verdict. */
+  /** The check has no verdict on the method; `unchecked` is the reason. */
   | { readonly ok: undefined; readonly unchecked: string }
 
-/** A hierarchy without classes: every fact about another class is an assumption. */
+/** A hierarchy that knows no classes: every fact about another class becomes an assumption. */
 export const KNOWS_NOTHING: Hierarchy = { isAssignable: () => undefined }
 
 /** Checks methods of one class. Caches the parts of the constant pool that it has read. */
@@ -47,10 +47,10 @@ export class TypeChecker {
   }
 
   /**
-   * Returns the verdict of HotSpot's verifier. From version 50 on it checks frames; before, it infers types. For version 50 itself it
-   * infers types if the check of the frames fails.
+   * Returns the verdict that HotSpot's verifier would give. For class files of version 50 or later, frames are checked. For earlier
+   * versions, types are inferred. For version 50, types are also inferred if the check of the frames fails.
    *
-   * @param allowed  permitted assumptions; any other assumption is a failure. Undefined permits all
+   * @param allowed  permitted assumptions; the check fails if another assumption is needed. Undefined permits all
    */
   check(method: MethodInfo, allowed?: ReadonlySet<string>): TypeCheck {
     const { major } = this.classFile
@@ -59,7 +59,7 @@ export class TypeChecker {
     return checked.ok === false && major === MAJOR_6 ? this.infer(method, allowed) : checked
   }
 
-  /** Infers the types and ignores frames: for code without its frames. `allowed` as in `check`. */
+  /** Checks code by inference of types, and ignores its frames. Used for code whose frames are missing. `allowed` as in `check`. */
   infer(method: MethodInfo, allowed?: ReadonlySet<string>): TypeCheck {
     return this.#check(method, allowed, true)
   }

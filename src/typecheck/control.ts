@@ -1,11 +1,11 @@
 import type { State } from './state.ts'
 
-/** Receives the control flow out of an instruction, and checks it against declared frames or merges it into inferred frames. */
+/** Receives each path out of an instruction. Checks the types on this path against declared frames, or merges them into inferred frames. */
 export interface Control {
-  /** Control may flow from here to `target`, which may be any number. */
+  /** Control may flow from the current instruction to `target`. `target` may be an invalid bci. */
   jump(target: number, state: State): void
-  /** The instruction may throw, with the current locals. */
+  /** The current instruction may throw an exception. A handler then sees the current locals. */
   raise(state: State): void
-  /** Whether the instruction is in the range of an exception handler. */
+  /** Whether the current instruction is in the range of an exception handler. */
   readonly guarded: boolean
 }

@@ -1,16 +1,16 @@
-// Stack effects (JVMS 4.10.1.9) of instructions whose effect does not depend on operands, as text: `LI>L` pops a long and an int, the int on top, and
-// pushes a long. The letters are those of descriptors. A is an object (also null, but not an uninitialised object), R is A or an
-// uninitialised object, N is null.
+// Stack effects (JVMS 4.10.1.9) of instructions whose effect does not depend on operands, as text: `LI>L` pops a long and an int, the int
+// on top, and pushes a long. The letters are the letters of descriptors, and: A, an initialised object or null; R, any object,
+// initialised or uninitialised, or null; N, null.
 
 import { MNEMONICS } from '../classfile/opcodes.ts'
 import { DOUBLE, DOUBLE_2, FLOAT, INTEGER, LONG, LONG_2, NULL, type Type } from './types.ts'
 
-/** Popped slots with any class: only the kind of the slot is checked. */
+/** Popped slot with an object of any class: the class is not checked. */
 export const ANY_OBJECT = -1
 export const ANY_REFERENCE = -2
 
 export interface Effect {
-  /** Slots in stack order: types, or one of the two constants above. */
+  /** Popped slots in stack order. Each slot is a type, ANY_OBJECT or ANY_REFERENCE. */
   readonly pops: readonly Type[]
   readonly pushes: readonly Type[]
 }

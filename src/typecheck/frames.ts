@@ -1,6 +1,6 @@
-// Reads the StackMapTable for the type checker: absolute frames, slot by slot, every entry checked (JVMS 4.7.4; HotSpot's
-// stackMapTable.cpp). `classfile/stack-map.ts` reads the same bytes to move frames. This reader shares only the tags with it, so that it
-// detects mistakes there.
+// Reads the StackMapTable for the type checker as absolute frames with one type per slot, and checks every entry (JVMS 4.7.4; HotSpot's
+// stackMapTable.cpp). `classfile/stack-map.ts` reads the same bytes to move frames. The two readers share only the tags, so that this
+// reader detects mistakes of the other reader.
 
 import type { ClassFile } from '../classfile/class-file.ts'
 import type { Code } from '../classfile/code.ts'
@@ -21,14 +21,14 @@ import {
 } from './types.ts'
 
 export const STACK_MAP_TABLE = 'StackMapTable'
-/** Maximum number of slots of all frames. A table that expands beyond it was made to exhaust memory. */
+/** Maximum number of slots of all frames together. A table with more slots was made to exhaust the memory. */
 const MAX_SLOTS = 1 << 22
 
 const NOTHING: readonly Type[] = []
 
 /**
- * @param starts   nonzero where an instruction starts
- * @param initial  locals on entry
+ * @param starts   nonzero at each bci where an instruction starts
+ * @param initial  locals on entry of the method
  * @returns frames in order of bci
  */
 export function readFrames(

@@ -1,6 +1,6 @@
-// Exception handlers: which handlers guard the current instruction, and what they catch.
-// HotSpot checks every handler at every instruction, which needs time proportional to handlers × instructions. The check depends on the locals
-// only. So this code checks a handler only at the start of its range and after a change of the locals.
+// Determines which exception handlers guard the current instruction, and which types they catch.
+// HotSpot checks every handler at every instruction, in O(handlers × instructions) time. The result depends on the locals only, so this
+// code checks a handler only at the start of its range and after a change of the locals.
 
 import type { Handler } from '../classfile/code.ts'
 import { TypeProblem } from './problem.ts'
@@ -15,7 +15,7 @@ export interface Guard extends Omit<Handler, 'catchType'> {
 /**
  * Returns the guards of an exception table. Equal rows become one guard.
  *
- * @param starts  nonzero where an instruction starts
+ * @param starts  nonzero at each bci where an instruction starts
  */
 export function guardsOf(rows: readonly Handler[], starts: Uint8Array, types: TypeTable): Guard[] {
   const guards: Guard[] = []
@@ -44,7 +44,7 @@ function caughtType(catchType: number, handlerBci: number, types: TypeTable): Ty
   return caught
 }
 
-/** Walks the code once, or again after `restart`, and tracks the guards of the current instruction. */
+/** Moves through the code once, or again after `restart`, and tracks the guards of the current instruction. */
 export class Handlers {
   readonly #byStart: readonly Guard[]
   /** Sorted bcis at which ranges begin or end. */

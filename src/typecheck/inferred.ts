@@ -1,11 +1,12 @@
 // Control flow over code without a StackMapTable. Types of locals and stack are propagated along every path through the code until nothing
 // changes (JVMS 4.10.2.2, as in HotSpot's check_code.c).
-// Frames are kept where paths join: at branch targets and handlers. Where two classes join, both are kept (`TypeTable.merge`), so that no
-// common superclass must be known. A slot only moves up the lattice: to more classes, and at last to an unusable type. A rule violation
-// never disappears on the way up, so the first problem found is a real problem. An uninitialised object never reaches its own `new` again:
-// on the first path to `new` the slot did not hold the object, so the join makes the slot unusable.
-// Unreachable code has no types. HotSpot still checks its operands, so a method with unreachable code gets no verdict here. Compilers emit
-// no such code.
+// Frames are kept where paths join: at branch targets and handlers. If a slot has two classes on two paths, both classes are kept
+// (`TypeTable.merge`), so that no common superclass must be known. A slot's type only moves up the lattice: to more classes, and at last to
+// an unusable type. A rule violation never disappears when types move up, so the first problem found is a real problem. An uninitialised
+// object never reaches its own `new` again: on the first path to `new` the slot did not contain the object, so the join makes the slot
+// unusable.
+// Unreachable code has no types. HotSpot still checks the operands of unreachable code, so a method with unreachable code gets no verdict.
+// Compilers emit no unreachable code.
 
 import { branchTargets, type Code, forEachInstruction } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
@@ -16,10 +17,10 @@ import { TypeProblem, Unchecked } from './problem.ts'
 import type { MapFrame, State } from './state.ts'
 import { TOP, type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
 
-/** Maximum number of slots of all frames. */
+/** Maximum number of slots of all frames together. */
 const MAX_SLOTS = 1 << 22
 
-/** Joined frame of all paths that lead to `bci`. */
+/** Join point: the frame at a bci, merged from all paths that lead there. */
 interface Meeting extends MapFrame {
   /** Types of the locals. All later locals are TOP. */
   readonly locals: Type[]
@@ -31,16 +32,16 @@ interface Meeting extends MapFrame {
 
 export class InferredFrames implements Control {
   readonly #handlers: Handlers
-  /** Join points keyed by bci; undefined until a path there is found. */
+  /** Join points keyed by bci; undefined until a path to the join point is found. */
   readonly #meetings = new Map<number, Meeting | undefined>()
   /** Sorted bcis of the join points. */
   readonly #places: readonly number[]
-  /** 1 where an instruction was reached. */
+  /** Per bci: 1 if the instruction there was reached. */
   readonly #reached: Uint8Array
   #slots = 0
 
   /**
-   * @param starts  1 where an instruction starts
+   * @param starts  1 at each bci where an instruction starts
    * @throws Unchecked if there are subroutines (jsr, ret)
    */
   constructor(
@@ -59,7 +60,7 @@ export class InferredFrames implements Control {
   }
 
   /**
-   * @param state  frame on entry
+   * @param state  frame on entry of the method
    * @throws Unchecked if there is unreachable code
    */
   run(instructions: Instructions, state: State): void {
@@ -118,7 +119,7 @@ export class InferredFrames implements Control {
     this.#meet(bci, state, state.stack)
   }
 
-  /** Joins the locals of `state` and a stack into the frame at `bci`. */
+  /** Merges the locals of `state` and the types of `stack` into the frame at `bci`. */
   #meet(bci: number, state: State, stack: readonly Type[]): void {
     const known = this.#meetings.get(bci)
     this.types.spend(1 + stack.length + (known?.locals ?? state.locals).length)
@@ -194,7 +195,7 @@ function checkInitialized(opcode: number, state: State): void {
   }
 }
 
-/** Returns all branch targets, also those of unreachable branches. */
+/** Returns all branch targets, including targets of unreachable branches. */
 function allTargets(bytecode: Uint8Array, starts: Uint8Array): Set<number> {
   const targets = new Set<number>()
   forEachInstruction(bytecode, (bci, opcode) => {

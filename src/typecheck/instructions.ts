@@ -1,4 +1,4 @@
-// Effect of one instruction on the frame, and its control flow (JVMS 4.10.1.9).
+// Computes the effect of one instruction on the frame, and checks its control flow (JVMS 4.10.1.9).
 
 import { type ClassFile, MAJOR_7, MAJOR_11, type MethodInfo } from '../classfile/class-file.ts'
 import { type Access, accessAt, type Code, instructionLength, switchOperands } from '../classfile/code.ts'
@@ -46,7 +46,7 @@ const ELEMENT_SLOTS = [...'IJFDAIII'].map((letter) => SLOTS[letter])
 const NEW_ARRAYS = ['[Z', '[C', '[F', '[D', '[B', '[S', '[I', '[J']
 
 export class Instructions {
-  /** Whether control may flow from the last instruction to the next. */
+  /** Whether control may flow from the latest executed instruction to the instruction after it. */
   goesOn = true
   /** Slots of the method's result. */
   readonly #result: readonly Type[]
@@ -72,7 +72,7 @@ export class Instructions {
     const { bytecode } = this.code
     const opcode = bytecode[bci]
     const stores = isStore(opcode === op.WIDE ? bytecode[bci + 1] : opcode)
-    // A store that throws has stored nothing: handlers see the previous locals.
+    // If a store throws, it has stored nothing: handlers see the locals from before the store.
     if (stores) this.control.raise(state)
     const effect = EFFECTS[opcode]
     if (effect !== undefined) apply(effect, state, this.types)
@@ -107,7 +107,7 @@ export class Instructions {
     }
   }
 
-  /** Executes instructions on classes, objects and arrays. */
+  /** Executes an instruction on classes, objects or arrays. */
   #object(opcode: number, bci: number, state: State): void {
     const { types } = this
     const { bytecode } = this.code
@@ -161,7 +161,7 @@ export class Instructions {
     }
   }
 
-  /** Branches and returns: checks that the frame matches at the target. */
+  /** Executes a branch or a return: checks that the current frame matches the frame at the branch target. */
   #branch(opcode: number, bci: number, state: State): void {
     const { bytecode } = this.code
     if (op.isShortBranch(opcode)) {
@@ -246,7 +246,7 @@ export class Instructions {
   }
 
   #arrayStore(kind: number, state: State): void {
-    // The JVM checks at run time whether an object fits the array.
+    // For aastore any object is accepted: the JVM checks at run time whether the object fits the array.
     if (kind === REFERENCE) state.pop(this.types.object)
     else state.popAll(ELEMENT_SLOTS[kind])
     state.pop(INTEGER)
@@ -289,7 +289,7 @@ export class Instructions {
     state.push(array)
   }
 
-  /** ldc and ldc_w; ldc2_w if `wide`. */
+  /** Executes ldc and ldc_w; with `wide`, ldc2_w. */
   #constant(index: number, wide: boolean, state: State): void {
     const slots = this.#constantSlots(index)
     const fits = slots !== undefined && slots.length === (wide ? 2 : 1)
@@ -334,7 +334,7 @@ function apply({ pops, pushes }: Effect, state: State, types: TypeTable): void {
   state.pushAll(pushes)
 }
 
-/** pop … swap: moves values of one slot or pairs of slots. */
+/** Executes the stack instructions from pop to swap, which move single slots or pairs of slots. */
 function rearrange(opcode: number, state: State): void {
   if (opcode === op.POP2) {
     state.popTwo()
@@ -348,7 +348,7 @@ function rearrange(opcode: number, state: State): void {
   insert(state, top, over, opcode !== op.SWAP)
 }
 
-/** Moves the top values below `over`; with `copy` they also stay on top. */
+/** Pushes `top` below the values `over`; with `copy`, `top` is also pushed above `over`. */
 function insert(state: State, top: readonly Type[], over: readonly Type[], copy: boolean): void {
   state.pushAll(top)
   state.pushAll(over)

@@ -1,4 +1,4 @@
-// Instructions that name a member: field access and calls (JVMS 4.10.1.9, 4.10.1.8; HotSpot's
+// Checks instructions that refer to a member: field access and calls (JVMS 4.10.1.9, 4.10.1.8; HotSpot's
 // ClassVerifier::verify_field_instructions and verify_invoke_instructions).
 
 import { type ClassFile, MAJOR_7, MAJOR_8 } from '../classfile/class-file.ts'
@@ -53,7 +53,7 @@ export class Members {
     } else {
       state.popAll(slots)
       let target = state.popAny()
-      // Before super() a constructor may store into fields of its own class.
+      // Before it calls super(), a constructor may store into fields of its own class.
       if (target === UNINITIALIZED_THIS && owner === types.current && this.#declares(ref)) target = owner
       if (!types.isAssignable(target, owner, state.bci)) {
         state.fail(`putfield of ${ref.owner}.${ref.name} in a ${types.show(target)}`)
@@ -111,7 +111,7 @@ export class Members {
       state.fail(`constant ${index} is not what this call takes`)
   }
 
-  /** Checks a call of super.m(), a private method, or Interface.super.m() of an interface named in `implements`. */
+  /** Checks an invokespecial: super.m(), a private method, or Interface.super.m() for an interface that `implements` names. */
   #checkSpecial(index: number, owner: Type, state: State): void {
     const { types } = this
     const { superName, interfaces, pool } = this.classFile
@@ -125,7 +125,7 @@ export class Members {
     }
   }
 
-  /** Checks a constructor call: of this class or its superclass on `this`, or of the class of a `new`. */
+  /** Checks a constructor call: this() or super() on an uninitialised `this`, or a constructor of the class of a `new`. */
   #construct(owner: Type, descriptor: string, bytecode: Uint8Array, state: State, control: Control): void {
     const { types } = this
     const target = state.popAny()
@@ -133,8 +133,8 @@ export class Members {
       if (owner !== types.current && types.name(owner) !== this.classFile.superName) {
         state.fail(`the constructor of ${types.name(owner)} on this`)
       }
-      // After the call a handler would need a frame in which `this` is both uninitialised and initialised, with the flag still set. No
-      // frame allows that.
+      // The frame of the handler would have to fit an uninitialised `this` (before the call) and an initialised `this` (after the call). No
+      // frame fits both.
       if (control.guarded) state.fail('this() or super() inside the range of an exception handler')
       state.initialize(target, types.current)
     } else if ((target & 15) === UNINITIALIZED) {

@@ -1,4 +1,4 @@
-// Reasons why a method does not pass. They are caught inside this folder: callers get a result, never an exception.
+// Reasons why a method does not pass the check. These exceptions are caught inside this folder: callers get a result, never an exception.
 
 /** Thrown if the code breaks a rule at `bci`. */
 export class TypeProblem extends Error {
@@ -10,7 +10,7 @@ export class TypeProblem extends Error {
   }
 }
 
-/** Thrown if the method cannot be judged. Its types may be valid or invalid. */
+/** Thrown if the check cannot give a verdict. The types of the method may be valid or invalid. */
 export class Unchecked extends Error {
   override readonly name = 'Unchecked'
 }

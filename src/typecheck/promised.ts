@@ -1,5 +1,5 @@
-// Control flow over code with a StackMapTable: the frame at each jump must fit the declared frame at its target (JVMS 4.10.1). One pass
-// over the code.
+// Checks the control flow of code with a StackMapTable, in one pass: the frame at each jump must fit the declared frame at the target of
+// the jump (JVMS 4.10.1).
 
 import type { Control } from './control.ts'
 import { type Guard, Handlers } from './handlers.ts'
@@ -31,7 +31,7 @@ export class PromisedFrames implements Control {
     }
   }
 
-  /** @param state  frame on entry */
+  /** Checks the whole code. @param state  frame on entry of the method */
   run(instructions: Instructions, state: State): void {
     let nextFrame = 0
     let reachable = true

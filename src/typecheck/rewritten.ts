@@ -1,9 +1,10 @@
 // Type-checks rewritten code before it replaces the original code, for classes that the JVM does not verify.
-// The JVM runs the original code, so the original is valid, and all its assumptions about other classes hold. The rewritten code may make
-// only the same assumptions. So no other class has to be known here.
+// The JVM runs the original code. So the original code is valid, and all its assumptions about other classes hold. The rewritten code may
+// need no other assumptions. Other classes therefore need not be known here.
 // Before JDK 21 HotSpot discards the StackMapTables of classes that it does not verify (classFileParser.cpp, parse_stackmap_table), except
-// for classes from its CDS archive that were never redefined. It returns such a class without the tables, and drops the tables of new code
-// too. Types of code without frames are inferred, with and without probes; frames that the rewriter adds are then ignored.
+// for classes from its CDS archive that were never redefined. HotSpot returns the bytes of a class without the discarded tables, and
+// discards the tables of new code too. If the original code has no frames, types are inferred for the original and for the rewritten code;
+// frames that the rewriter adds are ignored.
 
 import {
   type ClassFile,
@@ -14,7 +15,7 @@ import {
 import { type SplicedBody, spliceClass } from '../classfile/splice.ts'
 import { KNOWS_NOTHING, type TypeCheck, TypeChecker } from './check.ts'
 
-/** A class with constants to append and bodies to replace. */
+/** A class, the constants to be appended to it, and the bodies to be replaced. */
 export interface Rewritten {
   readonly poolBytes: Uint8Array
   readonly poolEntries: number
@@ -22,9 +23,9 @@ export interface Rewritten {
 }
 
 /**
- * Returns why bodies must not be sent, keyed by method index; empty if all may be sent.
+ * Returns, keyed by method index, the reason why a body must not be sent; empty if all bodies may be sent.
  *
- * @param unjudged  whether to refuse bodies without a verdict too (such as code with subroutines)
+ * @param unjudged  whether to refuse also bodies without a verdict (such as code with subroutines)
  */
 export function refusedBodies(
   original: ClassFile,

@@ -29,11 +29,11 @@ export class State {
   /** bci of the current instruction, reported with a problem. */
   bci = 0
   readonly locals: Type[]
-  /** Number of locals; slots from this index on are TOP. */
+  /** Number of locals; all slots with this index or a higher index are TOP. */
   localsSize = 0
   readonly stack: Type[] = []
   thisUninitialized = false
-  /** Incremented when locals or the flag change. A handler that matched stays valid while it is unchanged. */
+  /** Incremented when locals or the flag change. A handler need not be checked again while this number is unchanged. */
   changes = 0
 
   constructor(
@@ -93,7 +93,7 @@ export class State {
     return type
   }
 
-  /** Pops two slots: two values of one slot, or one value of two. Returns the lower slot, then the upper. */
+  /** Pops two slots: two values of one slot each, or one value of two slots. Returns the lower slot, then the upper slot. */
   popTwo(): readonly [Type, Type] {
     const upper = this.popAny()
     if (isCategory1(upper)) return [this.popCategory1(), upper]
@@ -139,7 +139,7 @@ export class State {
     this.changes++
   }
 
-  /** Continues with the frame of the StackMapTable. */
+  /** Replaces the current frame by a frame of the StackMapTable. */
   become(frame: MapFrame): void {
     const { locals } = this
     const size = frame.locals.length
@@ -152,7 +152,7 @@ export class State {
     this.changes++
   }
 
-  /** Checks whether control may flow from here to `frame`. `what` names the branch in the message. */
+  /** Checks whether the current frame fits `frame`, the frame at a branch target. `what` names the branch in the message. */
   match(frame: MapFrame, what: string): void {
     if (this.stack.length !== frame.stack.length) {
       this.fail(

@@ -1,10 +1,11 @@
-// Verification types (JVMS 4.10.1.2) as numbers, and their assignability.
+// Represents verification types (JVMS 4.10.1.2) as numbers, and determines which types are assignable to which.
 // The low four bits are a tag, from JVMS 4.7.4 if it defines one. The higher bits are the number of the class name (OBJECT) or the bci of
 // the `new` (UNINITIALIZED). A long or double fills two slots; the second slot has its own tag. Equal types are equal numbers.
-// Where paths through the code join, an OBJECT may be of several classes. Such a type has its own number, and `TypeTable` stores its
-// classes.
-// A `TypeTable` belongs to one class file, numbers its names, and caches results.
+// Where paths through the code join, an OBJECT may have one of several classes. A merged type has its own number, and `TypeTable` stores
+// the classes of this type.
+// A `TypeTable` belongs to one class file. It assigns numbers to class names, and caches results.
 
+import { getOrAdd } from '../base/maps.ts'
 import { type ClassFile, ClassFormatProblem } from '../classfile/class-file.ts'
 import { CONSTANT_CLASS } from '../classfile/constant-pool.ts'
 import { parseMethodDescriptor } from '../classfile/descriptor.ts'
@@ -24,7 +25,7 @@ import { TypeProblem, Unchecked } from './problem.ts'
 export { DOUBLE, FLOAT, INTEGER, LONG, NULL, OBJECT, TOP, UNINITIALIZED, UNINITIALIZED_THIS }
 
 export type Type = number
-/** Upper halves of a long and of a double. */
+/** Tags of the second slot of a long and of a double. */
 export const LONG_2 = 9
 export const DOUBLE_2 = 10
 
@@ -35,19 +36,19 @@ const SERIALIZABLE = 'java/io/Serializable'
 const PROTECTED_IN_OBJECT = new Set(['clone()Ljava/lang/Object;', 'finalize()V'])
 /** Maximum dimensions of an array type (JVMS 4.3.2). */
 export const MAX_DIMENSIONS = 255
-/** Maximum number of classes in all merged types; real code has some hundred. */
+/** Maximum sum of the numbers of classes in all merged types; real code has a few hundred. */
 const MAX_MERGED = 1 << 20
 
-/** Knowledge about classes by name. `undefined` always means unknown. */
+/** Answers questions about classes, which are given by name. `undefined` always means that the answer is unknown. */
 export interface Hierarchy {
   /**
-   * Whether a value of class `from` is assignable to `to`. Both are internal names of classes, not arrays, and differ; `to` is not Object.
-   * The type checker treats an interface like Object: any object is assignable to it (JVMS 4.10.1.2).
+   * Whether a value of class `from` is assignable to `to`. Both are internal names of two different classes, not arrays; `to` is not
+   * Object. The type checker treats an interface like Object: any object is assignable to it (JVMS 4.10.1.2).
    */
   isAssignable(from: string, to: string): boolean | undefined
   /**
-   * Whether `by` inherits the member from a superclass in another package that declares it protected (JVMS 4.10.1.8). `by` is a subclass of
-   * `owner`, or unrelated to it; if unrelated, the answer is no.
+   * Whether `by` inherits the member from a superclass that is in another package and declares the member protected (JVMS 4.10.1.8). `by`
+   * is a subclass of `owner`, or unrelated to `owner`; if unrelated, the answer is no.
    */
   isProtected?(
     by: string,
@@ -68,14 +69,14 @@ export interface Signature {
 export class TypeTable {
   readonly #ids = new Map<string, number>()
   readonly #names: string[] = []
-  /** Classes of each merged type, indexed by the number of its name. */
+  /** Classes of each merged type, indexed by the number in the type's higher bits. */
   readonly #alternatives: (readonly Type[] | undefined)[] = []
   readonly #merged = new Map<string, Type>()
   #mergedClasses = 0
   readonly #ofConstant: Int32Array
   readonly #signatures = new Map<string, Signature>()
   readonly #fields = new Map<string, readonly Type[]>()
-  /** Cached answers of the hierarchy, keyed by `to`, then by `from`. */
+  /** Cached answers of the hierarchy: maps `to`, and then `from`, to the answer. */
   readonly #answers = new Map<Type, Map<Type, boolean | string>>()
   readonly object: Type
   readonly throwable: Type
@@ -85,11 +86,11 @@ export class TypeTable {
   readonly methodType: Type
   /** Class that contains the checked code. */
   readonly current: Type
-  /** Assumptions of the current method's check. */
+  /** Assumptions that the check of the current method has needed so far. */
   assumptions = new Set<string>()
   /** Permitted assumptions; undefined permits all. */
   allowed: ReadonlySet<string> | undefined
-  /** Counts the work for a method; throws when the budget is exceeded. */
+  /** Adds to the number of comparisons for the method; throws when the maximum is exceeded. */
   spend: (steps: number) => void = () => {}
 
   constructor(
@@ -107,18 +108,12 @@ export class TypeTable {
   }
 
   named(name: string): Type {
-    let id = this.#ids.get(name)
-    if (id === undefined) {
-      id = this.#names.length
-      this.#names.push(name)
-      this.#ids.set(name, id)
-    }
-    return OBJECT | (id << 4)
+    return OBJECT | (getOrAdd(this.#ids, name, () => this.#names.push(name) - 1) << 4)
   }
 
   /**
-   * Returns the internal name of an OBJECT; for an array the descriptor. For a merged type, the name of the first class is sufficient:
-   * either all its classes are arrays of objects with equal dimensions, or none is an array.
+   * Returns the internal name of an OBJECT; for an array its descriptor. For a merged type, returns the name of the first class. That is
+   * sufficient: either all classes of the type are arrays of objects with equal dimensions, or none is an array.
    */
   name(type: Type): string {
     return this.#names[type >>> 4]
@@ -150,29 +145,23 @@ export class TypeTable {
     return type
   }
 
-  /** Returns the slots of a value of a field descriptor. Boolean, byte, char and short are ints here. */
+  /** Returns the slots of a value with this field descriptor. A boolean, byte, char or short counts as an int. */
   field(descriptor: string): readonly Type[] {
-    let types = this.#fields.get(descriptor)
-    if (types === undefined) {
+    return getOrAdd(this.#fields, descriptor, () => {
       const { parameters } = parseMethodDescriptor(`(${descriptor})V`)
       if (parameters.length !== 1) throw new ClassFormatProblem('a descriptor of no field')
-      types = this.#slots(descriptor)
-      this.#fields.set(descriptor, types)
-    }
-    return types
+      return this.#slots(descriptor)
+    })
   }
 
   signature(descriptor: string): Signature {
-    let signature = this.#signatures.get(descriptor)
-    if (signature === undefined) {
+    return getOrAdd(this.#signatures, descriptor, () => {
       const { parameters, returnType } = parseMethodDescriptor(descriptor)
-      signature = {
+      return {
         parameters: parameters.flatMap((parameter) => this.field(parameter)),
         result: returnType === 'V' ? [] : this.field(returnType),
       }
-      this.#signatures.set(descriptor, signature)
-    }
-    return signature
+    })
   }
 
   #slots(descriptor: string): Type[] {
@@ -203,7 +192,7 @@ export class TypeTable {
     return name[1] === ARRAY_MARK ? this.named(name.slice(1)) : TOP
   }
 
-  /** Returns whether `from` is assignable to `to`. An unknown relation is assumed, if that is permitted. */
+  /** Returns whether `from` is assignable to `to`. If the hierarchy does not know, this becomes an assumption, if it is permitted. */
   isAssignable(from: Type, to: Type, bci: number): boolean {
     if (from === to || to === TOP) return true
     const fromTag = from & 15
@@ -216,11 +205,7 @@ export class TypeTable {
       this.spend(alternatives.length)
       return alternatives.every((it) => this.isAssignable(it, to, bci))
     }
-    let answers = this.#answers.get(to)
-    if (answers === undefined) {
-      answers = new Map()
-      this.#answers.set(to, answers)
-    }
+    const answers = getOrAdd(this.#answers, to, () => new Map<Type, boolean | string>())
     let answer = answers.get(from)
     if (answer === undefined) {
       answer = this.#ask(this.name(from), this.name(to))
@@ -238,8 +223,8 @@ export class TypeTable {
   }
 
   /**
-   * Returns the type of a slot that is `a` on one path and `b` on the other; TOP if there is none. The type acts as the first common
-   * superclass of `a` and `b`: it is assignable to every type to which both are assignable.
+   * Returns the type of a slot that is `a` on one path and `b` on the other path; TOP if no type fits both. The result is assignable to
+   * every type to which both `a` and `b` are assignable, like their first common superclass.
    */
   merge(a: Type, b: Type): Type {
     if (a === b) return a
@@ -251,16 +236,10 @@ export class TypeTable {
     }
     if (!isObject) return TOP
     if (a === this.object || b === this.object) return this.object
-    const key = `${a} ${b}`
-    let merged = this.#merged.get(key)
-    if (merged === undefined) {
-      merged = this.#mergeObjects(a, b)
-      this.#merged.set(key, merged)
-    }
-    return merged
+    return getOrAdd(this.#merged, `${a} ${b}`, () => this.#mergeObjects(a, b))
   }
 
-  /** Merges like HotSpot's merge_fullinfo_types (check_code.c), except that HotSpot then searches for the superclass. */
+  /** Merges as HotSpot's merge_fullinfo_types (check_code.c) does, but does not search for the common superclass. */
   #mergeObjects(a: Type, b: Type): Type {
     const [one, other] = [this.#shape(a), this.#shape(b)]
     const dimensions = Math.min(one.dimensions, other.dimensions)
@@ -288,27 +267,22 @@ export class TypeTable {
   }
 
   #oneOf(classes: readonly Type[]): Type {
-    const key = classes.join()
-    let type = this.#merged.get(key)
-    if (type === undefined) {
-      const id = this.#names.length
-      this.#names.push(this.name(classes[0]))
+    return getOrAdd(this.#merged, classes.join(), () => {
+      const id = this.#names.push(this.name(classes[0])) - 1
       this.#mergedClasses += classes.length
       if (this.#mergedClasses > MAX_MERGED) throw new Unchecked('it merges too many classes')
       this.#alternatives[id] = classes
-      type = OBJECT | (id << 4)
-      this.#merged.set(key, type)
-    }
-    return type
+      return OBJECT | (id << 4)
+    })
   }
 
-  /** Returns yes, no, or the assumption that is needed. */
+  /** Returns whether `from` is assignable to `to`; if this is unknown, the assumption as text. */
   #ask(from: string, to: string): boolean | string {
     let wanted = to
     let given = from
     while (wanted.startsWith(ARRAY_MARK)) {
       if (!given.startsWith(ARRAY_MARK)) return false
-      // Compares element types. Different primitive types are not assignable; equal names were handled before.
+      // Compares element types. Two different primitive types are not assignable; equal types were handled above.
       if (wanted[1] !== 'L' && wanted[1] !== ARRAY_MARK) return false
       if (given[1] !== 'L' && given[1] !== ARRAY_MARK) return false
       wanted = elementName(wanted)

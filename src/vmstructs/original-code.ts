@@ -9,7 +9,7 @@
 // the same length. If an index no longer fits in an `ldc`, a redefinition replaces the `ldc` by an `ldc_w` and moves the following code.
 // Jumps are therefore compared by the index of their target instruction.
 
-import { maxOf, minOf } from '../base/arrays.ts'
+import { addTo, maxOf, minOf } from '../base/arrays.ts'
 import type { Code } from '../classfile/code.ts'
 import { instructionLength, switchOperands } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
@@ -147,9 +147,7 @@ export class HeldCodes {
     const bySize = new Map<number, number[]>()
     for (const [i, { size }] of heads.entries()) {
       const like = 2 ** Math.ceil(Math.log2(Math.max(size, MIN_READ_BYTES)))
-      const known = bySize.get(like)
-      if (known) known.push(i)
-      else bySize.set(like, [i])
+      addTo(bySize, like, i)
     }
     for (const [length, indices] of bySize) {
       const read = await this.memory.gather(

@@ -1,5 +1,5 @@
-// The agent from the client's view: one typed method per command, one typed event per question.
-// Everything that arrives over the wire is validated here, once; the rest of the client uses types.
+// The client's interface to the agent: one typed method per command, one typed event per question.
+// All data from the agent are validated here, once. The rest of the client relies on their types.
 
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
@@ -24,18 +24,21 @@ import {
   readStacks,
   readStatus,
   readSwap,
+  readValueCounts,
   type SamplingRequest,
   type StackRow,
+  type TraceIdSource,
+  type ValueCounts,
 } from './messages.ts'
 
-/** A method body as sent: the whole content of a Code attribute. */
+/** A method body that the client sends: the whole content of a Code attribute. */
 export interface Body {
   readonly classId: number
   readonly methodIndex: number
   readonly code: Uint8Array
 }
 
-/** Name of a method for the user's profiling agent. */
+/** Name of a method, as sent to the user's profiling agent. */
 export interface NamedMethod {
   readonly id: number
   /** Class name with dots. */
@@ -58,21 +61,23 @@ export interface AgentEvents {
   reflect(request: number, classId: number, name: string, descriptor: string): void
   hiddenClass(request: number, hostId: number, bytes: Uint8Array): void
   classLoading(load: ClassLoading): void
-  /** @param unprobed  whether the class has lost its probes */
+  /** Another agent has redefined a class. @param unprobed  whether the class has lost its probes */
   changed(classId: number, unprobed: boolean): void
   lateLoad(hook: number): void
-  /** Threads have begun to wait for this class or an instance of it. For `kind` see instrument/waits.ts. */
+  /** A thread has waited, for the first time, for this class (`itself`) or for an instance of it. For `kind` see instrument/waits.ts. */
   waited(id: number, kind: number, itself: boolean, className: string): void
+  /** A step of a value's path (wire/messages.ts) has met an object of this class for the first time. */
+  valueClass(path: number, step: number, classId: number): void
   ended(reason: string): void
 }
 
-/** A redefinition takes 1 to 18 ms unless it must wait for a thread. */
+/** A redefinition that takes longer counts as slow. It takes 1 to 18 ms unless it must wait for a thread. */
 const SLOW_SWAP_TIMEOUT_MS = 25
 
 export class Agent {
-  /** Resolves when the running redefinition ends. Until then, the agent would only queue requests, so they are not sent. */
+  /** Resolves when the running redefinition ends. Until it ends, the agent would only queue requests, so the client sends none. */
   private swapped: Promise<unknown> = Promise.resolve()
-  /** Classes of that redefinition: other threads that ask the JVM about these classes are blocked until it ends. */
+  /** Classes of the running redefinition. A thread that asks the JVM about these classes is blocked until the redefinition ends. */
   private swapping: ReadonlySet<number> = new Set()
   private slow = false
   private onSlowSwap = () => {}
@@ -114,6 +119,8 @@ export class Agent {
           return events.lateLoad(count(a[0]))
         case 'waited':
           return events.waited(count(a[0]), count(a[1]), a[2] === true, string(a[3]))
+        case 'valueClass':
+          return events.valueClass(count(a[0]), count(a[1]), count(a[2]))
         case 'ended':
           return events.ended(string(a[0]))
       }
@@ -130,7 +137,7 @@ export class Agent {
     chunkBytes: number
     chunkCount: number
     chunksOffset: number
-    /** The JVM's hsperfdata file as the target sees it; '' if it has none. */
+    /** Path of the JVM's hsperfdata file in the target's file system; '' if there is no such file. */
     perfFile: string
     safepointTimeOffset: number
     /** JDK classes with probes for submitted tasks, if threads are followed; otherwise empty. */
@@ -172,7 +179,7 @@ export class Agent {
     return readClasses(await this.request('findClasses', names))
   }
 
-  /** From now on a thread that finds the buffer full continues unrecorded. Must be called before `enable`. */
+  /** From this call on, a thread that finds the buffer full continues unrecorded. Must be called before `enable`. */
   async neverWait(): Promise<void> {
     await this.link.request('neverWait')
   }
@@ -241,8 +248,8 @@ export class Agent {
   }
 
   /**
-   * Whether a redefinition has been running for so long that it may be blocked: the load hook of a class that it links may wait for an
-   * answer. Until then the client may only answer hooks, and read classes that are not part of the redefinition.
+   * Whether a redefinition has been running for so long that it may be blocked: it may link a class whose load hook waits for an answer. As
+   * long as it runs, the client may only answer hooks, and read classes that are not part of the redefinition.
    */
   get swapIsSlow(): boolean {
     return this.slow
@@ -256,12 +263,12 @@ export class Agent {
     await this.request('watch', jdk)
   }
 
-  /** From now on threads of the target wait for the client's answers. */
+  /** From this call on, threads of the target wait for the client's answers. */
   async enable(): Promise<void> {
     await this.request('enable')
   }
 
-  /** From now on roots are recorded. In a JVM that jfluid started, main() begins. */
+  /** From this call on, roots are recorded. In a JVM that jfluid started, main() begins. */
   async go(): Promise<void> {
     await this.request('go')
   }
@@ -293,12 +300,12 @@ export class Agent {
     return readDetached(await this.link.request('restore'))
   }
 
-  /** Restores the target if that has not been done, then ends the agent. */
+  /** Restores the target's code, unless `restore` has done so already, then ends the agent. */
   async detach(): Promise<DetachReport> {
     return readDetached(await this.link.request('detach'))
   }
 
-  /** Makes threads sample themselves. Must be called before `enable`. */
+  /** Makes each thread record samples of its own stack. Must be called before `enable`. */
   async sampling({ every, random }: SamplingRequest): Promise<void> {
     await this.link.request('sampling', every, random)
   }
@@ -316,7 +323,8 @@ export class Agent {
   }
 
   /**
-   * Selects the methods that record calls, from the next root call on. Methods that are switched off stop at once.
+   * Selects the methods that record calls. A method that is switched on records from the next root call on; a method that is switched off
+   * stops immediately.
    *
    * @param modes  MODE_OFF, MODE_COUNT or MODE_TIME, indexed by method id; off beyond the end
    */
@@ -324,9 +332,65 @@ export class Agent {
     await this.request('modes', buffer(modes))
   }
 
-  /** Times one in `calls` root calls, at random, and only counts the other root calls. Takes effect at each thread's next root call. */
+  /** Times one in `calls` root calls, chosen at random, and only counts the other root calls. Applies from each thread's next root call. */
   async timeOneOf(calls: number): Promise<void> {
     await this.request('timeOneOf', calls)
+  }
+
+  /**
+   * Makes threads write the details of outermost root calls that begin later and take at least this number of ticks, or that an exception
+   * ends.
+   */
+  async slowFrom(ticks: number, threw: boolean): Promise<void> {
+    await this.request('slowFrom', ticks, threw)
+  }
+
+  /**
+   * Selects the values of root calls to read. Must be called before the roots get probes.
+   *
+   * @param paths     start and number of steps of each path; null for a path that is not used
+   * @param firstRow  lowest of the ids that are reserved for rows of values; -1 if there are no such rows
+   * @param thrown    number of the start that is the exception of the call; -1 if no path starts from it
+   */
+  async values(
+    paths: readonly (readonly [start: number, steps: number] | null)[],
+    firstRow: number,
+    thrown: number,
+  ): Promise<void> {
+    await this.request('values', paths, firstRow, thrown)
+  }
+
+  /** Defines how a step reads objects of a class. @throws AgentRefused if the class has no such member */
+  async valueStep(
+    path: number,
+    step: number,
+    classId: number,
+    how: number,
+    {
+      holder,
+      name,
+      descriptor,
+    }: { readonly holder: number; readonly name: string; readonly descriptor: string },
+  ): Promise<void> {
+    await this.request('valueStep', path, step, classId, how, holder, name, descriptor)
+  }
+
+  /** Returns what reading values has cost so far. */
+  async valueCounts(): Promise<ValueCounts> {
+    return readValueCounts(await this.request('valueCounts'))
+  }
+
+  /** Returns the ids of the loaded classes with these names, which contain dots; an empty list for a name without a class. */
+  async classesNamed(names: readonly string[]): Promise<number[][]> {
+    return listOf(listOf(count))(await this.request('classesNamed', names))
+  }
+
+  /** Makes threads write the trace id that a library holds with the details of a root call. Replaces earlier sources. */
+  async traceIds(sources: readonly TraceIdSource[]): Promise<void> {
+    await this.request(
+      'traceIds',
+      sources.map(({ local, key, steps }) => [local, key, steps]),
+    )
   }
 
   /** Returns the number of calls that were only counted, indexed by method id. */
@@ -338,7 +402,7 @@ export class Agent {
     )
   }
 
-  /** Returns the samples since the last call. */
+  /** Returns the samples since the last call of this method. */
   async insideSamples(): Promise<InsideNews> {
     return insideNews(await this.link.request('insideSamples'))
   }
@@ -348,13 +412,13 @@ export class Agent {
     await this.link.request('tellSites')
   }
 
-  /** @throws AgentRefused if there is no profiler in the jar */
+  /** Loads the user's profiling agent. @throws AgentRefused if the jar contains no profiler */
   async profiler(jar: string): Promise<void> {
     await this.link.request('profiler', jar)
   }
 
   /**
-   * @param every    one in this many allocations is recorded, at random
+   * @param every    one in `every` allocations is recorded, chosen at random
    * @param liveness whether recorded objects are tracked
    */
   async allocations(every: number, liveness: boolean): Promise<void> {
@@ -389,7 +453,7 @@ export class Agent {
   }
 }
 
-/** msgpackr reliably packs Buffers as binary; other views may be packed differently. */
+/** Returns the bytes as a Buffer: msgpackr always packs a Buffer as binary, but may pack other views differently. */
 function buffer(v: Uint8Array): Buffer {
   return Buffer.from(v.buffer, v.byteOffset, v.byteLength)
 }

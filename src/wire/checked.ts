@@ -1,5 +1,5 @@
-// Validates values from the wire. The rest of the client uses types, so each value is checked here, once. A number that becomes the size of
-// a table is bounded by the maximum of the target.
+// Validates values that the agent sent. The rest of the client relies on their types, so each value is checked here, once. A number that
+// becomes the size of a table must not exceed the maximum in the target.
 
 import { AgentNotUnderstood } from './link.ts'
 
@@ -27,7 +27,7 @@ export function integer(v: unknown): number {
   throw unexpected('an integer', v)
 }
 
-/** Reads a count, or a nonnegative number that identifies something. */
+/** Reads a nonnegative integer: a count or an id. */
 export function count(v: unknown): number {
   if (Number.isSafeInteger(v) && (v as number) >= 0) return v as number
   throw unexpected('a count', v)
@@ -55,25 +55,25 @@ export function bytes(v: unknown): Uint8Array {
 
 export const flag = (v: unknown): boolean => v === true
 
-/** Reads a value that may be nil. */
+/** Returns a reader for a value that may be nil; nil becomes null. */
 export function orNull<T>(read: (v: unknown) => T): (v: unknown) => T | null {
   return (v) => (v === null ? null : read(v))
 }
 
-/** Reads a number; a negative number means unknown. */
+/** Reads a number; a negative number means unknown and becomes null. */
 export function known(v: unknown): number | null {
   const found = number(v)
   return found < 0 ? null : found
 }
 
-/** Reads a list of any length. */
+/** Returns a reader for a list of any length. */
 export function listOf<T>(read: (v: unknown) => T): (v: unknown) => T[] {
   return (v) => list(v).map(read)
 }
 
 type Members = { readonly [name: string]: (v: unknown) => unknown }
 
-/** Reads a list with named entries, in this order. */
+/** Returns a reader that converts a list to an object. The list has the values of the members, in the order of `members`. */
 export function row<const M extends Members>(
   members: M,
 ): (v: unknown) => { readonly [K in keyof M]: ReturnType<M[K]> } {

@@ -1,10 +1,10 @@
-// Frames: a u32 little-endian length, then the bytes. msgpackr's own stream is quadratic on large messages, so framing is done here, over
-// whole buffers. msgpackr packs outgoing messages; `unpack.ts` unpacks incoming messages.
+// A frame is a length (u32, little-endian), followed by this number of bytes. msgpackr's own stream takes quadratic time for large
+// messages, so frames are assembled here, from whole buffers. msgpackr packs outgoing messages; `unpack.ts` unpacks incoming messages.
 
 import { Packr } from 'msgpackr/pack'
 import { Malformed, unpack } from './unpack.ts'
 
-/** Maximum frame length. It exceeds any message of either side; a larger length means that the peer is not jfluid's agent. */
+/** Maximum frame length. No message of client or agent is as long; a larger length means that the peer is not jfluid's agent. */
 export const MAX_FRAME = 256 << 20
 
 const packr = new Packr({ useRecords: false, variableMapSize: true })
@@ -25,11 +25,11 @@ export class FrameReader {
   /** Length of the current frame in bytes, header included; 0 until the header has arrived. */
   private wanted = 0
 
-  /** @param most  maximum frame length; a longer frame is an error */
+  /** @param most  maximum frame length; `push` throws Malformed for a longer frame */
   constructor(public most = MAX_FRAME) {}
 
   /**
-   * @param sizes  receives the frame length of each message
+   * @param sizes  if given, the frame length of each message is appended to it
    * @returns the messages completed by `chunk`, in order
    * @throws Malformed if the bytes are not valid frames
    */
@@ -46,7 +46,7 @@ export class FrameReader {
       }
       if (this.buffered < this.wanted) return messages
       const all = this.joined(this.wanted)
-      // A copy: byte arrays inside a message must not keep a whole socket buffer alive, and the buffer must not be reused.
+      // Unpacks a copy: byte arrays in the message are views, and must neither keep the socket buffer alive nor change with it.
       const message = unpack(Uint8Array.prototype.slice.call(all, 4, this.wanted))
       this.chunks = all.length > this.wanted ? [all.subarray(this.wanted)] : []
       this.buffered -= this.wanted
@@ -57,7 +57,7 @@ export class FrameReader {
     }
   }
 
-  /** Returns a buffer that starts with the buffered bytes and has at least `bytes` of them. */
+  /** Joins buffered pieces, so that the returned buffer contains at least the first `bytes` bytes that have arrived. */
   private joined(bytes: number): Buffer {
     const first = this.chunks[0]!
     if (first.length >= bytes && this.chunks.length === 1) return first

@@ -4,13 +4,16 @@ import type { SampleBatch, StackSample } from '../base/stack-sample.ts'
 import { bytes, count, flag, integer, known, listOf, number, orNull, row, string } from './checked.ts'
 import { AgentNotUnderstood } from './link.ts'
 
-const SAMPLE_BYTES = 32
+const SAMPLE_BYTES = 36
 const STACK_BYTES = 8
 
 const readNews = row({
-  ...{ frames: listOf(row({ className: string, method: string })), stacks: bytes, samples: bytes },
-  /** Totals since the session began. */
-  ...{ ticks: count, taken: count },
+  frames: listOf(row({ className: string, method: string, line: count })),
+  stacks: bytes,
+  samples: bytes,
+  /** Number of sampler ticks. This and the next totals count from the start of the session. */
+  ticks: count,
+  taken: count,
   /** Number of threads that had left the root when their stack was sampled, or that could not be sampled. */
   missed: count,
   /** Number of samples dropped because of a full buffer. */
@@ -18,19 +21,20 @@ const readNews = row({
   /** Time spent sampling stacks in the target. */
   costNs: number,
   /**
-   * Longest delay among the ticks since the last call, and its time in session ticks. The delay is either the lateness of a tick or the
-   * duration of its sampling. The program's threads may have been stopped during it.
+   * Longest delay among the sampler ticks since the last request, and its time in session ticks. A delay is either the lateness of a tick
+   * or the duration of its sampling. The program's threads may have been stopped during the delay.
    */
-  ...{ longestLateNs: number, longestLateAt: integer },
+  longestLateNs: number,
+  longestLateAt: integer,
   /** Total safepoint time of the JVM; null if the JVM does not record it. */
   safepointNs: known,
   /** Reason why sampling has stopped; null while it runs. */
   failure: orNull(string),
   /** Number of root calls since the session began, on all threads. */
   rootCalls: count,
-  /** Time of that count, in session ticks. */
+  /** Time when `rootCalls` was read, in session ticks. */
   atTicks: integer,
-  /** Whether the longest delay was the duration of sampling. */
+  /** Whether the longest delay was the duration of sampling, and not the lateness of a tick. */
   longestTaking: flag,
 })
 
@@ -65,6 +69,7 @@ function samplesOf(content: Uint8Array): StackSample[] {
       call: view.getInt32(at + 12, true),
       ticks: Number(view.getBigInt64(at + 16, true)),
       weight: view.getFloat64(at + 24, true),
+      number: view.getInt32(at + 32, true),
     }
   })
 }

@@ -1,4 +1,4 @@
-// Connection to the agent: listening, matching replies to requests, and the end.
+// Connection to the agent: listens for the agent, matches replies to requests, and handles the end of the connection.
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -9,14 +9,14 @@ import { encodeFrame, FrameReader, MAX_FRAME } from './frame.ts'
 import { messageText } from './message-text.ts'
 import { Malformed } from './unpack.ts'
 
-/** Reason if the agent closed the link without a message. */
+/** Reason reported if the agent closed the link without a message. */
 export const LINK_CLOSED = 'the agent closed it'
-/** Reason in the agent's words. */
+/** Reason as the agent sends it. */
 const JVM_ENDING = 'the JVM is ending'
-/** Reason if the client closed the link. */
+/** Reason reported if the client closed the link. */
 export const CLOSED_BY_US = 'closed'
 
-/** The agent was loaded but did not connect back. */
+/** Thrown if the agent was loaded but did not connect to the client. */
 export class AgentDidNotConnect extends JfluidError {
   static sample = () => [
     new AgentDidNotConnect(4711, 10_000, null),
@@ -38,7 +38,7 @@ export class AgentDidNotConnect extends JfluidError {
   }
 }
 
-/** The connection ended while a reply from the agent was outstanding. */
+/** Thrown if the connection ended before the agent's reply to a request arrived. */
 export class LinkLost extends JfluidError {
   static sample = () => new LinkLost('closed by the JVM')
   readonly exitCode = EX_IOERR
@@ -48,7 +48,7 @@ export class LinkLost extends JfluidError {
   }
 }
 
-/** The agent answered a command with an error. */
+/** Thrown if the agent answered a command with an error. */
 export class AgentRefused extends JfluidError {
   static sample = () => new AgentRefused('redefine', 'java.lang.InternalError')
   readonly exitCode = EX_PROTOCOL
@@ -61,7 +61,7 @@ export class AgentRefused extends JfluidError {
   }
 }
 
-/** The target ran out of a resource between the check and the use. */
+/** Thrown if the target has run out of a resource that was still available when the client checked it. */
 export class TargetRanOut extends JfluidError {
   static sample = () => new TargetRanOut('threads', 'unable to create native thread')
   readonly exitCode = EX_TEMPFAIL
@@ -72,14 +72,14 @@ export class TargetRanOut extends JfluidError {
   }
 }
 
-/** Messages of the JVM in that case. */
+/** Patterns of the JVM's messages about an exhausted resource, and the name of the resource. */
 const RAN_OUT: readonly (readonly [RegExp, string])[] = [
   [/Too many open files/, 'files'],
   [/unable to create native thread/, 'threads'],
   [/no memory for an event buffer/, 'memory'],
 ]
 
-/** @returns the error that replaces another error with this reason; null if the JVM has not run out of a resource */
+/** @returns a TargetRanOut error if `reason` says that the JVM has run out of a resource; otherwise null */
 export function ranOut(reason: string): TargetRanOut | null {
   const what = RAN_OUT.find(([words]) => words.test(reason))?.[1]
   return what === undefined ? null : new TargetRanOut(what, reason)
@@ -90,7 +90,7 @@ function refusal(op: string, reason: string): JfluidError {
   return ranOut(reason) ?? new AgentRefused(op, reason)
 }
 
-/** The data on the link are invalid: the peer is not jfluid's agent, or the data are damaged. */
+/** Thrown if the data on the link are invalid: the peer is not jfluid's agent, or the data are damaged. */
 export class AgentNotUnderstood extends JfluidError {
   static sample = () => new AgentNotUnderstood('a text where a number was expected')
   readonly exitCode = EX_PROTOCOL
@@ -100,14 +100,14 @@ export class AgentNotUnderstood extends JfluidError {
   }
 }
 
-/** Maximum number of events queued before a listener is set. An agent sends none before the first request. */
+/** Maximum number of events queued before a listener is set. An agent sends no events before the first request. */
 const MAX_QUEUED_EVENTS = 1024
 
 export type EventHandler = (event: string, args: readonly unknown[]) => void
 
 interface Waiting {
   readonly op: string
-  /** Time by `performance.now()`; 0 unless the debug log needs it. */
+  /** Value of `performance.now()` when the request was sent; 0 unless the debug log needs it. */
   readonly sentMs: number
   resolve(value: unknown): void
   reject(error: Error): void
@@ -115,17 +115,17 @@ interface Waiting {
 
 /** Number of characters of the token. Only the token precedes the first frame. */
 const TOKEN_BYTES = 32
-/** Keep-alive interval of a network connection: a machine that was switched off sends no end of connection. */
+/** Keep-alive interval of a network connection. Without keep-alive, a machine that was switched off would not be noticed. */
 const KEEP_ALIVE_INTERVAL_MS = 30_000
-/** Maximum number of unauthenticated connections. At the limit, a new connection closes the oldest. */
+/** Maximum number of unauthenticated connections. For a further connection, the oldest is closed. */
 const MAX_UNAUTHENTICATED = 16
 
-/** Returns a new token. The agent of one session shows it when it connects; no other process knows it. */
+/** Returns a new token. The agent of one session sends the token when it connects; no other process knows the token. */
 export function newToken(): string {
   return randomBytes(TOKEN_BYTES / 2).toString('hex')
 }
 
-/** A numeric address of this machine, on any port, and the only remote address that is accepted. */
+/** A numeric address of this machine on which the client listens, and the only remote address that it accepts. */
 export interface Meeting {
   readonly host: string
   readonly from: string
@@ -159,7 +159,7 @@ export class LinkServer {
   }
 
   /**
-   * Listens on a UNIX socket in a directory that only the owner can access, or on a TCP port. A connecting agent must show the token.
+   * Listens on a UNIX socket in a directory that only the owner can access, or on a TCP port. An agent that connects must send the token.
    *
    * @param at  path of the socket, or TCP address
    */
@@ -170,14 +170,14 @@ export class LinkServer {
       if (typeof at === 'string') server.#server.listen(at, resolve)
       else server.#server.listen(0, at.host, resolve)
     })
-    // A connection that cannot be accepted, for example without free descriptors, is closed. `accept` then times out.
+    // If a connection cannot be accepted, for example because no file descriptor is free, it is closed. `accept` then times out.
     server.#server.on('error', () => {})
     return server
   }
 
   /**
-   * Checks the token of a new connection, and closes the connection if it is wrong. The wait for the agent continues. The token is valid
-   * once.
+   * Checks the token of a new connection. If the token is wrong, the connection is closed, and the wait for the agent continues. The token
+   * is valid for one connection.
    */
   #meet(socket: Socket): void {
     const [eldest] = this.#strangers
@@ -206,7 +206,7 @@ export class LinkServer {
     socket.on('close', () => this.#strangers.delete(socket))
   }
 
-  /** @returns the link once the agent has connected; null after `ms` or when `signal` fires */
+  /** @returns the link, once the agent has connected; null after `ms`, or when `signal` is aborted */
   async accept(ms: number, signal?: AbortSignal): Promise<Link | null> {
     let connected = (): void => {}
     const timeout = new Promise<null>((resolve) => {
@@ -222,7 +222,7 @@ export class LinkServer {
     return socket === null ? null : new Link(socket)
   }
 
-  /** Returns the agent's unread connection. Never resolves if the agent does not connect. */
+  /** Returns the agent's connection, from which nothing but the token has been read. Never resolves if the agent does not connect. */
   async socket(): Promise<Socket> {
     const socket = await this.#connection
     this.#isTaken = true
@@ -230,8 +230,8 @@ export class LinkServer {
   }
 
   /**
-   * Stops listening and closes an agent connection that was not accepted, now or later: it would keep this process alive until the target
-   * ends.
+   * Stops listening. Also closes the agent's connection if `accept` has not returned it, even if it arrives later: it would keep this
+   * process alive until the target ends.
    */
   close(): void {
     this.#server.close()
@@ -248,7 +248,7 @@ export class Link {
   private readonly reader = new FrameReader()
   private lastId = 0
   private reason: string | null = null
-  /** Last message of the agent when it detaches. It explains the reason better than the socket error. */
+  /** Last message of the agent when it detaches. It explains the end of the connection better than the socket error. */
   private lastMessage: string | null = null
   private readonly early: [string, readonly unknown[]][] = []
   private earlyBytes = 0
@@ -276,7 +276,7 @@ export class Link {
     socket.resume() // the socket was paused until the listener was ready
   }
 
-  /** Sets the listener for events. Earlier events are delivered from a queue. */
+  /** Sets the listener for events. Events that arrived earlier were queued and are delivered first. */
   listen(handler: EventHandler): void {
     this.onEvent = handler
     for (const [event, args] of this.early.splice(0)) handler(event, args)
@@ -299,7 +299,7 @@ export class Link {
     })
   }
 
-  /** Sends a command without a reply. It is lost silently if the connection has ended; `closed` reports that. */
+  /** Sends a command without a reply. If the connection has ended, the command is lost without an error; `closed` reports the end. */
   send(op: string, ...args: unknown[]): void {
     if (this.reason !== null) return
     const frame = encodeFrame([0, op, ...args])
@@ -328,7 +328,7 @@ export class Link {
     }
   }
 
-  /** @param size  length of its frame; 0 unless the debug log needs it */
+  /** Handles a message. @param size  length of the message's frame; 0 unless the debug log needs it */
   private take([id, second, ...rest]: unknown[], size: number): void {
     if (id === 0) {
       debug.wire?.(`← ${messageText(String(second), size, rest)}`)

@@ -9,8 +9,8 @@ const MAX_CHARACTERS = 100
 
 /**
  * @param name    name of the command or event
- * @param bytes   length of its frame
- * @param fields  arguments, or the reply's value
+ * @param bytes   length of the message's frame
+ * @param fields  arguments of the command or event, or the value of the reply
  */
 export function messageText(name: string, bytes: number, fields: readonly unknown[]): string {
   const shown = fields.map((it) => ` ${fieldText(it, SHOWS_TEXTS.has(name), 0)}`)

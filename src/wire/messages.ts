@@ -8,22 +8,34 @@
 // Commands (arguments → value):
 //   hello                → [build, clock, feature, version, vm, command, pid, number of loaded classes with arrays, keeps code]
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
-//             [class name, …] of JDK classes that hand work over, if threads are followed,
+//             [class name, …] of JDK classes that submit work to other threads, if threads are followed,
 //             whether events count bytecodes instead of time, whether waits are distinguished,
 //             whether threads keep trees after the chunks
-//                        → [clock at the hello, clock now, pausesKnown]  clock: [ticks, nanos, width], from this session's start
-//   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  new since the last call
-//   findClasses names    → the same for classes with names that end with one of these, and for all their supertypes
-//   ready ids, highest id → nil                 probes of these methods ask no questions any more
+//                        → [clock at the hello, clock now, pausesKnown]  clock: [ticks, nanos, width]; ticks since session start
+//   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  loaders and classes that are new since the last call
+//   findClasses names    → the same rows, for classes with a name that ends with one of `names`, and for all their supertypes
+//   ready ids, highest id → nil                 probes of these methods send no `first` event any more
 //   neverWait            → nil                  a thread without room in the buffer continues unrecorded
 //   sampleInside [class, method, …] of the roots
-//                        → nil                  sample stacks of threads inside the roots, from go on
+//                        → nil                  sample stacks of threads inside the roots, after `go`
 //   modes bytes          → nil                  per method id: off, counted or timed, from the next root call on
-//   timeOneOf calls      → nil                  time one in this many root calls, at random; only count the others
-//   modeCounts           → eight bytes for each method id: calls that were only counted
+//   timeOneOf calls      → nil                  time one in `calls` root calls, chosen at random; only count the other root calls
+//   slowFrom ticks, threw → nil                 write the details of outermost root calls of at least this duration, and if `threw`, of
+//                        those that an exception ends, for later calls
+//   values [[start, steps] | nil, …], first method id of --by | -1, start that is the exception | -1
+//                        → nil                  read these values of root calls; per path the number of its start and of its steps
+//   valueStep path, step, class, 1: field | 2: getter | 3: needs --call-getters | 4: no such member, class that declares it, name,
+//             descriptor → nil                  how the step is read for objects of the class
+//   valueCounts          → [calls of getters, ns, longest ns, calls over 1 ms, calls that threw, slow calls without values,
+//                           [[path, step, class, ns], …] getters that are switched off,
+//                           [[path, step, values], …] values not read, since the step has met too many classes,
+//                           [path, …] paths of which all values are only names of classes]
+//   classesNamed names   → [[class, …], …]     loaded classes with these names, for each name. Their rows follow in the next answer with rows
+//   traceIds sources     → nil                  threads write the trace id that a library holds with the details of a root call
+//   modeCounts           → eight bytes for each method id: number of calls that were only counted
 //   insideSamples        → [[[class, method], …], stacks, samples, ticks, taken, missed, dropped, cost in ns, longest delay of
 //                           a tick in ns, its time in ticks, ns at safepoints | -1, why sampling has stopped | nil, root
-//                           calls, ticks now]   since the last call, or in total; layouts: inside-news.ts
+//                           calls, ticks now]   for each value, see inside-news.ts
 //   classBytes ids       → [bytes | null, …]
 //   vmLibrary            → address of the JVM's library, 0 if unknown
 //   mirrorWords offset, ids → 8 bytes of each class's mirror
@@ -49,13 +61,13 @@
 //   sampling every, random
 //                        → nil                  samples are due after this many bytecodes
 //   tellSites            → nil                  callers record their call sites
-//   profiler jar         → nil                  the user's profiling agent, called by threads in the graph
+//   profiler jar         → nil                  the user's profiling agent, called by threads inside a root
 //   allocations every, whether objects are tracked
 //                        → nil                  events count allocated bytes instead of time; one in `every` allocations is recorded
 //   restore              → [classes restored, classes refused, ms, mapping released, exception of the profiler | nil,
 //                           restored lambda classes, whether the transformer was removed, safepoint ns | -1]   recording has
 //                           ended, classes have their original code; memory can still be read
-//   detach               → as restore, which it includes; then the agent ends
+//   detach               → same reply as `restore`; restores the code, then the agent ends
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
 //   names [[method id, class, method, descriptor], …]                          (no reply), for the profiler
@@ -65,9 +77,10 @@
 //   reflect request, class, name, descriptor     first call of a method by reflection or a method handle
 //   hiddenClass request, host, bytes             a hidden class is about to be defined for the class `host`
 //   classLoading hook, class, loader, name, bytes, whether a redefinition waits for it
-//   changed class, unprobed                      another agent has redefined the class; whether it has lost its probes
-//   waited id, kind, whether for the class object, class   the first wait of this kind for an object of the class
-//   lateLoad hook                                the loading thread did not wait for the answer to this hook
+//   changed class, unprobed                      another agent has redefined the class; `unprobed`: the class has lost its probes
+//   waited id, kind, whether the thread waits for the `Class` object itself, class   the first wait of this kind for an object of the class
+//   valueClass path, step, class                 the first object of the class at this step of a value
+//   lateLoad hook                                the loading thread did not wait any longer for the answer to this hook
 //   ended reason                                 the agent detaches by itself
 
 import type { ClassInfo } from '../base/class-info.ts'
@@ -90,10 +103,23 @@ export const MODE_OFF = 0
 export const MODE_COUNT = 1
 export const MODE_TIME = 2
 
+/** A field of a class: number of the class and name. The field must hold a reference, and no other field of the class has its name. */
+export type TraceIdField = readonly [classId: number, field: string]
+
+/** Where a library holds the trace id of a thread. Each step of a path has the fields of the classes that an object can have. */
+export interface TraceIdSource {
+  /** From a static field to a ThreadLocal. */
+  readonly local: readonly (readonly TraceIdField[])[]
+  /** Static field with the key of the span in the context that the ThreadLocal holds; null if it holds a map with trace ids. */
+  readonly key: readonly (readonly TraceIdField[])[] | null
+  /** From the context to its array of keys and values, then from the span to the trace id. */
+  readonly steps: readonly (readonly TraceIdField[])[]
+}
+
 /** Sampling interval of threads that sample themselves, in bytecodes. */
 export interface SamplingRequest {
   readonly every: number
-  /** Exclusive upper bound of the random number added to each interval. */
+  /** Exclusive upper bound of the random number that is added to each interval. */
   readonly random: number
 }
 
@@ -104,7 +130,9 @@ export type ClockName = (typeof CLOCK_NAMES)[number]
 /** The session's clock and System.nanoTime() at one moment; ticks count from the session's start. */
 const readClock = row({
   /** `ticks` is the middle of two clock reads, `width` ticks apart; `nanos` was read between them. */
-  ...{ ticks: number, nanos: number, width: number },
+  ticks: number,
+  nanos: number,
+  width: number,
 })
 export type ClockPair = ReturnType<typeof readClock>
 
@@ -113,7 +141,8 @@ export const readFacts = row({
   clock: (v): ClockName => CLOCK_NAMES.find((it) => it === v) ?? 'nanoTime',
   /** JDK feature version, 17 … 25. */
   feature: number,
-  ...{ version: string, vm: string },
+  version: string,
+  vm: string,
   /** Main class or jar with its arguments. */
   command: string,
   /** Process id in the target's own pid namespace. */
@@ -121,8 +150,8 @@ export const readFacts = row({
   /** Number of loaded classes, arrays included. */
   loadedClasses: count,
   /**
-   * Whether a redefinition discards only dependent code. This is so if an earlier jfluid session already made the JVM's first redefinition,
-   * or if this agent was loaded when the JVM started.
+   * Whether a redefinition discards only dependent code. This is true if an earlier jfluid session already made the JVM's first
+   * redefinition, or if this agent was loaded when the JVM started.
    */
   keepsCode: flag,
 })
@@ -141,8 +170,14 @@ export const readClasses: (v: unknown) => LoadedClasses = row({
   loaders: listOf(row({ id: count, name: string, parent: integer })),
   classes: listOf(
     row({
-      ...{ id: count, name: string, loader: integer, superId: integer, interfaceIds: listOf(integer) },
-      ...{ access: integer, flags: integer, nestHost: integer },
+      id: count,
+      name: string,
+      loader: integer,
+      superId: integer,
+      interfaceIds: listOf(integer),
+      access: integer,
+      flags: integer,
+      nestHost: integer,
     }),
   ),
 })
@@ -151,23 +186,42 @@ export const readStatus = row({
   clock: readClock,
   /** Threads known to the runtime. */
   threads: listOf(row({ number: threadNumber, id: integer, name: string, virtual: flag })),
-  ...{ gaps: count, heapBytes: number },
+  gaps: count,
+  heapBytes: number,
   /** Numbers of classes and loaders that no longer exist in the target. */
   unloaded: row({ classes: listOf(count), loaders: listOf(count) }),
-  /** Bytes that the agent keeps for the session, by its own count: in the target's heap, and outside (instrumented bodies). */
+  /** Number of bytes that the agent keeps for the session, as counted by the agent: in the heap, and outside it (instrumented bodies). */
   kept: row({ heap: number, outside: number }),
   /**
-   * Allocation of threads inside roots since they entered, by the JVM's count; null if unavailable or not requested. `told` is the number
-   * of ALLOCATED words that the thread has written; after its next ALLOCATED word this row is out of date.
+   * Per thread inside a root: bytes allocated since it entered the root, as counted by the JVM. Null if unavailable or not requested.
+   * `told` is the number of ALLOCATED words that the thread has written; after its next ALLOCATED word the row is out of date.
    */
   openAllocations: orNull(listOf(row({ number: threadNumber, told: count, bytes: number }))),
   /**
-   * Tracked objects that are new or dead since the last status; null without --liveness. `came` has the token, the collections at birth and
-   * the bytes of each new object, as eight bytes with the lowest first. `went` has the tokens of dead objects.
+   * Tracked objects that are new or dead since the last status; null without --liveness. `came` contains three numbers per new object: the
+   * token, the number of collections at birth, and the bytes. `went` contains the tokens of dead objects. Numbers have eight bytes,
+   * little-endian.
    */
   survivors: orNull(row({ collections: count, untracked: count, came: bytes, went: bytes })),
 })
 export type AgentStatus = ReturnType<typeof readStatus>
+
+/** Counts since the session began. */
+export const readValueCounts = row({
+  getterCalls: count,
+  getterNs: number,
+  longestNs: number,
+  /** Number of getter calls over 1 ms. */
+  late: count,
+  threw: count,
+  /** Number of slow calls whose values were not written. */
+  dropped: count,
+  off: listOf(row({ path: count, step: count, classId: count, ns: number })),
+  tooMany: listOf(row({ path: count, step: count, values: count })),
+  /** Paths of which all values are only names of classes. */
+  named: listOf(count),
+})
+export type ValueCounts = ReturnType<typeof readValueCounts>
 
 /** Stack of a thread: frames innermost first, class names with dots. */
 const readStack = row({ id: number, name: string, frames: listOf(row({ class: string, method: string })) })
@@ -176,38 +230,46 @@ export type StackRow = ReturnType<typeof readStack>
 
 export const readSwap = row({
   refused: listOf(row({ classId: count, reason: string })),
-  ...{ startTicks: number, endTicks: number },
+  startTicks: number,
+  endTicks: number,
   /** Time that the JVM spent at safepoints between t0 and t1; null if it has no such counter. */
   pauseNs: known,
   /** Number of retransformClasses calls; more than one if the JVM refused a class. */
   calls: number,
   /**
-   * Whether linking has loaded classes that the client may not know; `loadedClasses` returns them. No method has been made ready in that
-   * case.
+   * Whether linking has loaded classes that the client may not know; `loadedClasses` returns these classes. If true, no method was made
+   * ready.
    */
   loadedClasses: flag,
 })
 
 export interface RedefineResult extends ReturnType<typeof readSwap> {
-  /** Number of classes in the request, and of bodies sent with it. */
+  /** Number of classes in the request; `methods` is the number of method bodies in the request. */
   readonly classes: number
   readonly methods: number
 }
 
 export const readCalibration = row({
-  ...{ innerTicks: number, outerTicks: number, innerSpread: number, outerSpread: number, readTicks: number },
+  innerTicks: number,
+  outerTicks: number,
+  innerSpread: number,
+  outerSpread: number,
+  readTicks: number,
 })
 
 export const readRegions = row({ session: count, innerTicks: number, outerTicks: number })
 
 const readReport = row({
-  ...{ restoredClasses: count, refusedClasses: count, ms: number },
+  restoredClasses: count,
+  refusedClasses: count,
+  ms: number,
   /** False if a thread did not leave the runtime: the target then keeps the mapping. */
   released: flag,
   profilerFailure: (v) => (typeof v === 'string' ? v : undefined),
-  /** Number of restored lambda classes; the JVM can never unload them now. */
+  /** Number of restored lambda classes. The JVM can no longer unload these classes. */
   lambdaClasses: count,
-  ...{ transformerGone: flag, pauseNs: known },
+  transformerGone: flag,
+  pauseNs: known,
 })
 
 export interface DetachReport extends Omit<ReturnType<typeof readReport>, 'pauseNs' | 'profilerFailure'> {
@@ -226,8 +288,13 @@ export function readDetached(reply: unknown): DetachReport {
   }
 }
 
-/** A class in the load hook; `urgent`: a redefinition waits for it. */
+/** A class in the load hook. `urgent`: a redefinition waits for the answer to this hook. */
 export const readLoading = row({
-  ...{ hook: count, id: count, loader: count, name: string, bytes, urgent: flag },
+  hook: count,
+  id: count,
+  loader: count,
+  name: string,
+  bytes,
+  urgent: flag,
 })
 export type ClassLoading = ReturnType<typeof readLoading>

@@ -1,17 +1,17 @@
-// Decodes MessagePack as the agent writes it: nil, booleans, numbers, strings, binaries and arrays only. A library would also accept maps,
-// dates, regular expressions and records with generated code, from an untrusted peer.
-// Every length is checked against the remaining bytes before memory is allocated. The memory for one message is bounded, since a single
-// byte can encode an array.
+// Decodes the part of MessagePack that the agent uses: nil, booleans, numbers, strings, binaries and arrays. A library would also accept
+// maps, dates, regular expressions and records with generated code, from an untrusted peer.
+// Every length is checked against the remaining bytes before memory is allocated. The number of values in a message is limited as well,
+// since a single byte can encode an array.
 
 import { jvmText } from '../base/jvm-text.ts'
 
-/** Maximum number of values in one message. A list counts as eight values, by its memory. 100,000 classes are 2 million values. */
+/** Maximum number of values in one message. A list counts as eight values, since it needs more memory. 100,000 classes need 2 million. */
 const MAX_VALUES = 32 << 20
 const LIST_VALUES = 8
 /** Maximum nesting depth; the deepest message has five levels. */
 const MAX_DEPTH = 16
 
-/** Bytes that no agent sends. */
+/** Thrown for bytes that no agent sends. */
 export class Malformed extends Error {}
 
 /**
@@ -98,7 +98,7 @@ class Reader {
     if (this.#values > MAX_VALUES) throw new Malformed('a message of too many values')
   }
 
-  /** @returns the offset of the bytes */
+  /** Skips this number of bytes. @returns the offset of the skipped bytes */
   #advance(bytes: number): number {
     const from = this.at
     if (bytes > this.#bytes.length - from) throw new Malformed('a length beyond the message')

@@ -21,7 +21,7 @@ const PROCESS: TargetProcess = {
   executable: '/jdk/bin/java',
   vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
   lostRuntime: false,
-  perfDataMapped: true,
+  perfDataName: 'hsperfdata_me/4711',
   hasJavaAgent: false,
   root: '/proc/4711/root',
   ownUsers: false,
@@ -45,7 +45,7 @@ const facts = ({ process, ...rest }: Change = {}): TargetFacts => ({
   ...rest,
 })
 
-/** Name and exit status of the refusal, or `welcome`. */
+/** Returns the name and exit status of the refusal, or `welcome`. */
 const verdict = (change: Change, client: Client = OWNER): string => {
   const problem = attachProblem(facts(change), client)
   return problem === undefined ? 'welcome' : `${problem.name} ${problem.exitCode}`
@@ -98,14 +98,14 @@ describe('an attach is refused', () => {
     assert.equal(verdict(change), expected)
   })
 
-  it('the hint of a refused attach is to run jfluid as the owner, or as root if the JVM has its own user namespace', () => {
+  it('the error of a refused attach advises to run jfluid as root if the JVM has its own user namespace, otherwise as the owner of the JVM', () => {
     const hint = (ownUsers: boolean) =>
       attachProblem(facts({ process: { euid: 100_000, ownUsers } }), OWNER)?.hint
     assert.equal(hint(false), "Run jfluid as the owner: sudo -u '#100000' jfluid attach 4711")
     assert.match(hint(true) ?? '', /^Run jfluid as root: sudo jfluid attach 4711 /)
   })
 
-  it('a refused attach with several reasons shows the one to fix first', () => {
+  it('if an attach is refused for several reasons, the error shows the reason to fix first', () => {
     const everything: Change = {
       process: { euid: 1001, state: 'T', catchesSigquit: false },
       perf: { complete: true, attachSupported: false },
@@ -141,21 +141,21 @@ describe('an attach is allowed', () => {
     assert.equal(verdict({}, ROOT), 'welcome')
   })
 
-  it('an attach is allowed if hsperfdata permits it, even if a JVM option disables it', () => {
+  it('an attach is allowed if hsperfdata permits attaching, even if a JVM option disables attaching', () => {
     assert.equal(verdict({ attachDisabledByOption: true }), 'welcome')
   })
 })
 
-describe('a process that may not be inspected', () => {
+describe('a process that jfluid has no permission to inspect', () => {
   const unseen: Partial<TargetProcess> = { vmLibrary: undefined, euid: 1001 }
 
-  it('a process that may not be inspected is refused because another user owns it', () => {
+  it('an attach to a process that jfluid may not inspect is refused, since another user owns the process', () => {
     assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: true }), 'NotOwner 77')
     assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: false }), 'NotOwner 77')
   })
 })
 
-describe('a program that cannot be identified, even by root', () => {
+describe('a program that even root cannot identify as a JVM', () => {
   const hidden: Partial<TargetProcess> = {
     vmLibrary: undefined,
     executable: undefined,
@@ -163,14 +163,14 @@ describe('a program that cannot be identified, even by root', () => {
   }
   const unseen = { perf: undefined, hasPerfFile: false }
 
-  it('an unidentified program with another name is refused as not a JVM', () => {
+  it('an unidentified program is refused as "not a JVM" if nothing indicates a JVM', () => {
     const init: Change = { process: { ...hidden, commandLine: ['/sbin/init', '--x'] }, ...unseen }
     assert.equal(verdict(init, ROOT), 'NotJvm 69')
     assert.match(attachProblem(facts(init), ROOT)?.message ?? '', /: \/sbin\/init is not a JVM$/)
     assert.equal(verdict({ ...init, process: { ...init.process, catchesSigquit: true } }, ROOT), 'NotJvm 69')
   })
 
-  it('an unidentified program counts as a JVM if its name, hsperfdata or attach socket indicates one', () => {
+  it('an unidentified program counts as a JVM if its name, hsperfdata or attach socket indicates a JVM', () => {
     assert.equal(verdict({ process: hidden, ...unseen }, ROOT), 'SigquitNotCaught 69')
     const other = { ...hidden, commandLine: ['/opt/server'] }
     assert.equal(verdict({ process: other, perf: undefined, hasPerfFile: true }, ROOT), 'SigquitNotCaught 69')
@@ -178,8 +178,8 @@ describe('a program that cannot be identified, even by root', () => {
   })
 })
 
-describe('texts of refusals', () => {
-  it('a refusal names both users and the command that runs jfluid as the owner', () => {
+describe('error messages of a refused attach', () => {
+  it('the error of a refused attach names the two users, and the command that runs jfluid as the owner of the JVM', () => {
     const problem = attachProblem(facts({ process: { euid: 1001 } }), OWNER)
     assert.equal(
       problem?.message,
@@ -189,7 +189,7 @@ describe('texts of refusals', () => {
     assert.equal(problem?.reason, 'belongs to uid 1001')
   })
 
-  it('a refusal names both groups if only the groups differ', () => {
+  it('the error of a refused attach names the two groups if only the groups differ', () => {
     const problem = attachProblem(facts({ process: { egid: 101 } }), OWNER)
     assert.match(problem?.message ?? '', /belongs to group 101, and jfluid runs as group 100$/)
     assert.equal(problem?.hint, "Run jfluid as the owner: sudo -u '#1000' -g '#101' jfluid attach 4711")

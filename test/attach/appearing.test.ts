@@ -19,7 +19,7 @@ function watching(...users: string[]): string {
   return tmp
 }
 
-it('a new hsperfdata file of a known or new user ends the pause between two searches for JVMs', async () => {
+it('a new hsperfdata file ends the pause between two searches for JVMs, even if the hsperfdata directory of the user is also new', async () => {
   const tmp = watching('shop')
   await starts.next(LONG_TIMEOUT_MS) // files that existed before the watch must be checked
   for (const pid of ['1', '2']) {
@@ -36,18 +36,18 @@ it('a new hsperfdata file of a known or new user ends the pause between two sear
   expect(starts.watched).toBe(3)
 })
 
-it('a file change between two pauses ends the second pause', async () => {
+it('a file change during a search for JVMs ends the pause after that search at once', async () => {
   const tmp = watching('shop')
   await starts.next(LONG_TIMEOUT_MS)
   const seen = starts.next(LONG_TIMEOUT_MS)
   writeFileSync(join(tmp, 'hsperfdata_shop', '1'), '')
   await seen
-  rmSync(join(tmp, 'hsperfdata_shop', '1')) // reported while no `next` is pending
+  rmSync(join(tmp, 'hsperfdata_shop', '1')) // this change is reported while no `next` is pending
   await new Promise((resolve) => setImmediate(resolve))
   await starts.next(LONG_TIMEOUT_MS)
 })
 
-it('a pause is not ended by files other than hsperfdata, but by a timeout or an abort', async () => {
+it('the pause between two searches for JVMs ends at a timeout or an abort; changes of files other than hsperfdata do not end the pause', async () => {
   const tmp = watching()
   writeFileSync(join(tmp, 'other'), '')
   const begun = performance.now()

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { beforeAll, it, vi } from 'vitest'
-import { agentProperties, attachCommand, loadAgent } from '../../src/attach/command.ts'
+import { beforeAll, it, onTestFinished, vi } from 'vitest'
+import {
+  agentProperties,
+  attachCommand,
+  encodeRequest,
+  encodeUnstreamed,
+  loadAgent,
+} from '../../src/attach/command.ts'
 import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
 import type { JfluidError } from '../../src/base/errors.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { WAITER } from './waiter.ts'
@@ -62,7 +71,7 @@ forEachJdk((jdk) => {
     return 'exitCode' in problem ? `${problem.name} ${problem.exitCode}` : problem.message
   }
 
-  it('an agent is loaded with its options, and can set agent properties', async () => {
+  it('an agent is loaded with its options, and can set agent properties of the JVM', async () => {
     const { java, connection } = await attach()
     await loadAgent(connection, jar, 'a=b c ü')
     assert.equal(await java.line(/agentmain/), 'agentmain a=b c ü')
@@ -71,7 +80,7 @@ forEachJdk((jdk) => {
     assert.equal(properties.get('sun.java.command'), 'Waiter')
   })
 
-  it('a missing agent jar and a file that is not a jar are refused', async () => {
+  it('an agent path is refused if the file is missing or is not a jar', async () => {
     const { connection } = await attach()
     const text = join(dir, 'text.jar')
     writeFileSync(text, 'no jar')
@@ -85,7 +94,7 @@ forEachJdk((jdk) => {
     await vi.waitFor(() => assert.match(java.stderr(), /as asked/))
   })
 
-  it('an agent path that the attach protocol cannot transfer is refused before it is sent', async () => {
+  it('an agent path that the attach protocol cannot transfer is refused before any request is sent', async () => {
     const { connection } = await attach()
     assert.equal(await loadFailure(connection, `/${'x'.repeat(1024)}.jar`), 'ArgumentRefused 64')
     assert.equal(await loadFailure(connection, '/a=b.jar'), 'ArgumentRefused 64')
@@ -97,7 +106,7 @@ forEachJdk((jdk) => {
     assert.doesNotMatch(java.stdout(), /agentmain/)
   })
 
-  it('an agent is loaded into a JVM in its first milliseconds', async () => {
+  it('an agent can be loaded into a JVM that started a few milliseconds ago', async () => {
     const silent = ['-XX:-UsePerfData', '-XX:+IgnoreUnrecognizedVMOptions', '-XX:-UseNotificationThread']
     for (const flags of [[], ['-XX:-UsePerfData'], silent, ['-Xrs']]) {
       const java = startJava(jdk, [...flags, '-cp', classes, 'Waiter'])
@@ -106,7 +115,7 @@ forEachJdk((jdk) => {
     }
   })
 
-  it('a runtime image without java.instrument is reported as such and not as a bad agent', async () => {
+  it('if a runtime image lacks the module java.instrument, the error names the missing module, not a bad agent', async () => {
     const image = join(temporaryDirectory(), 'image')
     const jlink = join(jdk.home, 'bin', 'jlink')
     await promisify(execFile)(jlink, ['--add-modules', 'java.base', '--output', image])
@@ -116,19 +125,31 @@ forEachJdk((jdk) => {
     assert.equal(await loadFailure(connection, jar), 'InstrumentModuleMissing 69')
   })
 
-  it('a JVM that has ended is reported as missing and not as a failed attach', async () => {
+  it('a JVM that has ended is reported as a missing process, not as a failed attach', async () => {
     const { java, connection } = await attach()
     await java.kill()
     assert.equal(await loadFailure(connection, jar), 'NoSuchProcess 68')
   })
 
-  it('40 clients at once are served, although the attach listener queues fewer connections', async () => {
+  it('40 attach clients at the same time are all served, although the attach listener queues fewer connections', async () => {
     const { connection } = await attach()
     const all = await Promise.all(Array.from({ length: 40 }, () => agentProperties(connection)))
     assert.equal(all.filter((it) => it.get('sun.java.command') === 'Waiter').length, 40)
   })
 
-  it('an attach operation that HotSpot does not know fails with its message', async () => {
+  it('the threads of a JVM keep running while a client does not read a requested thread dump', async () => {
+    const deep = startJava(jdk, ['-cp', await compileFixture(jdk, 'Deep'), 'fix.Deep', '200', '100'])
+    await deep.line(/^ready/)
+    const { socketPath } = await openAttachSocket(deep.pid)
+    const encode = jdk.version < 25 ? encodeRequest : encodeUnstreamed
+    const socket = connect(socketPath, () => socket.write(encode('threaddump', ['-e'])))
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'readable') // the reply has begun, and is longer than the buffers between the processes
+    deep.send('')
+    await deep.line(/^alive/)
+  })
+
+  it('an attach operation that HotSpot does not know fails with the message of HotSpot', async () => {
     const { connection } = await attach()
     const { code, text } = await attachCommand(connection.socketPath, 'nonsense')
     assert.notEqual(code, 0)

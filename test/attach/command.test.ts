@@ -13,6 +13,7 @@ import {
   CommandTimeout,
   decodeReply,
   encodeRequest,
+  encodeUnstreamed,
   loadAgent,
   parseProperties,
 } from '../../src/attach/command.ts'
@@ -44,10 +45,14 @@ describe('an attach request', () => {
   })
 })
 
+it('an attach request of version 2 contains the byte length of its words, and asks the JVM not to stream the reply', () => {
+  assert.equal(encodeUnstreamed('threaddump', ['-e']).toString(), '2\0' + '26\0threaddump streaming=0\0-e\0')
+})
+
 describe('the reply to an attach request', () => {
   const read = (text: string) => decodeReply('x', Buffer.from(text))
 
-  it('a reply consists of a code, a line feed and text', () => {
+  it('a reply to an attach request consists of a code, a line feed and text', () => {
     assert.deepEqual(
       { ...read('0\na\nb\n'), bytes: undefined },
       { code: 0, text: 'a\nb\n', bytes: undefined },
@@ -58,7 +63,7 @@ describe('the reply to an attach request', () => {
   })
 
   it.each(['', '\n', 'HTTP/1.1 400 Bad Request\r\n', '1.5\n', '99999999999\n'])(
-    'the reply %j is refused',
+    'the attach reply %j is refused as malformed',
     (text) => {
       assert.throws(() => read(text), AttachProtocolError)
     },
@@ -140,7 +145,7 @@ describe('a properties file of java.util.Properties', () => {
   })
 })
 
-describe('a server that is not a JVM', () => {
+describe('an attach socket whose server fails or is not a JVM', () => {
   /** Returns the path of a socket whose connections are handled by `serve`. */
   async function serverOf(serve: (socket: Socket) => void): Promise<string> {
     const path = join(temporaryDirectory(), 'socket')
@@ -169,7 +174,7 @@ describe('a server that is not a JVM', () => {
     })
   })
 
-  it('a server that does not reply is reported as a timeout', async () => {
+  it('an attach socket that does not reply is reported as a timeout', async () => {
     const path = await serverOf((socket) => setTimeout(() => socket.destroy(), 500))
     await assert.rejects(attachCommand(path, 'load', [], { timeoutMs: 50 }), (problem) => {
       assert.ok(problem instanceof CommandTimeout)
@@ -178,12 +183,50 @@ describe('a server that is not a JVM', () => {
     })
   })
 
-  it('a server that closes the connection at once is reported', async () => {
+  it('the request for the protocol version and the command have one time limit', async () => {
+    const sockets: Socket[] = []
+    // The request for the version takes most of its part of the time, and the command gets no reply.
+    const socketPath = await serverOf((socket) => {
+      if (sockets.push(socket) === 1) setTimeout(() => socket.end('0\n2 streaming'), 400)
+    })
+    const target = readTargetProcess(process.pid)
+    assert.ok(target !== undefined)
+    const begun = performance.now()
+    await assert.rejects(attachCommand({ socketPath, target }, 'threaddump', [], { timeoutMs: 1_000 }), {
+      message: 'attach command threaddump: no answer within 1000 ms',
+    })
+    for (const socket of sockets) socket.destroy()
+    assert.ok(sockets.length === 2 && performance.now() - begun < 1_300)
+  })
+
+  it('an attach socket that closes the connection at once is reported', async () => {
     const path = await serverOf((socket) => socket.destroy())
     await assert.rejects(attachCommand(path, 'load'), AttachProtocolError)
   })
 
-  it('a reply that arrives in pieces is read completely', async () => {
+  it.each([
+    ['25', '0\n2 streaming', '2'],
+    ['24', '0\n2', '1'],
+    ['17', '-1\nOperation getversion not recognized!', '1'],
+  ])(
+    'a JVM of JDK %s is asked once whether it streams replies, and only before an operation that stops threads',
+    async (_, version, expected) => {
+      const asked: string[] = []
+      const socketPath = await serverOf((socket) =>
+        socket.once('data', (request) => {
+          const [protocol, first, second] = request.toString().split('\0')
+          const name = protocol === '1' ? first! : second!
+          asked.push(`${protocol} ${name.split(' ', 1)}`)
+          socket.end(name === 'getversion' ? version : '0\n')
+        }),
+      )
+      const to = { socketPath, target: readTargetProcess(process.pid)! }
+      for (const operation of ['properties', 'threaddump', 'jcmd']) await attachCommand(to, operation)
+      assert.deepEqual(asked, ['1 properties', '1 getversion', `${expected} threaddump`, `${expected} jcmd`])
+    },
+  )
+
+  it('an attach reply that arrives in pieces is read completely', async () => {
     const path = await serverOf((socket) =>
       socket.once('data', () => {
         socket.write('0')
@@ -199,7 +242,7 @@ describe('a server that is not a JVM', () => {
       'that has not reached its live phase yet',
       '0\nDynamic agent loading is only permitted in the live phase\n',
     ],
-  ])('a JVM %s gets the load request again until it loads the agent', async (_, young) => {
+  ])('the request to load the agent is repeated for a JVM %s', async (_, young) => {
     const answers = [young, young, '0\nreturn code: 0\n']
     const socketPath = await serverOf((socket) =>
       socket.once('data', () => socket.end(answers.shift() ?? '')),
@@ -208,7 +251,7 @@ describe('a server that is not a JVM', () => {
     assert.deepEqual(answers, [])
   })
 
-  it('a JVM that never reaches its live phase is given up after a timeout', async () => {
+  it('an attach to a JVM that never reaches its live phase fails after a timeout', async () => {
     const young = '0\nDynamic agent loading is only permitted in the live phase\n'
     const socketPath = await serverOf((socket) => socket.once('data', () => socket.end(young)))
     await assert.rejects(loadThrough(socketPath, { timeoutMs: 1000 }), AgentNotLoaded)

@@ -5,7 +5,7 @@ const ID = '3f2a91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
 const OTHER = 'ffffffffffff4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
 const POD = 'kubepods-burstable-podd9c1b2a3_0000_1111_2222_333344445555.slice'
 
-describe('the container is derived from the control group of a process', () => {
+describe('the container of a process, found by the control group of the process', () => {
   it.each([
     ['Docker with systemd', `0::/system.slice/docker-${ID}.scope`, 'docker:3f2a91c0bd1e'],
     [

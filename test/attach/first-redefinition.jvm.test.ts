@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 forEachJdk((jdk) => {
-  it('counters of a JVM show its release, and compiled methods are counted only on JDKs that would discard them', async () => {
+  it('the JDK release is read from the counters of the JVM, and compiled methods are counted only if the first redefinition would discard compiled code', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, WAITER), 'Waiter'])
     await java.line(/^ready/)
     const connection = await openAttachSocket(java.pid)

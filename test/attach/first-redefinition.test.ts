@@ -4,7 +4,7 @@ import { discardsMuch, isShort, shortfall, whereShort } from '../../src/attach/f
 it.each([
   [17, 11_768, true],
   [22, 4_000, true],
-  [17, 1_586, false], // the demo's shop
+  [17, 1_586, false], // the shop of the demo
   [25, 11_768, false],
   [null, 11_768, false],
   [17, null, false],
@@ -19,17 +19,17 @@ it.each([
   [{ used: 0.24, most: 2, idle: 1.7, ours: 0 }, false], // Kafka with 400 requests a second: the slowest took 0.24 s
   [{ used: 0.32, most: 2, idle: 1.6, ours: 0 }, true], // Keycloak with 30 requests a second: 2.6 s
   [{ used: 0.24, most: 2, idle: 0.9, ours: 0 }, true], // other processes use one processor
-  [{ used: 0.24, most: 2, idle: 0.7, ours: 1 }, false], // jfluid uses it for a moment
+  [{ used: 0.24, most: 2, idle: 0.7, ours: 1 }, false], // jfluid itself uses one processor for a moment
   [{ used: 0.24, most: 1, idle: 60, ours: 0 }, true], // a container limited to one of many processors
 ])('processor use %j leaves too few processors to run without compiled code: %s', (processors, expected) => {
   expect(shortfall(processors) > 0).toBe(expected)
 })
 
-it('processor use is measured until the result is clear, at most ten times', () => {
+it('processor use is measured until the result is clear, or ten times; after ten times the mean is the result', () => {
   expect(isShort([-0.9, -0.9])).toBeNull() // two values may be chance
   expect(isShort([-0.9, -0.9, -0.9])).toBe(false)
   expect(isShort([2, 1.5, 2])).toBe(true)
-  expect(isShort([-1, -1, 0.4])).toBe(false) // further from zero than the error of the mean, but not than the spread
+  expect(isShort([-1, -1, 0.4])).toBe(false) // the mean differs from zero by more than its error, but by less than the spread
   const unlike = [1.5, -1, -0.6, 1.2]
   expect(isShort(unlike)).toBeNull()
   expect(isShort([...unlike, ...unlike, 0.5, -0.1])).toBe(true)
@@ -47,12 +47,12 @@ describe('measurements of processor use', () => {
     return { left, found: whereShort(looked) }
   }
 
-  it('measurements end when the result is clear', async () => {
+  it('processor use is no longer measured when the result is clear', async () => {
     const { left, found } = looks(0.1, 0.12, 0.1, 2, 2)
     expect([await found, left]).toEqual([null, [2, 2]])
   })
 
-  it('measurements end after the tenth, and their mean is the result', async () => {
+  it('processor use is measured at most ten times, and the mean is the result', async () => {
     const unclear = [0, 0.6, 0, 0.6, 0, 0.6, 0, 0.6, 0, 0.6, 9]
     const { left, found } = looks(...unclear)
     const short = await found
@@ -61,7 +61,7 @@ describe('measurements of processor use', () => {
     expect(short!.idle).toBeCloseTo(1.7)
   })
 
-  it('measurements end when the process ends', async () => {
+  it('processor use is no longer measured when the process ends', async () => {
     const { left, found } = looks(2, undefined, 2)
     expect([await found, left]).toEqual([null, [2]])
   })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { runningIn } from '../../src/attach/flight-recorder.ts'
 
-it('running flight recordings are listed by name, without stopped and delayed recordings', () => {
+it('the list of flight recordings has the names of running recordings, and omits stopped and delayed recordings', () => {
   const text = `Recording 1: name=one duration=5m maxsize=32.0MB maxage=1m (running)
 
 Recording 2: name=with blanks, and=more (running)

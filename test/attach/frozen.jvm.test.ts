@@ -15,13 +15,13 @@ import { describeOnlyIf } from '../support/only-if.ts'
 
 const places = freezers()
 const describeFrozen = describeOnlyIf(places.length > 0, 'needs control groups that it may freeze')
-/** Tests are skipped on machines without such a control group. */
+/** Placeholder for machines without a control group that can be frozen. The tests are skipped there. */
 const NONE: Freezer = { version: 2, parent: '' }
 
 describeFrozen.each(places.length > 0 ? places : [NONE])(
   'a frozen control group of version $version',
   (place) => {
-    it('a frozen process is recognised by its control group and, in version 2, by its wait channel', async () => {
+    it('a frozen process is recognised by its control group, and with control groups of version 2 also by its wait channel', async () => {
       const target = startProcess('cat', [])
       const frozen = await freeze(place, target.pid)
       expect(isFrozen(target.pid)).toBe(true)
@@ -32,7 +32,7 @@ describeFrozen.each(places.length > 0 ? places : [NONE])(
       await until(() => !isFrozen(target.pid) && !waitsFrozen(target.pid))
     })
 
-    // The steps for a JVM are the same for every source of this fact.
+    // The tests with a JVM do not depend on how jfluid recognises a frozen process.
     if (!FULL && place !== places[0]) return
     forNewestJdk((jdk) => {
       it('an attach to a frozen JVM is refused without a signal, so no thread dump is printed when the JVM continues', async () => {

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { frozenFiles, isFrozen, waitsFrozen } from '../../src/attach/control-groups.ts'
 
-it('the files that show whether a process is frozen are found for both versions of control groups', () => {
+it('the files that show whether a process is frozen are found for control groups of version 1 and version 2', () => {
   expect(frozenFiles('0::/system.slice/docker-3f.scope\n')).toEqual([
     '/sys/fs/cgroup/system.slice/docker-3f.scope/cgroup.events',
     '/sys/fs/cgroup/unified/system.slice/docker-3f.scope/cgroup.events',
@@ -15,7 +15,7 @@ it('the files that show whether a process is frozen are found for both versions 
   expect(frozenFiles('nonsense')).toEqual([])
 })
 
-it('a running or ended process is not frozen', () => {
+it('a running process and an ended process are not reported as frozen', () => {
   for (const pid of [process.pid, 2 ** 22 + 1])
     expect([isFrozen(pid), waitsFrozen(pid)]).toEqual([false, false])
 })

@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
     console.info(`JDK ${jdk.version}: first contact after ${connection.firstContactMs.toFixed(1)} ms`)
   })
 
-  it('the second attach uses the existing socket and sends no signal', async () => {
+  it('the second attach uses the existing attach socket and sends no signal', async () => {
     const java = await startWaiter(jdk)
     await openAttachSocket(java.pid)
     const second = await openAttachSocket(java.pid)
@@ -130,21 +130,21 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('concurrent clients send one signal in total', async () => {
+  it('clients that attach at the same time send one signal in total', async () => {
     const java = await startWaiter(jdk)
     const connections = await Promise.all([1, 2, 3].map(() => openAttachSocket(java.pid)))
     assert.equal(connections.filter(({ signalled }) => signalled).length, 1)
     await assertUndisturbed(java)
   })
 
-  it('an attach to a JVM with -Xrs uses its socket and sends no signal', async () => {
+  it('an attach to a JVM with -Xrs uses the existing attach socket and sends no signal', async () => {
     const java = await startWaiter(jdk, ['-Xrs'])
     const connection = await openAttachSocket(java.pid)
     assert.equal(connection.signalled, false)
     assert.ok((await agentProperties(connection)).size > 0)
   })
 
-  it('an attach to a JVM with -Xrs whose socket was deleted is refused without a signal', async () => {
+  it('an attach to a JVM with -Xrs whose attach socket was deleted is refused, and no signal is sent', async () => {
     const java = await startWaiter(jdk, ['-Xrs'])
     unlinkSync(socketOf(java.pid))
     const problem = await refusal(java.pid, 1000)
@@ -166,7 +166,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('the client waits for a JVM that is starting', async () => {
+  it('an attach to a JVM that is still starting waits until the JVM is ready', async () => {
     const java = startJava(jdk, ['-cp', classes, 'Waiter'])
     const connection = await openAttachSocket(java.pid)
     assert.ok((await agentProperties(connection)).size > 0)
@@ -180,14 +180,14 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a leftover attach socket does not prevent the first attach', async () => {
+  it('an attach socket that an earlier process has left does not prevent the first attach', async () => {
     const java = await startWaiter(jdk)
     await leaveDeadSocket(socketOf(java.pid))
     assert.equal((await openAttachSocket(java.pid)).signalled, true)
     await assertUndisturbed(java)
   })
 
-  it('a leftover socket that replaced the socket of the JVM does not prevent an attach', async () => {
+  it('a leftover socket file in place of the socket file of the JVM does not prevent an attach', async () => {
     const java = await startWaiter(jdk)
     await openAttachSocket(java.pid)
     await leaveDeadSocket(socketOf(java.pid))
@@ -195,7 +195,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a trigger file left by a client that has ended is replaced', async () => {
+  it('a trigger file (.attach_pid) left by a client that has ended is replaced', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(jdk, [], { cwd })
     const left = join(cwd, `.attach_pid${java.pid}`)
@@ -218,7 +218,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  describe('-XX:+DisableAttachMechanism is detected before a signal', () => {
+  describe('-XX:+DisableAttachMechanism is detected before a signal is sent', () => {
     const DISABLE = '-XX:+DisableAttachMechanism'
 
     it.each<[string, () => [flags: string[], options?: JavaOptions]]>([
@@ -234,7 +234,7 @@ forEachJdk((jdk) => {
           return [['@args'], { cwd }]
         },
       ],
-    ])('-XX:+DisableAttachMechanism %s is detected before a signal', async (_, start) => {
+    ])('-XX:+DisableAttachMechanism %s is detected before a signal is sent', async (_, start) => {
       const java = await startWaiter(jdk, ...start())
       const problem = await refusal(java.pid)
       assert.equal(`${problem.name} ${problem.exitCode}`, 'AttachDisabled 78')
@@ -242,7 +242,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('a stopped JVM is refused as stopped, and an attach works after it continues', async () => {
+  it('an attach to a stopped JVM is refused, and works after the JVM continues', async () => {
     const java = await startWaiter(jdk)
     await stop(java)
     const problem = await refusal(java.pid)
@@ -253,8 +253,8 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  describe('a JVM that cannot bind its socket', () => {
-    /** A JVM that finds a directory at the path of its socket. */
+  describe('a JVM that cannot bind its attach socket', () => {
+    /** Starts a JVM that finds a directory at the path of its socket. */
     async function startMute(): Promise<{ java: JavaProcess; cwd: string }> {
       const cwd = temporaryDirectory()
       const java = await startWaiter(jdk, ['-Xlog:attach=trace'], { cwd })
@@ -262,7 +262,7 @@ forEachJdk((jdk) => {
       return { java, cwd }
     }
 
-    it('an attach to a JVM that cannot bind its socket fails after one signal, and the trigger file is removed', async () => {
+    it('an attach to a JVM that cannot bind its attach socket fails after one signal, and the trigger file is removed', async () => {
       const { java, cwd } = await startMute()
       const problem = await refusal(java.pid, 300)
       assert.equal(`${problem.name} ${problem.exitCode}`, 'NotAnswering 75')
@@ -295,12 +295,12 @@ forEachJdk((jdk) => {
 })
 
 describe('a cancelled attach', () => {
-  it('an attach cancelled while waiting for another client sends no signal', async () => {
+  it('an attach that is cancelled while waiting for another client sends no signal', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(newest, [], { cwd })
     const theirs = join(cwd, `.attach_pid${java.pid}`)
     writeFileSync(theirs, '')
-    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // it does not expire
+    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // a time in the future keeps the file from expiring
     const stopping = new AbortController()
     const ours = openAttachSocket(java.pid, { timeoutMs: 60_000, signal: stopping.signal })
     assert.equal(await Promise.race([ours, sleep(100, 'still waits')]), 'still waits')
@@ -311,7 +311,7 @@ describe('a cancelled attach', () => {
     await assertUndisturbed(java)
   })
 
-  it('an attach cancelled at its start leaves no trigger file', async () => {
+  it('an attach that is cancelled at its start leaves no trigger file', async () => {
     const java = await startWaiter(newest)
     await assert.rejects(openAttachSocket(java.pid, { signal: AbortSignal.abort() }), { name: 'AbortError' })
     assert.equal(existsSync(`/tmp/.attach_pid${java.pid}`), false)
@@ -319,7 +319,7 @@ describe('a cancelled attach', () => {
     await assertUndisturbed(java)
   })
 
-  it('an attach cancelled after the signal completes, since the JVM would otherwise print its threads', async () => {
+  it('if an attach is cancelled after its signal was sent, the attach is completed, since the JVM would otherwise print a thread dump', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(newest, ['-Xlog:attach=trace'], { cwd })
     mkdirSync(socketOf(java.pid)) // it cannot bind its socket, so it never answers
@@ -336,7 +336,7 @@ describe('a cancelled attach', () => {
 })
 
 describe('processes that are not HotSpot JVMs', () => {
-  it('a thread id is not accepted as a process', async () => {
+  it('a thread id is not accepted as a process id', async () => {
     const java = await startWaiter(newest)
     const thread = readdirSync(`/proc/${java.pid}/task`)
       .map(Number)
@@ -345,7 +345,7 @@ describe('processes that are not HotSpot JVMs', () => {
     await assertUndisturbed(java)
   })
 
-  it('an OpenJ9 JVM is recognised by its library', async () => {
+  it('an OpenJ9 JVM is recognised by its JVM library', async () => {
     const library = join(temporaryDirectory(), 'libj9vm29.so')
     writeFileSync(library, 'x')
     const java = startJava(newest, ['-cp', classes, 'LooksLikeJ9', library])
@@ -362,8 +362,8 @@ const canContain = spawnSync('unshare', [...CONTAINER, 'mount -t tmpfs none /tmp
 
 const describeContained = describeOnlyIf(canContain, 'needs mount and pid namespaces')
 
-describeContained('a JVM with pid 1 and its own /tmp', () => {
-  /** The started program, and the JVM's pid in this pid namespace. */
+describeContained('an attach to a JVM that has pid 1 and its own /tmp', () => {
+  /** Starts a JVM in a container. Returns the started program, and the JVM's pid in this pid namespace. */
   async function startContained(flags = ''): Promise<{ outer: JavaProcess; pid: number }> {
     const setUp = `mount --bind '${classes}' /mnt && mount -t tmpfs none /tmp`
     const run = `exec '${newest.java}' ${flags} -cp /mnt Waiter`
@@ -372,7 +372,7 @@ describeContained('a JVM with pid 1 and its own /tmp', () => {
     return { outer, pid: Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8')) }
   }
 
-  it('a JVM in a container is listed outside, and an attach from outside works', async () => {
+  it('a JVM in a container is listed outside the container, and an attach from outside works', async () => {
     const { outer, pid } = await startContained()
     const jvm = listJvms().find((found) => found.pid === pid)
     assert.deepEqual([jvm?.version, jvm?.mainClass, jvm?.attachable], [newest.full, 'Waiter', true])
@@ -386,7 +386,7 @@ describeContained('a JVM with pid 1 and its own /tmp', () => {
     await assertUndisturbed(outer)
   })
 
-  it('a JVM in a container with attach disabled is reported', async () => {
+  it('an attach to a JVM in a container is refused if the JVM has disabled attaching', async () => {
     const { outer, pid } = await startContained('-XX:+DisableAttachMechanism')
     assert.equal((await refusal(pid)).name, 'AttachDisabled')
     await assertUndisturbed(outer)
@@ -412,7 +412,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('an attach by different 
     await assertUndisturbed(java)
   })
 
-  it('the list of JVMs shows another user that an attach is refused', async () => {
+  it('if a user who may not attach prints the list of JVMs, the list states that an attach is refused', async () => {
     const java = await startWaiter(newest)
     const listed = await asUser(NOBODY, NOBODY, async () => listJvms())
     const { user, mainClass, attachable } = listed.find(({ pid }) => pid === java.pid) ?? {}
@@ -424,6 +424,23 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('an attach by different 
         attachable: 'belongs to uid 0',
       },
     )
+  })
+
+  it('a JVM of another pid namespace that shares /tmp is listed once, with its process id in the outer namespace', async () => {
+    const shared = ['--pid', '--mount', '--fork', '--kill-child', '--mount-proc']
+    const run = `exec '${newest.java}' -cp '${classes}' Waiter`
+    const outer = startProcess('unshare', [...shared, 'sh', '-c', run])
+    await outer.line(/ready/)
+    const pid = Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8'))
+    // Process 1 outside has the id that the JVM has inside, and the same user. NOBODY may not read its maps.
+    assert.equal(statSync('/tmp/hsperfdata_root/1').uid, statSync('/proc/1').uid)
+    const lists = [listJvms(), await asUser(NOBODY, NOBODY, async () => listJvms())]
+    for (const list of lists) {
+      assert.equal(list.filter((jvm) => jvm.pid === 1).length, 0)
+      assert.equal(list.filter((jvm) => jvm.pid === pid).length, 1)
+    }
+    assert.equal(lists[0]!.find((jvm) => jvm.pid === pid)?.mainClass, 'Waiter')
+    await assertUndisturbed(outer)
   })
 
   it('the owner of the JVM can attach without root', async () => {
@@ -440,7 +457,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('an attach by different 
     ['an old file of root', 1e9, 0],
     ['a new file of another user', Date.now() / 1000 + 60, 12345],
   ])(
-    'the working directory is used if the trigger file in /tmp cannot be removed: %s',
+    'the trigger file is created in the working directory if the old trigger file in /tmp cannot be removed: %s',
     async (_, time, owner) => {
       const cwd = temporaryDirectory()
       chownSync(cwd, NOBODY, NOBODY)
@@ -471,7 +488,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('an attach by different 
     await assertUndisturbed(java)
   })
 
-  it('an attach by the owner in another group is refused, since HotSpot would close the connection', async () => {
+  it('an attach by the owner of the JVM with another group id is refused, since HotSpot would close the connection', async () => {
     const java = await startWaiter(newest, [], { ...asNobody, cwd: '/' })
     const problem = await asUser(NOBODY, 100, () => refusal(java.pid))
     assert.match(problem.message, /the process belongs to group 65534, and jfluid runs as group 100$/)
@@ -493,7 +510,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('an attach by different 
     const java = await startWaiter(newest, [], { ...asNobody, cwd })
     const path = socketOf(java.pid)
     onTestFinished(() => rmSync(path, { force: true }))
-    // Bound under another name, as a server removes its own socket file when it closes.
+    // Bound under another name, because a server removes the socket file that it has bound when it closes.
     const server = createServer().listen(`${path}.tmp`)
     await once(server, 'listening')
     renameSync(`${path}.tmp`, path)
@@ -505,7 +522,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('an attach by different 
     await assertUndisturbed(java)
   })
 
-  it('a socket created by another user is not used', async () => {
+  it('an attach socket that another user has created is not used', async () => {
     const java = await startWaiter(newest)
     const server = createServer().listen(socketOf(java.pid))
     await once(server, 'listening')

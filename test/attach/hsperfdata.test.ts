@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { BadPerfData, loopsHaveNoSafepoints, parsePerfData, perfFacts } from '../../src/attach/hsperfdata.ts'
+import {
+  BadPerfData,
+  loopsHaveNoSafepoints,
+  mayBelongTo,
+  parsePerfData,
+  perfFacts,
+} from '../../src/attach/hsperfdata.ts'
 
-/** A jvmstat file with these counters, in HotSpot's layout. */
+/** Returns a jvmstat file with these counters, in HotSpot's layout. */
 function perfFile(counters: Record<string, bigint | string>, little = true): Buffer {
   const entries = Object.entries(counters).map(([name, value]) => {
     const nameBytes = Buffer.from(`${name}\0`)
@@ -39,21 +45,21 @@ describe('an hsperfdata file', () => {
   it.each([
     ['little', true],
     ['big', false],
-  ])('longs and strings are read in %s-endian byte order', (_, little) => {
+  ])('numbers and strings of hsperfdata are read in %s-endian byte order', (_, little) => {
     const data = parsePerfData(perfFile(counters, little))
     assert.deepEqual(Object.fromEntries(data.values), counters)
     assert.equal(data.accessible, true)
     assert.equal(data.major, 2)
   })
 
-  it('an entry that is still being written ends the list', () => {
+  it('the list of hsperfdata entries ends before an entry that is still being written', () => {
     const file = perfFile(counters)
     const second = 32 + file.readUInt32LE(32)
     file.writeUInt32LE(0, second)
     assert.deepEqual([...parsePerfData(file).values.keys()], ['java.cls.loadedClasses'])
   })
 
-  it('values have types, and missing values are undefined', () => {
+  it('hsperfdata values have types, and missing values are undefined', () => {
     const facts = perfFacts(
       parsePerfData(
         perfFile({
@@ -79,9 +85,9 @@ describe('an hsperfdata file', () => {
     ['ParNew:CMS', true],
     ['GarbageFirst', false],
     [undefined, false],
-  ])('loops compiled for collector %s have no safepoint: %s', (name, expected) => {
+  ])('with the garbage collector %s, compiled loops have no safepoint: %s', (name, expected) => {
     const file = perfFile(name === undefined ? {} : { 'sun.gc.policy.name': name })
-    assert.equal(loopsHaveNoSafepoints(file), expected)
+    assert.equal(loopsHaveNoSafepoints(perfFacts(parsePerfData(file))), expected)
   })
 
   it.each<[string, Record<string, bigint | string>, number | undefined]>([
@@ -92,29 +98,29 @@ describe('an hsperfdata file', () => {
       undefined,
     ],
     ['unknown without collectors', {}, undefined],
-  ])('the time in garbage collections is %s', (_, counters, ns) => {
+  ])('the time in garbage collections, read from hsperfdata, is %s', (_, counters, ns) => {
     const named = Object.entries(counters).map(([name, value]) => [`sun.gc.collector.${name}`, value])
     const file = perfFile({ 'sun.os.hrt.frequency': 500_000_000n, ...Object.fromEntries(named) })
     assert.equal(perfFacts(parsePerfData(file)).collectionNs, ns)
   })
 
   it.each<[string, (file: Buffer) => Buffer]>([
-    ['empty', () => Buffer.alloc(0)],
+    ['that is empty', () => Buffer.alloc(0)],
     ['with a truncated prologue', (file) => file.subarray(0, 31)],
     ['with another magic number', (file) => file.fill(0x7f, 0, 4)],
     ['of version 1', (file) => file.fill(1, 5, 6)],
     ['whose first entry is inside the prologue', (file) => file.fill(0, 24, 28)],
     ['whose first entry is not aligned', (file) => file.fill(33, 24, 25)],
-    ['whose first entry is behind the end of the file', (file) => file.fill(0xf0, 24, 28)],
-    ['with an entry whose name is behind its data', (file) => file.fill(0xff, 36, 37)],
-    ['with data behind the end of their entry', (file) => file.fill(0xff, 48, 49)],
+    ['whose first entry is after the end of the file', (file) => file.fill(0xf0, 24, 28)],
+    ['with an entry whose name is after its data', (file) => file.fill(0xff, 36, 37)],
+    ['with data after the end of their entry', (file) => file.fill(0xff, 48, 49)],
     ['with an entry of one byte', (file) => file.fill(0, 32, 36).fill(1, 32, 33)],
     ['with a truncated entry', (file) => file.subarray(0, -12)],
-  ])('a file %s is refused as a damaged file', (_, damage) => {
+  ])('an hsperfdata file %s is refused as damaged', (_, damage) => {
     assert.throws(() => parsePerfData(damage(perfFile(counters))), BadPerfData)
   })
 
-  it('a damaged file yields fewer values or is refused, and causes no other error', () => {
+  it('a damaged hsperfdata file is read with fewer values or refused, and causes no other error', () => {
     const seed = Math.trunc(Math.random() * 2 ** 31)
     let state = seed
     const random = (n: number) => {
@@ -130,5 +136,20 @@ describe('an hsperfdata file', () => {
         assert.ok(problem instanceof BadPerfData, `seed ${seed}, round ${round}: ${problem}`)
       }
     }
+  })
+})
+
+describe('hsperfdata of a process with unreadable maps', () => {
+  const times = { startedAt: 1_000_000, vmStartedAt: 1_060_000 }
+  const belongs = (createdAt: number): boolean => mayBelongTo({ complete: true, createdAt }, times)
+
+  it('an hsperfdata file belongs to a JVM if its creation time is between the start of the process and the start of the VM thread', () => {
+    assert.deepEqual([999_000, 1_000_000, 1_060_000, 1_061_000].map(belongs), [true, true, true, true])
+    assert.deepEqual([900_000, 1_100_000].map(belongs), [false, false])
+  })
+
+  it('an unreadable hsperfdata file and an hsperfdata file without a creation time are not refused', () => {
+    assert.equal(mayBelongTo(undefined, times), true)
+    assert.equal(mayBelongTo({ complete: true }, times), true)
   })
 })

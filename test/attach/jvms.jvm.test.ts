@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, it } from 'vitest'
 import { containerLabel, containerOf, type Jvm, listJvms } from '../../src/attach/jvms.ts'
+import { cannotContain } from '../support/contained.ts'
 import { compileJava, startJava, startProcess, stop, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forEachJdk, newest } from '../support/jdks.ts'
+import { cli } from '../support/jfluid.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 import { WAITER } from './waiter.ts'
 
 const listed = (pid: number): Jvm | undefined => listJvms().find((jvm) => jvm.pid === pid)
@@ -19,7 +22,7 @@ forEachJdk((jdk) => {
   it('a JVM is listed with its user, version and main class', async () => {
     const java = startJava(jdk, ['-cp', classes, 'Waiter', 'x', 'y z'])
     await java.line(/ready/)
-    const { user, vm, container, ...rest } = listed(java.pid) ?? {}
+    const { user, vm, container, startedAt, ...rest } = listed(java.pid) ?? {}
     assert.deepEqual(rest, {
       pid: java.pid,
       uid: process.getuid?.(),
@@ -28,6 +31,7 @@ forEachJdk((jdk) => {
       command: 'Waiter x y z',
       attachable: true,
     })
+    assert.ok(startedAt !== undefined && startedAt <= Date.now() && startedAt > Date.now() - 60_000)
     const { stdout } = await promisify(execFile)('id', ['-un'])
     assert.equal(user, stdout.trim())
     assert.match(vm ?? '', /VM/)
@@ -50,7 +54,7 @@ forEachJdk((jdk) => {
     )
   })
 
-  it('a JVM is listed with its jar without the directory, even if the directory name contains a blank', async () => {
+  it('a JVM that was started from a jar is listed with the file name of the jar, even if the directory name contains a blank', async () => {
     const jar = join(temporaryDirectory('jfluid test '), 'my app.jar')
     const tool = join(jdk.home, 'bin', 'jar')
     await promisify(execFile)(tool, ['--create', '--file', jar, '--main-class', 'Waiter', '-C', classes, '.'])
@@ -79,6 +83,26 @@ it('other programs are not listed as JVMs, even if their name is java', async ()
   assert.equal(listed(sleeper.pid), undefined)
   assert.equal(listed(named.pid), undefined)
 })
+
+const UNMOUNTED = ['--pid', '--fork', '--kill-child']
+const obstacle = cannotContain(...UNMOUNTED)
+
+itOnlyIf(obstacle === '', `needs pid namespaces: ${obstacle}`)(
+  'no command uses process ids from a /proc that belongs to another pid namespace',
+  async () => {
+    const java = startJava(newest, ['-cp', await compileJava(newest, WAITER), 'Waiter'])
+    await java.line(/ready/)
+    for (const args of [['ps'], ['record', `${java.pid}`, '--root', 'Waiter.main', '--out', '/dev/null']]) {
+      const client = startProcess('unshare', [...UNMOUNTED, process.execPath, cli, ...args])
+      const { code } = await client.exit
+      assert.match(
+        client.stderr(),
+        /^jfluid: \/proc shows the processes of another pid namespace: .*\n {2}Start j/,
+      )
+      assert.deepEqual([code, client.stdout()], [69, ''])
+    }
+  },
+)
 
 it('the list of JVMs is sorted by process id', () => {
   const pids = listJvms().map(({ pid }) => pid)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { metaspaceLeft, metaspaceLimit } from '../../src/attach/memory-room.ts'
 
-/** Output of JDK 17. JDK 25 prints the same after two further lines. */
+/** Returns the output of JDK 17. JDK 25 prints the same after two further lines. */
 const report = (max: string, both: string, classSpace = '32768.00 KB reserved,     128.00 KB'): string => `
 Usage:
   Non-class:     76.29 KB used.
@@ -21,7 +21,7 @@ MaxMetaspaceSize: ${max}
 CompressedClassSpaceSize: 32768.00 KB
 `
 
-describe('the limit of metaspace', () => {
+describe('the limit of metaspace, read from JVM options', () => {
   it.each([
     ['-XX:MaxMetaspaceSize=256m', 256 * 2 ** 20],
     ['-ea -XX:MaxMetaspaceSize=1G -XX:MaxMetaspaceSize=98304K -Xmx1g', 96 * 2 ** 20],
@@ -34,7 +34,7 @@ describe('the limit of metaspace', () => {
 })
 
 describe('available metaspace', () => {
-  it('available metaspace is the limit minus the committed size of all parts', () => {
+  it('available metaspace is the metaspace limit minus the committed size', () => {
     assert.equal(metaspaceLeft(report('24576.00 KB', '20000.00 KB')), 4576 * 1024)
   })
 

@@ -6,7 +6,7 @@ it.each([
   ['0-3', [0, 1, 2, 3]],
   ['0-1,8,10-11', [0, 1, 8, 10, 11]],
   ['', []],
-])('the list %j names the processors %j', (ranges, numbers) => {
+])('the processor list %j is parsed as the processors %j', (ranges, numbers) => {
   expect([...listed(ranges)]).toEqual(numbers)
 })
 
@@ -21,11 +21,11 @@ it.each([
   ['the processors that a container may use', STAT, [1, 10], 12_200],
   ['all processors if the permitted processors have no numbers in /proc/stat', STAT, [5], 17_300],
   ['all processors if a container may use all', STAT, [], 17_300],
-])('idle time is summed over %s', (_, stat, numbers, ms) => {
+])('the idle time in /proc/stat is summed over %s', (_, stat, numbers, ms) => {
   expect(idleMs(stat, new Set(numbers))).toBe(ms)
 })
 
-it('idle time is unknown if /proc/stat lists no processors', () => {
+it('the idle time is unknown if /proc/stat lists no processors', () => {
   expect(idleMs('', new Set([0]))).toBeNaN()
 })
 

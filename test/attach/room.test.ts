@@ -10,7 +10,7 @@ Max processes             95000                96000                processes
 Max open files            1024                 1048576              files
 `
 
-describe('the limits of a process', () => {
+describe('thread and file limits of a process', () => {
   it('the soft limits of a process are read', () => {
     assert.equal(softLimit(LIMITS, 'Max processes'), 95_000)
     assert.equal(softLimit(LIMITS, 'Max open files'), 1024)
@@ -23,7 +23,7 @@ describe('the limits of a process', () => {
 })
 
 describe('control groups that may limit threads', () => {
-  it('control groups of version 2 include all parent groups', () => {
+  it('with control groups of version 2, all parent groups may limit threads', () => {
     assert.deepEqual(controlGroups('0::/system.slice/shop.service\n', 'pids'), [
       '/sys/fs/cgroup/system.slice/shop.service',
       '/sys/fs/cgroup/system.slice',
@@ -31,14 +31,14 @@ describe('control groups that may limit threads', () => {
     ])
   })
 
-  it('control groups of version 1 are the groups of the pids controller', () => {
+  it('with control groups of version 1, only groups of the pids controller may limit threads', () => {
     assert.deepEqual(
       controlGroups('12:cpu,cpuacct:/docker/1f\n8:pids:/docker/1f\n1:name=systemd:/docker/1f\n', 'pids'),
       ['/sys/fs/cgroup/pids/docker/1f', '/sys/fs/cgroup/pids/docker', '/sys/fs/cgroup/pids'],
     )
   })
 
-  it('control groups outside the own container are ignored', () => {
+  it("control groups outside jfluid's own container are ignored", () => {
     assert.deepEqual(controlGroups('0::/../5e\n', 'pids'), [])
   })
 })
@@ -51,7 +51,7 @@ describe('available threads and descriptors', () => {
     assert.ok(threads > 100)
   })
 
-  it('available threads of an ended process are limited only by the machine, and its descriptors are unlimited', () => {
+  it('for an ended process, available threads are limited only by the machine, and available descriptors are unlimited', () => {
     const { descriptors, threads } = readRoom({ pid: 2 ** 30, uid: 0 })
     assert.equal(descriptors, Number.POSITIVE_INFINITY)
     assert.ok(threads > 100)

@@ -6,7 +6,7 @@ import { releaseValue, tmpClosedTo } from '../../src/attach/target-facts.ts'
 import { readTargetProcess } from '../../src/attach/target-process.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-/** Facts about a JVM with that library, in a root directory with these files. */
+/** Returns a function that reads facts about a JVM with this library, in a root directory with these files. */
 function told(library: string, files: Record<string, string>): (name: string) => string | undefined {
   const root = temporaryDirectory()
   for (const [path, text] of Object.entries(files)) {
@@ -42,7 +42,7 @@ describe('the release file of a runtime', () => {
   })
 })
 
-describe('the /tmp of a JVM', () => {
+describe('the /tmp directory of a JVM', () => {
   const { uid, gid } = { uid: process.geteuid!(), gid: process.getegid!() }
   const anybody = { euid: 4243, egid: 4243 }
   it.each([
@@ -53,7 +53,7 @@ describe('the /tmp of a JVM', () => {
     // Supplementary groups of the process are unknown.
     [0o775, anybody, false],
     [0o555, { euid: 0, egid: 0 }, false],
-  ])('a /tmp of mode %o is not writable for user %o: %s', (mode, user, isClosed) => {
+  ])('a /tmp directory with mode %o is not writable for user %o: %s', (mode, user, isClosed) => {
     const root = temporaryDirectory()
     mkdirSync(join(root, 'tmp'))
     chmodSync(join(root, 'tmp'), mode)

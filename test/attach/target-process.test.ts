@@ -5,7 +5,7 @@ import {
   hasLostRuntime,
   hasReleasedMemory,
   isExiting,
-  mapsPerfData,
+  mappedPerfData,
   mountOfTmp,
   parseCommandLine,
   parseCpuMs,
@@ -29,7 +29,7 @@ SigIgn:	0000000000000000
 SigCgt:	2000000181005ccf
 `
 
-describe('/proc/<pid>/status', () => {
+describe('the file /proc/<pid>/status', () => {
   it('owner, state and innermost process id are read from /proc/<pid>/status', () => {
     assert.deepEqual(parseStatus(STATUS), {
       name: 'java',
@@ -56,13 +56,13 @@ describe('/proc/<pid>/status', () => {
     assert.equal(parseStatus(STATUS.replace(/^NSpid.*\n/m, ''))?.nsPid, 4711)
   })
 
-  it('an incomplete /proc/<pid>/status is ignored', () => {
+  it('no data are returned for an incomplete /proc/<pid>/status', () => {
     assert.equal(parseStatus(''), undefined)
     assert.equal(parseStatus(STATUS.slice(0, 60)), undefined)
   })
 })
 
-describe('/proc/<pid>/stat', () => {
+describe('the file /proc/<pid>/stat', () => {
   const stat = (name: string) => `42 (${name}) S 1 42 42 0 -1 4194560 1 0 0 0 2 1 0 0 20 0 1 0 987654 10 20`
 
   it('the start time is read from field 22 of /proc/<pid>/stat', () => {
@@ -90,7 +90,7 @@ describe('/proc/<pid>/stat', () => {
   })
 })
 
-describe('/proc/<pid>/cmdline and environ', () => {
+describe('the files /proc/<pid>/cmdline and /proc/<pid>/environ', () => {
   it('arguments in /proc/<pid>/cmdline may be empty or contain blanks', () => {
     assert.deepEqual(parseCommandLine('java\0-cp\0\0Main\0a b\0'), ['java', '-cp', '', 'Main', 'a b'])
     assert.deepEqual(parseCommandLine(''), [])
@@ -108,7 +108,7 @@ describe('/proc/<pid>/cmdline and environ', () => {
   })
 })
 
-describe('/proc/<pid>/maps', () => {
+describe('the file /proc/<pid>/maps', () => {
   const line = (path: string) => `7f00-7f10 r-xp 00000000 08:01 123                        ${path}\n`
   const hotspot = line('/usr/lib/jvm/java 17/lib/server/libjvm.so')
 
@@ -124,14 +124,14 @@ describe('/proc/<pid>/maps', () => {
     assert.equal(findVmLibrary(j9)?.kind, 'openj9')
   })
 
-  it('a process whose JDK was replaced still counts as a HotSpot JVM', () => {
+  it('a process counts as a HotSpot JVM even if the files of its JDK were replaced', () => {
     assert.equal(
       findVmLibrary(line('/jdk/lib/server/libjvm.so (deleted)'))?.path,
       '/jdk/lib/server/libjvm.so',
     )
   })
 
-  it('a JVM with a replaced JDK refuses an attach unless the required libraries are loaded', () => {
+  it('after the JDK files of a JVM were replaced, an attach is possible only if the required libraries are already loaded', () => {
     const gone = line('/jdk/lib/server/libjvm.so (deleted)')
     const loaded = ['libinstrument', 'libzip', 'libnet', 'libnio'].map((it) =>
       line(`/jdk/lib/${it}.so (deleted)`),
@@ -146,10 +146,10 @@ describe('/proc/<pid>/maps', () => {
     assert.equal(findVmLibrary(line('/x/libjvm.so.txt') + line('/x/mylibjvm.so')), undefined)
   })
 
-  it('a mapped hsperfdata file counts if its name is the process id and the file still exists', () => {
-    assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7'), 7), true)
-    assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/77'), 7), false)
-    assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7 (deleted)'), 7), false)
+  it('a mapped hsperfdata file is used only if its name is the process id and the file still exists', () => {
+    assert.equal(mappedPerfData(line('/tmp/hsperfdata_root/7'), 7), 'hsperfdata_root/7')
+    assert.equal(mappedPerfData(line('/tmp/hsperfdata_root/77'), 7), null)
+    assert.equal(mappedPerfData(line('/tmp/hsperfdata_root/7 (deleted)'), 7), null)
   })
 })
 
@@ -157,7 +157,7 @@ describe('the mount at /tmp', () => {
   const mounts = (...lines: string[]): string => lines.map((it) => `${it} rw - tmpfs tmpfs rw\n`).join('')
   const root = '27 1 254:0 / /'
 
-  it('the mount at /tmp is the last of several mounts there, or the root mount', () => {
+  it('the mount at /tmp is the last mount at that path, or the root mount if no mount is at that path', () => {
     assert.equal(mountOfTmp(mounts(root, '22 27 0:21 / /proc', '29 27 0:8 /tmp /mnt')), '254:0 /tmp')
     assert.equal(
       mountOfTmp(mounts(root, '30 27 0:9 / /tmp', '31 30 0:9 /mine /tmp', '32 31 0:9 / /tmp/a')),
@@ -167,13 +167,13 @@ describe('the mount at /tmp', () => {
     assert.notEqual(mountOfTmp(mounts('31 27 0:9 / /')), mountOfTmp(mounts(root, '31 27 0:9 / /srv')))
   })
 
-  it('the mount at /tmp is equal in another mount namespace that shares it, and differs for a private /tmp', () => {
+  it('two mount namespaces that share /tmp have the same mount at /tmp; a private /tmp is another mount', () => {
     const tmp = '31 27 0:9 / /tmp'
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /')), mountOfTmp(mounts(root)))
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 0:9 / /tmp')), mountOfTmp(mounts(root, tmp)))
-    // Mounted on itself, as by ReadWritePaths=/tmp.
+    // /tmp is mounted on itself, as by ReadWritePaths=/tmp.
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 254:0 /tmp /tmp')), mountOfTmp(mounts(root)))
-    // Mounted as by systemd's PrivateTmp, on a disk and in memory.
+    // /tmp is mounted as by systemd's PrivateTmp, on a disk and in memory.
     for (const own of ['531 527 254:0 /tmp/systemd-private-a/tmp /tmp', '531 527 0:77 / /tmp'])
       assert.notEqual(mountOfTmp(mounts('527 501 254:0 / /', own)), mountOfTmp(mounts(root, tmp)))
   })
@@ -184,8 +184,8 @@ describe('the mount at /tmp', () => {
   })
 })
 
-describe('a real process', () => {
-  it('the data of the process that runs the test are read', () => {
+describe('data that is read about a real process', () => {
+  it('process data are read for the process that runs the test', () => {
     const self = readTargetProcess(process.pid)
     assert.ok(self !== undefined)
     assert.equal(self.euid, process.geteuid?.())
@@ -201,7 +201,7 @@ describe('a real process', () => {
     )
   })
 
-  it('an ended process is detected', async () => {
+  it('a process that has ended is detected', async () => {
     const sleeper = startProcess('sleep', ['60'])
     const facts = readTargetProcess(sleeper.pid)
     assert.ok(facts !== undefined && stillRuns(facts))
@@ -211,7 +211,7 @@ describe('a real process', () => {
   })
 })
 
-it('processor time is the sum of user and system time, for any program name', () => {
+it('processor time is the sum of user and system time, even if the program name contains blanks or parentheses', () => {
   // Fields 14 and 15: 150 and 25 ticks of 10 ms.
   const stat = `4711 (a) b (c) S ${Array.from({ length: 10 }, (_, i) => i).join(' ')} 150 25 7 8`
   assert.equal(parseCpuMs(stat), 1750)

@@ -1,4 +1,4 @@
-// A Java program that does nothing until it is told to end, and prints a line when its main has started.
+// A Java program that does nothing until its input ends, and prints a line when its main has started.
 
 export const WAITER = {
   Waiter: `

@@ -4,7 +4,7 @@ import { append, maxOf, minOf } from '../../src/base/arrays.ts'
 describe('lists of any length', () => {
   const long = Array.from({ length: 500_000 }, (_, i) => i)
 
-  it('lists of any length are appended', () => {
+  it('a list of any length can be appended to another list', () => {
     const list = [1, 2]
     append(list, long)
     expect(list).toHaveLength(500_002)
@@ -17,7 +17,7 @@ describe('lists of any length', () => {
     expect(maxOf(Float64Array.of(-2, -1))).toBe(-1)
   })
 
-  it('lists may be empty', () => {
+  it('appending and searching work for empty lists', () => {
     expect(maxOf([])).toBe(-Infinity)
     expect(maxOf([], 0)).toBe(0)
     expect(minOf([])).toBe(Infinity)

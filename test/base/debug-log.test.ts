@@ -19,7 +19,7 @@ import { lineOf, redacted, topicsOf, UnknownDebugTopic } from '../../src/base/de
 import { newToken } from '../../src/wire/link.ts'
 
 describe('topics of the debug log', () => {
-  it('topics are comma-separated; an empty value is off, all selects all', () => {
+  it('JFLUID_DEBUG lists topics separated by commas; an empty value selects no topic, all selects every topic', () => {
     expect(topicsOf('wire,reveal')).toEqual(['wire', 'reveal'])
     expect(topicsOf(' Reveal , wire,,wire')).toEqual(['wire', 'reveal'])
     expect(topicsOf('')).toEqual([])
@@ -28,7 +28,7 @@ describe('topics of the debug log', () => {
   })
 
   it.each(['wires', 'constructor', 'all,1'])(
-    'the topics %s contain an unknown topic: exit code 64, and a list of all topics',
+    'JFLUID_DEBUG=%s is refused with exit code 64 and a list of all topics, since it contains an unknown topic',
     (text) => {
       expect(() => topicsOf(text)).toThrow(UnknownDebugTopic)
       const error = new UnknownDebugTopic('wires')
@@ -41,21 +41,22 @@ describe('topics of the debug log', () => {
 })
 
 describe('a line of the debug log', () => {
-  it('a line has the time in milliseconds with three decimals, the topic, and the text', () => {
+  it('a line of the debug log has the time in milliseconds with three decimals, the topic, and the text', () => {
     expect(lineOf(1023.4821, 'wire', '→ #12 hello, 12 bytes')).toBe(
       '    1023.482  wire      → #12 hello, 12 bytes\n',
     )
   })
 
-  it('a message is one line without control characters, for any class name', () => {
+  it('a message in the debug log is one line without control characters, for any class name', () => {
     expect(lineOf(0, 'reveal', 'class a\nb\x1b[31m\u202ec\u2028')).toBe(
       '       0.000  reveal    class a\\u000ab\\u001b[31m\\u202ec\\u2028\n',
     )
   })
 
-  it('a line ends after 2,048 characters without showing part of a secret', () => {
+  it('a line of the debug log is cut after 2,048 characters and never shows a part of a secret', () => {
     expect(lineOf(0, 'wire', 'x '.repeat(3000))).toHaveLength(24 + 2048 + 2)
-    // Hiding shortens a line. Then the end of a token that extended beyond the last checked character is also within the line.
+    // Hiding a secret shortens the line. The visible part may then contain the end of a token that begins before the end of the checked
+    // text.
     const token = newToken()
     const text = `secret=${'x'.repeat(8160)} ${token}`
     expect(text.indexOf(token)).toBeLessThan(4 * 2048)
@@ -74,17 +75,17 @@ describe('secrets in the debug log', () => {
     ['it says Basic dXNlcjpwYXNz', 'it says Basic [hidden]'],
     ['at https://ann:secret@host:4040/a?sig=xyz#f', 'at https://[hidden]@host:4040/a?[hidden]#f'],
     ['ssh://deploy@shop7/Server', 'ssh://[hidden]@shop7/Server'],
-  ])('%s', (text, shown) => {
+  ])('the debug log hides the secret in: %s', (text, shown) => {
     expect(redacted(text)).toBe(shown)
   })
 
-  it('names and numbers are not hidden as secrets', () => {
+  it('the debug log does not hide names and numbers as if they were secrets', () => {
     const plain =
       'first call of com.acme.TokenStore.find(Ljava/lang/String;)V, 3.1 ms: 12 methods, build 6b82ed8a7463'
     expect(redacted(plain)).toBe(plain)
   })
 
-  it('hiding secrets is not slower for a hostile name', () => {
+  it('the debug log hides secrets within 0.5 s in a long text that is constructed to make the search slow', () => {
     const begun = performance.now()
     for (const text of ['token', '://', '?', 'a', '=', '"']) lineOf(0, 'wire', text.repeat(60_000))
     expect(performance.now() - begun).toBeLessThan(500)
@@ -101,7 +102,7 @@ describe('the file of the debug log', () => {
     onTestFinished(() => rmSync(dir, { recursive: true }))
   })
 
-  /** State of a process that has just started. */
+  /** Begins the log, as in a process that has just started. */
   async function begin(topics: string | undefined, folder = dir) {
     vi.resetModules()
     const log = await import('../../src/base/debug-log.ts')
@@ -123,7 +124,7 @@ describe('the file of the debug log', () => {
       .map((line) => line.slice(14))
 
   it.each([undefined, '', ' , '])(
-    'there is no log if JFLUID_DEBUG is %j, and no topic is on',
+    'no debug log is created and no topic is selected if JFLUID_DEBUG is %j',
     async (topics) => {
       const { debug, begun } = await begin(topics)
       expect(begun).toBeNull()
@@ -132,7 +133,7 @@ describe('the file of the debug log', () => {
     },
   )
 
-  it('the log is private for any umask, and has only the requested topics', async () => {
+  it('the debug log is readable only by its owner for any umask, and has only the requested topics', async () => {
     const before = process.umask(0)
     const { debug, begun, debugLogProblem, noteInDebugLog } = await begin('wire,end').finally(() =>
       process.umask(before),
@@ -147,7 +148,7 @@ describe('the file of the debug log', () => {
     expect(debugLogProblem()).toBeNull()
   })
 
-  it('the log is created once, and other threads write to it with the same clock', async () => {
+  it('the debug log is created once, and other threads write to the same log with the same clock', async () => {
     const { beginDebugLog, debug, joinDebugLog, share } = await begin('wire')
     expect(beginDebugLog({ JFLUID_DEBUG: 'all', JFLUID_DEBUG_DIR: dir })).toBeNull()
     for (const topic of share!.topics) delete debug[topic]
@@ -157,7 +158,7 @@ describe('the file of the debug log', () => {
     expect(Number.parseFloat(readFileSync(path, 'utf8'))).toBeLessThan(5_000)
   })
 
-  it('an existing log is kept, and the command ends with exit code 73', async () => {
+  it('if the debug log exists already, it is not changed, and the command ends with exit code 73', async () => {
     writeFileSync(path, 'of somebody')
     chmodSync(path, 0o644)
     await expect(begin('wire')).rejects.toMatchObject({
@@ -168,20 +169,20 @@ describe('the file of the debug log', () => {
     expect(readFileSync(path, 'utf8')).toBe('of somebody')
   })
 
-  it('the log is not created through a link', async () => {
+  it('the debug log is not created through a symbolic link', async () => {
     symlinkSync(join(dir, 'victim'), path)
     await expect(begin('wire')).rejects.toMatchObject({ exitCode: 73 })
     expect(existsSync(join(dir, 'victim'))).toBe(false)
   })
 
-  it('a missing folder for the log ends the command with exit code 73', async () => {
+  it('a missing folder for the debug log ends the command with exit code 73', async () => {
     await expect(begin('wire', join(dir, 'none'))).rejects.toMatchObject({
       hint: 'Run jfluid in a directory in which you may create files, or set JFLUID_DEBUG_DIR to one.',
       exitCode: 73,
     })
   })
 
-  it('the log ends at 256 MiB with a message', async () => {
+  it('the debug log ends at 256 MiB with a message', async () => {
     const { debug, share, MAX_BYTES } = await begin('wire')
     debug.wire?.('one')
     share!.state[0] = MAX_BYTES - 10
@@ -189,7 +190,7 @@ describe('the file of the debug log', () => {
     expect(lines()).toEqual(['wire      one', 'jfluid    the log ends here, at 256 MiB', ''])
   })
 
-  it('if the log can no longer be written, the log ends and the session continues', async () => {
+  it('if the debug log can no longer be written, the log ends and the session continues', async () => {
     const { debug, debugLogProblem, close } = await begin('wire')
     debug.wire?.('one')
     close()

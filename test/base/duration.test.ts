@@ -8,7 +8,7 @@ describe('durations typed by the user', () => {
     ['1.5m', 90_000],
     ['2h', 7_200_000],
     ['576h', 2_073_600_000],
-  ])('%s is %d ms', (text, ms) => {
+  ])('the duration %s is parsed as %d ms', (text, ms) => {
     expect(parseDuration(text)).toBe(ms)
   })
 
@@ -25,11 +25,14 @@ describe('durations typed by the user', () => {
     '577h',
     '600h',
     `1${'0'.repeat(400)}s`,
-  ])('%j is not a duration', (text) => {
+  ])('the text %j is refused as a duration', (text) => {
     expect(parseDuration(text)).toBeUndefined()
   })
 
-  it.each(['500ms', '90s', '2m', '1h', '0.5ms'])('%s is parsed and formatted without a change', (text) => {
-    expect(durationText(parseDuration(text)!)).toBe(text)
-  })
+  it.each(['500ms', '90s', '2m', '1h', '0.5ms'])(
+    'the duration %s is parsed, and formatted as the same text',
+    (text) => {
+      expect(durationText(parseDuration(text)!)).toBe(text)
+    },
+  )
 })

@@ -5,7 +5,7 @@ import { isJdkName } from '../../src/base/jdk-names.ts'
 import { forEachJdk } from '../support/jdks.ts'
 
 forEachJdk((jdk) => {
-  it("the names known as JDK names are those of all classes in the JDK's image", () => {
+  it("every class in the JDK's runtime image is recognised as a JDK class", () => {
     const image = join(jdk.home, 'lib', 'modules')
     const listed = execFileSync(join(jdk.home, 'bin', 'jimage'), ['list', image], {
       encoding: 'utf8',

@@ -7,7 +7,7 @@ function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-it('a timer calls back once after its time', async () => {
+it('a timer that excludes stopped time calls its function once, after the set time', async () => {
   const begun = performance.now()
   let calls = 0
   const ms = await new Promise<number>((resolve) => {
@@ -21,19 +21,19 @@ it('a timer calls back once after its time', async () => {
   expect(calls).toBe(1)
 })
 
-it('time in which this process was stopped does not count', async () => {
+it('time in which this process was stopped is not counted by a timer', async () => {
   let isLate = false
   const end = afterOwnTime(500, () => {
     isLate = true
   })
   standStill(1000)
-  // Data received in between are processed now, and the wait continues.
+  // Data received during the stop are processed now, and the wait continues.
   for (let turns = 0; turns < 3; turns++) await turn()
   expect(isLate).toBe(false)
   end()
 })
 
-it('a cancelled timer does not call back', async () => {
+it('a cancelled timer does not call its function', async () => {
   let isLate = false
   afterOwnTime(20, () => {
     isLate = true

@@ -1,6 +1,6 @@
-// What scheme adaptive costs a program whose thread is in the root all the time: a root of 5 ms that calls 100 methods of 50 us, all of
-// which are timed after some seconds. CPU time of the process a call of the root, the agent's thread with it, by the mean of the
-// bare rounds before and after; and the wall time of a call. Sessions and bare rounds in turn, in one JVM.
+// Cost of scheme adaptive for a program whose thread is always in the root: a root of 5 ms that calls 100 methods of 50 us, all of which
+// are timed after some seconds. Prints the CPU time of the process per root call, including the agent's thread, relative to the mean of the
+// bare rounds before and after, and the wall time of a call. Sessions and bare rounds alternate in one JVM.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const ROOT = 'bench.Truth$Spin.root'
 const WARM_MS = 5_000
 const ROUND_MS = 4_000
 const SESSIONS = 7
-/** From the attach on until what takes the time is timed, and its code is compiled. */
+/** Time from the attach until the expensive methods are timed and their code is compiled. */
 const SETTLED_MS = 15_000
 const MOST_PERCENT = 2.5
 const TICK_MS = 10
@@ -35,7 +35,7 @@ export async function adaptive(jdks) {
         const timed = merged.metrics.calls.filter((calls) => calls > 0).length
         await session.detach()
         await session.close()
-        await round(java, WARM_MS) // its own code is compiled again
+        await round(java, WARM_MS) // the original code is compiled again
         const after = await round(java, ROUND_MS)
         if (timed < 2) throw new Error('no method below the root has been timed')
         for (const [all, key] of [
@@ -59,14 +59,14 @@ export async function adaptive(jdks) {
   }
 }
 
-/** Ns of a call: wall time inside the root, and CPU time of the process. */
+/** Returns the time of a root call in ns: wall time inside the root, and CPU time of the process. */
 async function round(java, ms) {
   const cpu = cpuMs(java.pid)
   const [, calls, wall] = (await java.ask(`measure ${ms}`, /^measured/)).split(' ').map(Number)
   return { wall, cpu: ((cpuMs(java.pid) - cpu) * 1e6) / calls }
 }
 
-/** User and system time, whose clock ticks every 10 ms. */
+/** Returns user and system time in ms. The clock of these times ticks every 10 ms. */
 function cpuMs(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')

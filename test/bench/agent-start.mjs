@@ -1,5 +1,5 @@
-// What the option of `jfluid agent-path` costs each JVM at its start, until it ends: one that says hello, and javac of one class. Beside it a
-// Java agent that does nothing, as the JVM's own part of that.
+// Cost of the option of `jfluid agent-path` for the start of a JVM, measured until the JVM ends: a program that prints hello, and javac
+// with one class. A Java agent that does nothing shows the JVM's own part of the cost.
 
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ export async function agentStart(jdks) {
     }
     for (const [name, words] of Object.entries(programs)) {
       const times = Object.keys(options).map(() => [])
-      // In turn: whatever else the machine does meets all of them.
+      // The options alternate, so that other load on the machine affects all of them.
       for (let round = 0; round < ROUNDS; round++) {
         Object.values(options).forEach((option, i) => {
           const begun = performance.now()

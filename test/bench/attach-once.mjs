@@ -1,10 +1,10 @@
-// One attach, seen by a process of its own as `jfluid` is one:
+// One attach, measured in a separate process, like the command `jfluid`:
 //
 //   node test/bench/attach-once.mjs <pid> <root>
 //
-// Prints one line of JSON: when (Unix ms) the agent was connected, recording had begun and the first
-// snapshot with a call of the root was there, and what the detach took. It reads modules one by one, which
-// takes some 0.2 s more than the files of the build.
+// Prints one line of JSON: the times (Unix ms) at which the agent was connected, the recording had begun, and the first snapshot with a
+// root call existed, and the duration of the detach. This program loads modules one by one, which takes some 0.2 s longer than loading the
+// files of the build.
 
 import { load } from './support.mjs'
 
@@ -25,7 +25,7 @@ let nodes
 const until = recording + 10_000
 do {
   const { merged } = await session.snapshot(false)
-  // Two nodes: the root has been called and has called something.
+  // Two nodes: the root has been called and has called a method.
   nodes = merged.count
   if (nodes > 1) tree = now()
   else await new Promise((resolve) => setTimeout(resolve, 5))

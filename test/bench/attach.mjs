@@ -1,8 +1,8 @@
-// How long a user waits: from the start of the command to the agent, to recording, to the first tree of
-// the shop (examples/01-shop), and how long leaving takes. Node's own start is part of every figure.
+// Waiting times of a user: from the start of the command to the agent, to the recording, and to the first tree of the shop
+// (examples/01-shop), and the duration of a detach. Every figure includes the start of Node.js.
 //
-// Cold is the first attach of a JVM's life, warm any later one. The live view itself runs under
-// script(1), where there is one: its figure is from the command's start to the first row below the root.
+// Cold is the first attach of a JVM, and warm is any later attach. The live view runs under script(1), if the machine has it. Its figure is
+// the time from the start of the command to the first row below the root.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ async function onJdk(jdk) {
   const cold = new Figures()
   const warm = new Figures()
   const startShop = async () => {
-    // Its journal goes where it is removed even if we are interrupted.
+    // The shop's journal is written to a directory that is removed even after an interrupt.
     const shop = new Child(jdk.java, [`-Djava.io.tmpdir=${classes}`, '-cp', classes, 'shop.Main'])
     await shop.line(/ready/)
     await sleep(SETTLE_MS)
@@ -125,7 +125,7 @@ async function record(pid) {
 
 const hasScript = spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0
 
-/** Milliseconds until the live view has drawn a method that the root calls. */
+/** Returns the time in ms until the live view has drawn a method that the root calls. */
 async function liveView(pid) {
   if (!hasScript) return undefined
   const begun = performance.now()
@@ -142,7 +142,7 @@ async function liveView(pid) {
   const late = setTimeout(() => child.stdin.write('q'), 10_000)
   child.stdout.setEncoding('utf8').on('data', (more) => {
     text += more
-    // Any callee of the root in the tree: these are its statements.
+    // Matches any callee of the root in the tree.
     if (drawn === undefined && /Service\.expand|Pricing\.price|Warehouse\.reserve/.test(text)) {
       drawn = performance.now() - begun
       child.stdin.write('q')

@@ -1,9 +1,9 @@
-// How good the session's clock is: converted ticks against CLOCK_MONOTONIC, and whether a thread that is moved between
-// cores ever reads less than before.
+// Precision of the session's clock: converted ticks are compared with CLOCK_MONOTONIC. Also tests whether a thread that is moved between
+// cores ever reads a smaller value than before.
 //
-// The drift is that of the session's own conversion, whose rate comes from a pair every half second; what it is compared
-// with are pairs taken by the target itself, the closest of 2,000 each. It is extrapolated to an hour, and so is the
-// doubt that the width of the two outer pairs leaves.
+// The drift is the drift of the session's own conversion, whose rate comes from a pair every half second. The reference are pairs read by
+// the target itself, each the closest of 2,000 pairs. The drift is extrapolated to an hour, and so is the uncertainty from the width of the
+// first and the last pair.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -20,7 +20,7 @@ const GOAL_MS = 1
 export async function clock(jdks) {
   const targets = await Promise.all(jdks.map(start))
   try {
-    // At the same time: a target that waits for the next question costs nothing.
+    // All targets are measured at the same time, since a target that waits for the next request uses no time.
     await Promise.all(targets.map(measureDrift))
     for (const target of targets) await measureOrder(target)
   } finally {
@@ -37,7 +37,7 @@ async function start(jdk) {
   const java = new Child(jdk.java, [...EXPORTS, '-cp', classes, 'bench.Clock'])
   await java.line(/^ready/)
   const numbers = async (line, answer) => (await java.ask(line, answer)).split(' ').slice(1).map(Number)
-  for (let i = 0; i < 20; i++) await numbers('pair', /^pair/) // until it is compiled
+  for (let i = 0; i < 20; i++) await numbers('pair', /^pair/) // until the code is compiled
   return { jdk, java, numbers, session: await startSession(java.pid, 'bench.Clock.root') }
 }
 
@@ -50,7 +50,8 @@ async function measureDrift({ jdk, session, numbers }) {
   const first = points[0]
   const last = points.at(-1)
   const seconds = (last.nanos - first.nanos) / 1e9
-  // The target's two readings of one pair lie around that of the other clock: half of their distance is the doubt.
+  // The target reads its clock before and after the other clock. The uncertainty of a pair is half of the distance between these two
+  // readings.
   const nsPerTick = session.engine.clock.nsPerTick
   const doubtNs = ((first.width + last.width) / 2) * nsPerTick
   const offNs = (p, rate) => (p.ticks - first.ticks) * rate - (p.nanos - first.nanos)
@@ -101,7 +102,7 @@ async function measureOrder({ jdk, java, numbers }) {
   told(await spinning, `${LOADED_THREADS} threads, moved by the scheduler${migrations}`)
 }
 
-/** Native ids of the threads that spin. */
+/** Returns the native ids of the spinning threads. */
 function moversOf(pid) {
   return readdirSync(`/proc/${pid}/task`)
     .filter((tid) => {
@@ -127,7 +128,7 @@ function migrationsOf(pid) {
   }
 }
 
-/** sched_setaffinity(2) of one thread, 0 if it worked; undefined without koffi or on one core. */
+/** Returns sched_setaffinity(2) for one thread, which returns 0 if it worked; undefined without koffi or on one core. */
 function affinity() {
   try {
     const koffi = createRequire(import.meta.url)('koffi')

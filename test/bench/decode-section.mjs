@@ -1,9 +1,9 @@
-// The bench of decoding and tree building (decode.mjs), in a process of its own and in short.
+// The bench of decoding and tree building (decode.mjs), in a separate process and in a short form.
 
 import { join } from 'node:path'
 import { Child, verdict } from './support.mjs'
 
-/** M events a second through the buffer, by contexts. */
+/** M events per second through the buffer, keyed by number of contexts. */
 const GOALS = { 10000: 60, 1000000: 25 }
 const GOAL_BYTES = 64
 

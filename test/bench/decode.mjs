@@ -1,17 +1,17 @@
-// How many events a second the client decodes and puts into the tree, and what a node costs.
+// Number of events per second that the client decodes and adds to the tree, and bytes per node.
 //
 //   node --expose-gc test/bench/decode.mjs [directory of other compiled sources]
 //
 // Three programs, each on a tree of 10,000 and of 1,000,000 contexts:
 //
-//   mix      eight threads in turns, a chunk each, deep and wide, with branches and loops: program.mjs
-//   sweep    one thread, four children a caller; calls everything below a method in order, leaves four times
-//   random   the same tree; goes down to a random child or returns, with a fair coin: nothing can be foreseen
+//   mix      eight threads in turn, one chunk each, deep and wide, with branches and loops: program.mjs
+//   sweep    one thread, four children per caller; calls everything below a method in order, and each leaf four times
+//   random   the same tree; calls a random child or returns, with equal probability, so nothing can be predicted
 //
-// Decoding and building are timed, a chunk's worth of events at a time, as the reader does it, by the processor time of
-// this process: one core's, also where others want it. The whole tree has been walked before. One line a case:
-// min, median, max of ROUNDS rounds; JFLUID_BENCH_ROUNDS and JFLUID_BENCH_EVENTS make it shorter.
-// Bytes a node are what all arrays of the builder take, its index included, as V8 counts them.
+// Measures decoding and building with the events of one chunk at a time, as the reader does. The processor time of this process is used, so
+// other load on the machine matters little. The whole tree has been created before. Prints one line per case: minimum, median, maximum of
+// ROUNDS rounds. JFLUID_BENCH_ROUNDS and JFLUID_BENCH_EVENTS make the bench shorter. Bytes per node are the size of all arrays of the
+// builder, including its index, as V8 counts them.
 
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -52,7 +52,7 @@ const random = (below) => {
   return (seed >>> 0) % below
 }
 
-/** Node n's children are 4n+1 … 4n+4; siblings are different methods, out of `methods`. */
+/** Returns the method of node n, whose children are 4n+1 … 4n+4. Siblings are different methods. `methods`: number of methods. */
 const methodOf = (node, methods) => 1 + ((node * 7919) % methods)
 
 class Stream {
@@ -74,7 +74,7 @@ class Stream {
   }
 }
 
-/** Every context below node 0, in order; stops when the stream is full, wherever it is. */
+/** Enters every context below node 0, in order. Stops when the stream is full, at any place. */
 function sweep(stream, nodes, methods, leafCalls) {
   const stack = [0]
   const next = [1]
@@ -111,7 +111,7 @@ function wander(stream, nodes, methods) {
       const child = node === undefined ? 0 : node * FANOUT + 1 + random(FANOUT)
       stack.push(child)
       stream.event(ENTER, methodOf(child, methods))
-      // Start somewhere in the depth, so that the whole tree is used and not only its top.
+      // Starts at a random leaf, so that the whole tree is used and not only its top.
       if (child === 0) {
         for (let at = 0; at * FANOUT + FANOUT < nodes; ) {
           at = at * FANOUT + 1 + random(FANOUT)
@@ -138,7 +138,7 @@ function feedPieces(builder, states, pieces) {
 
 const cpuMs = () => process.cpuUsage().user / 1e3 + process.cpuUsage().system / 1e3
 
-/** Processor time of rounds, as M events a second. */
+/** Returns M events per second of processor time, for each round. */
 function ratesOf(events, round) {
   const rates = []
   for (let i = 0; i < ROUNDS; i++) {
@@ -149,7 +149,7 @@ function ratesOf(events, round) {
   return rates
 }
 
-/** Freed buffers are given back a little after the collection that found them. */
+/** Waits until memory is freed. V8 frees buffers a short time after the collection that found them. */
 async function settle() {
   globalThis.gc?.()
   await new Promise((resolve) => setTimeout(resolve, 100))
@@ -165,7 +165,7 @@ for (const nodes of [10_000, 1_000_000]) {
   await settle()
   const before = process.memoryUsage().arrayBuffers
   const built = new CctBuilder()
-  // The gap log and the arrays by thread number are there before the first node.
+  // The gap log and the arrays indexed by thread number exist before the first node.
   const own = process.memoryUsage().arrayBuffers - before
   const states = Array.from({ length: played.threads + 1 }, (_, i) => new WriterState(i))
   const begin = process.hrtime.bigint()
@@ -220,8 +220,8 @@ for (const nodes of [10_000, 1_000_000]) {
 }
 
 /**
- * The mix through the buffer: chunks are filled (not timed), polled, zeroed and handed back. Here this process is both
- * sides, so a run with JFLUID_NO_MMAP=1 measures the reader without koffi.
+ * Sends the mix through the buffer: chunks are filled (not timed), polled, zeroed and returned. This process is both reader and writer, so
+ * a run with JFLUID_NO_MMAP=1 measures the reader without koffi.
  */
 async function throughBuffer(nodes) {
   const CHUNKS = 512
@@ -234,7 +234,7 @@ async function throughBuffer(nodes) {
   const reader = new RingReader(ring, builder)
   const played = program(nodes)
   const sequences = new Uint32Array(played.threads + 1)
-  /** Processor time of reading so many pieces, in ms. */
+  /** Returns the processor time in ms that reading these pieces takes. */
   const read = (pieces) => {
     let spent = 0
     for (let from = 0; from < pieces.length; from += CHUNKS) {

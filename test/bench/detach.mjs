@@ -1,9 +1,9 @@
-// Whether the target is as fast after a detach as it was, what leaving takes, and how slow it was in
-// between, on test/fixtures/Ticker.java: threads that do nothing but call a root with a tiny body.
+// Tests whether the target is as fast after a detach as before, and measures the duration of the detach and the speed in between, on
+// test/fixtures/Ticker.java: threads that only call a root with a tiny body.
 //
-// Rates are given per second and per second of the thread's CPU time: others who use the machine spoil the
-// first only. A second JVM with the same program is never attached to; it is measured in turns with the first (each
-// is paused meanwhile), so its own ratio shows what the machine did to both.
+// Rates are given per second and per second of the thread's CPU time. Other load on the machine affects only the first. A second JVM with
+// the same program is never attached to. The two JVMs are measured in turn, and the other JVM is paused, so the ratio of the second JVM
+// shows the influence of the machine.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ async function onJdk(jdk) {
   const start = () => new Child(jdk.java, ['-cp', classes, 'fix.Ticker', String(THREADS), 'tiny'])
   const target = start()
   const control = start()
-  /** Root calls per second of wall time and of the busy thread's CPU time. */
+  /** Returns root calls per second of wall time, and per second of the busy thread's CPU time. */
   const rate = async (java, ms = SAMPLE_MS) => {
     java.cpuFile ??= busyThread(java.pid)
     const cpu = cpuNs(java.cpuFile)
@@ -126,13 +126,13 @@ const percent = (ratio) => `${(ratio * 100).toFixed(1)} %`
 
 const told = ({ wall, cpu }) => `${percent(wall)} by wall, ${percent(cpu)} by CPU time`
 
-/** Medians over medians. */
+/** Returns the ratio of the medians. */
 function ratio(after, before) {
   const by = (what) => median(after.map((v) => v[what])) / median(before.map((v) => v[what]))
   return { wall: by('wall'), cpu: by('cpu') }
 }
 
-/** The scheduler's account of the thread that calls the root. */
+/** Returns the scheduler statistics of the thread that calls the root. */
 function busyThread(pid) {
   const tasks = `/proc/${pid}/task`
   const tid = readdirSync(tasks).find((id) =>

@@ -1,7 +1,7 @@
-// The target of the benches of the view: a process that writes a program's events (program.mjs) into a buffer, chunk by
-// chunk, as fast as it is told to.
+// The target of the benches of the view: a process that writes a program's events (program.mjs) into a buffer, chunk by chunk, at the
+// requested rate.
 //
-//   node feeder.mjs <ring> <contexts> <M events a second>       says "met" when every context has been
+//   node feeder.mjs <ring> <contexts> <M events per second>       prints "met" when every context has been entered
 
 import { openSync, readSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +21,7 @@ const states = new Uint32Array(count)
 const sequences = new Uint32Array(256)
 let next = 0
 
-/** Takes the next chunk in turn, and waits until it is free. */
+/** Waits until the next chunk in order is free, and writes it. */
 async function write([thread, words]) {
   for (;;) {
     readSync(fd, states, 0, count * 4, RING_STATES)

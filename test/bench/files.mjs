@@ -1,5 +1,5 @@
-// What files cost: writing a profile, each export, a report, a comparison, and looking at it again, by commands as a user
-// gives them. Trees are random, 60 deep at most; peak memory is that of the whole process.
+// Time and memory for files: writing a profile, each export, a report, a comparison, and opening the file, with the commands that a user
+// types. Trees are random and at most 60 deep. Peak memory is the memory of the whole process.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { rmSync, statSync } from 'node:fs'
@@ -42,7 +42,7 @@ async function row(name, args, out) {
   if (code !== 0) throw new Error(`jfluid ${args.join(' ')} ended with ${code}\n${client.stderr}`)
   const kib = Number(/peak-kib (\d+)/.exec(client.stderr)?.[1])
   print(name, performance.now() - begun, (kib * 1024) / 1e6, out && statSync(out).size)
-  if (out !== undefined) rmSync(out) // gigabytes, in all
+  if (out !== undefined) rmSync(out) // all files together would be gigabytes
 }
 
 function print(name, ms, megabytes, bytes) {
@@ -54,7 +54,7 @@ function print(name, ms, megabytes, bytes) {
   console.log(`  ${name.padEnd(26)}${cells.join(' ')}`)
 }
 
-/** Milliseconds until a terminal shows the file's root; it is left then. */
+/** Returns the time in ms until a terminal shows the file's root. The view is ended then. */
 async function firstPicture(file) {
   if (spawnSync('script', ['--version'], { stdio: 'ignore' }).status !== 0) return undefined
   const begun = performance.now()
@@ -118,7 +118,7 @@ const random = (below) => {
   return (seed >>> 0) % below
 }
 
-/** A walk: one deeper, or some levels up and one deeper; siblings are different methods. */
+/** Returns the tree of a random walk: each step goes one level down, or some levels up and one down. Siblings are different methods. */
 function randomTree(count) {
   const parent = new Int32Array(count).fill(-1)
   const method = new Int32Array(count).fill(1)

@@ -1,6 +1,5 @@
-// How long it takes to find out what to profile: which JVMs there are, what an attach would meet, which methods may be roots; and
-// to choose another root without leaving. All of it on the shop of examples/01-shop; Node's own start is part of
-// every command.
+// Time to find out what to profile: listing the JVMs, estimating the effects of an attach, finding possible roots, and changing the root
+// during a session. Uses the shop of examples/01-shop. Every command includes the start of Node.js.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -28,7 +27,7 @@ async function onJdk(jdk) {
     await row('picker: JVMs are shown', () => shown(['attach'], /shop\.Main/))
     await row('doctor', () => command('doctor', pid))
     await row('doctor --root', () => command('doctor', pid, '--root', ROOT))
-    await row('roots (3 s of them sampling)', () => command('roots', pid))
+    await row('why (5 s of them sampling)', () => command('why', pid))
     await row('attach without --root: JVM is sampled', () => shown(['attach', pid], /%/))
     await changes(shop.pid)
   } finally {
@@ -50,7 +49,7 @@ async function command(...args) {
   return performance.now() - begun
 }
 
-/** Until a terminal shows it; then Ctrl-C. */
+/** Returns the time until a terminal shows the pattern, and then sends Ctrl-C. */
 async function shown(args, pattern) {
   if (spawnSync('script', ['--version'], { stdio: 'ignore' }).status !== 0)
     throw new Error('there is no script(1) here')
@@ -79,7 +78,7 @@ async function shown(args, pattern) {
   return drawn
 }
 
-/** From one root to another and back, until there is a call below it. */
+/** Changes from one root to another and back, each time until the profile contains a call of the root. */
 async function changes(pid) {
   const { parseRoot } = await load('reveal/patterns.js')
   const session = await startSession(pid, ROOT)

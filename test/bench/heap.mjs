@@ -1,7 +1,7 @@
-// What a session takes of the target's heap: all live objects of the JVM's own histogram, during a session less before
-// it, beside what the agent says it keeps. Before comes a whole session, as the first makes the JVM load classes for good.
+// Heap of the target that a session uses: all live objects in the JVM's own histogram during a session, minus those before the session, and
+// the value that the agent reports. A whole session runs first, since the first session makes the JVM load classes permanently.
 //
-// Every thread has been in the root and lives on. The program's own memory does not change meanwhile.
+// Every thread has been in the root and stays alive. The program's own memory does not change during this time.
 
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -17,10 +17,10 @@ const CASES = [
   [100, 1000],
 ]
 const METHODS_A_CLASS = 100
-/** What a session may take. */
+/** Returns the maximum heap of a session. */
 const goalBytes = (threads) => 2 ** 20 + 200 * threads
 const ROUNDS = 3
-/** Until the session's status has been asked for at least twice. */
+/** Time in which the session's status is read at least twice. */
 const WARM_UP_DURATION_MS = 1500
 const kib = (bytes) => (bytes / 1024).toFixed(0).padStart(8)
 
@@ -65,7 +65,7 @@ async function row(jdk, methods, threads) {
   }
 }
 
-/** A session in which every thread calls the root. */
+/** Runs a session in which every thread calls the root. */
 async function once(jdk, java) {
   const session = await startSession(java.pid, 'Many.root')
   void session.ended.then((reason) => console.log(`  THE SESSION ENDED: ${reason}`))
@@ -78,7 +78,7 @@ async function once(jdk, java) {
   return { during, profile }
 }
 
-/** Bytes of live objects. The first of two collections may leave what waits for a finalizer. */
+/** Returns the bytes of live objects. Collects twice, since the first collection may keep objects that wait for a finalizer. */
 async function live(jdk, pid) {
   const histogram = async () =>
     (

@@ -1,8 +1,8 @@
-// Whether probes should be inlined: whole programs with methodEntry and methodExit as HotSpot likes, always inlined, and
-// never. CompileCommand says to the compilers what @ForceInline and @DontInline would.
+// Whether probes should be inlined: whole programs with methodEntry and methodExit inlined as HotSpot decides, always inlined, and never
+// inlined. CompileCommand gives the compilers the same orders as @ForceInline and @DontInline.
 //
-// What the compilers need until they are quiet counts as much as what a call costs then: for that long a
-// program is slower than its probes make it.
+// The time until the compilers are quiet matters as much as the later cost of a call: during this time a program is slower than with its
+// final code.
 
 import {
   PROGRAMS,
@@ -20,7 +20,7 @@ const ROUNDS = 5
 const ROUND_MS = 800
 const BARE_SETTLE_MS = 12_000
 const SETTLE_MS = 30_000
-/** Until here a program is as a user meets it, at most. */
+/** Maximum duration of the early phase, in which the program is measured as a user meets it after an attach. */
 const EARLY_MS = 4000
 
 const rule = (what, methods) =>
@@ -61,7 +61,7 @@ async function row(jvm, program) {
   await jvm.settle(BARE_SETTLE_MS)
   const bare = median((await rounds(() => jvm.round(ROUND_MS))).map((it) => it.cpu))
   const session = await profileProgram(jvm.pid, WHOLE, 'b', program.flags)
-  await jvm.run() // what scheme B finds, it finds here
+  await jvm.run() // scheme b finds its methods in this run
   const early = await profiledRound(jvm, session, EARLY_MS)
   const settled = await jvm.settle(SETTLE_MS)
   const profiled = await rounds(() => profiledRound(jvm, session, ROUND_MS))

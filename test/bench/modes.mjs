@@ -1,9 +1,10 @@
-// What each mode costs on whole programs, beside exact time: waiting told apart, calls only, allocations (all, a sample of them, and which of a sample live), and bytecodes by default and by precise basic blocks;
-// and by how much the default analysis counts too many where programs throw (JP, section 6: factors of 1.9 to 3.3, and errors
-// of 0 to 6.5e-3).
+// Cost of each mode on whole programs, compared with exact time: separate waits, calls only, allocations (all, a sample, and the live
+// objects of a sample), and bytecodes with the default and with precise basic blocks. Also measures by how much the default analysis
+// overestimates if programs throw exceptions (JP, section 6: factors of 1.9 to 3.3, and errors of 0 to 6.5e-3).
 //
-// One JVM a program: bare, then one session after the other, each until the compilers are quiet. BENCH_PROGRAMS chooses rows, BENCH_MODES=count,default columns (`count` and `precise` are what calls and
-// bytecodes are taken from), BENCH_BY=wall time that passes in place of CPU time of the program's thread.
+// One JVM per program: bare rounds first, then one session after the other, each until the compilers are quiet. BENCH_PROGRAMS selects
+// rows, BENCH_MODES=count,default selects columns (calls and bytecodes are taken from `count` and `precise`), BENCH_BY=wall uses wall time
+// instead of CPU time of the program's thread.
 
 import {
   countedRound,
@@ -29,7 +30,7 @@ const ALL_MODES = [
   { title: 'count', flags: { mode: 'count' } },
   { title: 'alloc', flags: { mode: 'alloc' } },
   { title: 'alloc, 1 of 100', flags: { mode: 'alloc' }, options: { sampleEvery: 100 } },
-  { title: 'alloc --liveness', flags: { mode: 'alloc', liveness: true } }, // 1 of 100, and a probe behind each constructor
+  { title: 'alloc --liveness', flags: { mode: 'alloc', liveness: true } }, // 1 of 100 objects, and a probe after each constructor
   { title: 'default', flags: { mode: 'bytecodes' } },
   {
     title: 'precise',

@@ -23,11 +23,11 @@ import {
 } from './programs.mjs'
 import { geometric, load, loadAverage, median, verdict } from './support.mjs'
 
-/** Most that a session, or bare rounds, wait for the compilers: programs of ten thousand methods need all of it. */
+/** Maximum time that a session, or bare rounds, wait for the compilers. Programs with ten thousand methods need all of it. */
 const SETTLE_MS = (process.env.BENCH_SETTLE ?? 30) * 1000
 const sampled = (sampling) => ({ flags: { mode: 'sample' }, options: { sampling } })
 
-/** `goal`: of the geometric mean. */
+/** `goal`: limit for the geometric mean. */
 const ALL_MODES = [
   { title: 'bytecodes', flags: { mode: 'bytecodes' }, sessions: 1, rounds: 3, roundMs: 1000, goal: 1.9 },
   {
@@ -76,7 +76,7 @@ export async function papers(jdks) {
   }
 }
 
-/** One row. After a mode fails, the rest of the row is not measured. */
+/** Measures one row. After a mode fails, the rest of the row is not measured. */
 async function row(jdk, prepared, program) {
   const jvm = new ProgramJvm(jdk, prepared, program)
   const each = new Map()
@@ -130,7 +130,7 @@ async function row(jdk, prepared, program) {
   return { cells, each, said }
 }
 
-/** Sampled by what jfluid takes in that JDK unless it is told otherwise. */
+/** Measures rounds sampled by the sampler that jfluid uses by default on this JDK. */
 async function sampledRounds(jvm, { title, byJvm, rounds, roundMs }, said) {
   const { JvmSampling } = await load('session/sampling/jvm-sampling.js')
   const { parseRoot } = await load('reveal/patterns.js')

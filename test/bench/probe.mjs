@@ -1,8 +1,8 @@
-// What a call of a tiny method costs, in ns: bare, instrumented inside the graph and outside of it, and
-// with what a probe would do by the JDK alone, written by hand (two readings of System.nanoTime(), two 8-byte stores).
+// Cost of a call of a tiny method, in ns: bare, instrumented inside the graph and outside the graph, and with the minimum work of a probe,
+// written manually with the JDK alone (two readings of System.nanoTime(), two 8-byte stores).
 //
-// All in one JVM, so the columns of a block can be compared. Wall time includes waiting for the client
-// (the wait column says how much of it); CPU time does not, nor what others on the machine take.
+// All measurements run in one JVM, so the columns of a block can be compared. Wall time includes waiting for the client (the wait column
+// shows how much of it). CPU time includes neither this waiting nor the time of other load on the machine.
 
 import { join } from 'node:path'
 import { Child, compile, median, spread, startSession, verdict } from './support.mjs'
@@ -12,7 +12,7 @@ const ROUNDS = 7
 const ROUND_MS = 150
 const WARM_UP_MS = 600
 const THREADS = [1, 2]
-/** Inside / reference, up to JDK 21 and from 22 on. */
+/** Goal of the ratio inside / reference, up to JDK 21 and from JDK 22 on. */
 const GOAL = 1.1
 const GOAL_FROM_22 = 0.5
 const OUTSIDE_GOAL_NS = 4
@@ -66,7 +66,8 @@ async function onJdk(jdk) {
       outside[threads] = await measure('outside', threads, 'instrumented, thread never inside')
       await measure('known', threads, 'instrumented, thread was inside')
     }
-    // The root has been called, rare() has probes, and what it calls has none: rare() has not run before, so it was not compiled.
+    // The root has been called and rare() has probes. The callee of rare() has no probes, since rare() has not run before and was not
+    // compiled.
     const unreached = {}
     for (const threads of THREADS)
       unreached[threads] = await measure('unreached', threads, 'not reached, with its check')

@@ -1,17 +1,16 @@
-// A program that was never written, as the client sees one: threads that serve requests, with contexts that are
-// deep here and wide there, branches that are not always taken, and loops around what is called last.
+// A synthetic program, as seen by the client: threads that serve requests, with deep contexts in some places and wide contexts in others,
+// branches that are not always taken, and loops around the last call.
 //
-// Each thread has a tree of contexts of its own. Its shape is a walk: one deeper, or some levels up and
-// one deeper, or all the way up. A call site is always reached, or every other time, or every tenth; loops are around one site in ten,
-// and around every other call of a leaf. A request goes to one of the thread's entry points, the first of them more often.
-// All of it comes from one seed.
+// Each thread has its own tree of contexts. The shape of the tree is a random walk: one level down, or some levels up and one down, or up
+// to the top. A call site is always reached, or every second time, or every tenth time. Loops surround one site in ten, and every second
+// call of a leaf. A request begins at one of the thread's entry points, most often at the first. All random numbers come from one seed.
 
 export const CHUNK_EVENTS = 4094
 const TICKS_PER_EVENT = 37
 const ENTER = 1
 const EXIT = 2
 const DEEPEST = 80
-/** Of 256: how often a call site of each class is reached. */
+/** How often a call site of each class is reached, of 256 times. */
 const REACHED = [256, 128, 26]
 const CLASSES = REACHED.length
 
@@ -23,15 +22,15 @@ const random = (below) => {
   return (seed >>> 0) % below
 }
 
-/** Contexts of one thread in preorder; context 0 is where its requests come in. */
+/** Contexts of one thread in preorder. The thread's requests begin in context 0. */
 class Contexts {
   constructor(count, methods) {
     this.count = count
     this.method = new Int32Array(count)
     this.size = new Int32Array(count)
-    /** How rarely a context's call site is reached: an index of REACHED. */
+    /** Class of the context's call site: an index of REACHED. */
     this.rare = new Uint8Array(count)
-    /** Calls each time it is reached; 0: one to seven, by chance. */
+    /** Number of calls each time the site is reached; 0 for a random number from one to seven. */
     this.times = new Uint8Array(count)
     this.entries = []
     const path = [0]
@@ -72,7 +71,7 @@ class Contexts {
   }
 }
 
-/** What one thread writes. */
+/** Events of one thread. */
 class Thread {
   constructor(contexts) {
     this.contexts = contexts
@@ -84,14 +83,14 @@ class Thread {
     this.touched = new Uint8Array(contexts.count)
   }
 
-  /** Writes `words` full. */
+  /** Fills `words` with events. */
   run(words) {
     const { contexts, stack, next, left } = this
     const { size, rare, times } = contexts
     for (let at = 0; at < words.length; at += 2) {
       if (this.depth === 0) {
         this.#enter(words, at, 0)
-        // A request: one entry point, and nothing else of context 0.
+        // A request calls one entry point, and nothing else of context 0.
         const { entries } = contexts
         const chance = random(65536) / 65536
         const entry = entries[Math.floor(chance * chance * entries.length)]
@@ -115,7 +114,7 @@ class Thread {
     }
   }
 
-  /** Every context once, those that are rare later: as a program finds them. Returns words. */
+  /** Enters every context once, the rare contexts later, in the order in which a program would. Returns words. */
   discover() {
     const { contexts, stack, next } = this
     const { size, rare } = contexts
@@ -163,10 +162,10 @@ class Thread {
 }
 
 /**
- * A program of `nodes` contexts in all, and `methods` methods.
+ * Returns a program with `nodes` contexts in total, and `methods` methods.
  *
- * `discover()` gives [thread number, words] in which every context is met; `run(events)` the same of its ordinary
- * work, a chunk at a time, threads in turns. `touched()` says how many contexts the runs have entered.
+ * `discover()` returns [thread number, words] in which every context is entered. `run(events)` returns the same for ordinary work, one
+ * chunk at a time, with the threads in turn. `touched()` returns the number of contexts that the runs have entered.
  */
 export function program(nodes, { threads = 8, methods = Math.ceil(Math.sqrt(nodes) * 20) } = {}) {
   const all = []

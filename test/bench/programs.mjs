@@ -1,8 +1,7 @@
-// The programs of the report's tables (apps/tables) and of the suites DaCapo and Renaissance (apps/suite), each in a JVM that
-// runs it when told to, and how long its runs take: by wall, by CPU time of the thread, and how long that thread wanted a core
-// and had none.
+// The programs of the report's tables (apps/tables) and of the suites DaCapo and Renaissance (apps/suite), each in a JVM that runs the
+// program on request. Returns the durations of the runs: wall time, CPU time of the thread, and the time that the thread waited for a core.
 //
-// Libraries come from Maven Central, by way of mvn, into its own repository.
+// Libraries come from Maven Central. mvn downloads them into its own repository.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -12,17 +11,17 @@ import { Child, compile, javaFiles, load, median, project, sleep, temporaryDirec
 
 const APPS = join(project, 'test/bench/apps')
 const oracle = (it) => join(project, `test/oracle/programs/${it}.java`)
-/** `folder`: of the programs, and their package. `shared`: sources from elsewhere that they need. */
+/** `folder`: directory and package of the programs. `shared`: further sources that they need. */
 const TABLES = { folder: 'tables', shared: ['Driver', 'Grammar', 'Javac'].map(oracle) } // Two are programs of the oracle.
 export const SUITE = { folder: 'suite', shared: [join(APPS, 'tables/Driver.java')] }
 export const WHOLE = 'tables.Driver.task'
 const run = promisify(execFile)
-/** The client has read all that an idle program has written. */
+/** Time in which the client reads everything that an idle program has written. */
 const DRAIN_MS = 100
 
 /**
- * `overhead`: per cent, of the report's tables 1 and 2, scheme B. `part`: a root of about a tenth of the time.
- * `code`: classes whose methods get probes. `coarse`: classes whose methods take 1 us and more, for a third table.
+ * `overhead`: percent, from the report's tables 1 and 2, scheme b. `part`: a root with about a tenth of the time. `code`: classes whose
+ * methods get probes. `coarse`: classes whose methods take 1 us or more, for a third table.
  */
 export const PROGRAMS = [
   { name: 'Compress', title: 'compress', part: 'tables.Compress$Compressor.emit', overhead: [5061, 2281] },
@@ -64,7 +63,7 @@ export const PROGRAMS = [
   },
 ]
 
-/** Each uses its library as the benchmark of that title does. `wanted` takes `name`. */
+/** Each program uses its library as the benchmark of the same title does. `wanted` selects programs by `name`. */
 export const SUITE_PROGRAMS = [
   { name: 'Batik', title: 'batik' },
   { name: 'Eclipse', title: 'eclipse' },
@@ -81,7 +80,7 @@ export const SUITE_PROGRAMS = [
   { name: 'Scrabble', title: 'scrabble' },
 ]
 
-/** Class path of the compiled programs, and async-profiler's library for this machine, or null. */
+/** Returns the class path of the compiled programs, and async-profiler's library for this machine, or null. */
 export async function preparePrograms(jdk, { folder, shared } = TABLES) {
   const sources = join(APPS, folder)
   const dir = temporaryDirectory()
@@ -100,7 +99,7 @@ export async function preparePrograms(jdk, { folder, shared } = TABLES) {
   return { folder, classPath: `${classes}:${libraries}`, sampler: existsSync(library) ? library : null }
 }
 
-/** A JVM with one of the programs. */
+/** A JVM that runs one of the programs. */
 export class ProgramJvm {
   #java
   #jdk
@@ -129,7 +128,7 @@ export class ProgramJvm {
     return this.#java.end()
   }
 
-  /** One run, ms. */
+  /** Runs the program once. Returns times in ms. */
   async run() {
     const [wall, cpu, queued] = (await this.#java.ask('run', /^done/))
       .split(' ')
@@ -138,7 +137,7 @@ export class ProgramJvm {
     return { wall, cpu, queued }
   }
 
-  /** Mean run of at least `ms` of runs. */
+  /** Runs the program for at least `ms`. Returns the mean of the runs. */
   async round(ms) {
     const sum = { runs: 0, wall: 0, cpu: 0, queued: 0 }
     while (sum.runs < 1 || sum.wall < ms) {
@@ -151,9 +150,9 @@ export class ProgramJvm {
   }
 
   /**
-   * Runs it until the JVM's compilers have little to do.
+   * Runs the program until the JVM's compilers have little to do.
    *
-   * @returns seconds, of the compilers' CPU time, and whether they still had much to do when `limitMs` was over
+   * @returns duration in seconds, seconds of the compilers' CPU time, and whether the compilers were still busy after `limitMs`
    */
   async settle(limitMs, leastMs = 2000) {
     const begun = performance.now()
@@ -173,7 +172,7 @@ export class ProgramJvm {
     return { seconds: passed() / 1000, compilers: spent(first, before) / 1000, runs, compiling: quiet < 2 }
   }
 
-  /** CPU time of each compiler thread, ms. */
+  /** Returns the CPU time of each compiler thread, ms. */
   #compilers() {
     const tasks = `/proc/${this.pid}/task`
     const found = new Map()
@@ -182,22 +181,22 @@ export class ProgramJvm {
         if (!/^C[12] /.test(readFileSync(join(tasks, task, 'comm'), 'utf8'))) continue
         found.set(task, readFileSync(join(tasks, task, 'schedstat'), 'utf8').split(' ')[0] / 1e6)
       } catch {
-        // It has ended.
+        // The thread has ended.
       }
     }
     return found
   }
 
   /**
-   * Where the program's thread is when a timer of its CPU time fires: shares of the samples below Driver.task.
+   * Samples the position of the program's thread by a timer of its CPU time. Returns shares of the samples below Driver.task.
    *
-   * async-profiler's handler looks at the interrupted instruction, and by the debug info of compiled code
-   * (DebugNonSafepoints) at the methods inlined there: no safepoint, no state that the probes would have to keep.
-   * Bias: what runs in the shadow of a slow instruction is not seen, and reading the clock is slow; what of a probe is
-   * done at its call site (its id, saved registers) counts as the method's.
+   * async-profiler's handler reads the interrupted instruction, and finds the methods inlined there by the debug info of compiled code
+   * (DebugNonSafepoints). It needs no safepoint and no state that the probes would have to keep. Bias: instructions in the shadow of a slow
+   * instruction are not seen, and reading the clock is slow. The part of a probe at its call site (the id, saved registers) counts as time
+   * of the method.
    *
-   * @param root  the share of this method with all it calls is told, too
-   * @returns null without the library
+   * @param root  a method whose share, including its callees, is also returned
+   * @returns null if async-profiler's library is missing
    */
   async sample(ms, root) {
     const { sampler } = this.#prepared
@@ -206,7 +205,7 @@ export class ProgramJvm {
     const tell = (line) =>
       run(this.#jdk.java.replace(/java$/, 'jcmd'), [
         ...[String(this.pid), 'JVMTI.agent_load', sampler],
-        `"${line}"`, // jcmd takes commas and equals signs apart
+        `"${line}"`, // jcmd splits its arguments at commas and equals signs
       ])
     await tell('start,event=ctimer,interval=1ms,cstack=no')
     const round = await this.round(ms)
@@ -232,7 +231,7 @@ function spent(before, now) {
   return sum
 }
 
-/** A session of a program, as `jfluid record` starts one. */
+/** Starts a session of a program, like `jfluid record`. */
 export async function profileProgram(pid, root, scheme, flags = {}, more = {}) {
   const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
@@ -241,7 +240,10 @@ export async function profileProgram(pid, root, scheme, flags = {}, more = {}) {
   return Session.start(await attachDoor(pid), { ...options, ...more })
 }
 
-/** One round of a program that is profiled: its mean run, calls and milliseconds charged to the roots in it, and milliseconds that threads waited for the client in all of it. */
+/**
+ * Measures one round of a profiled program. Returns the mean run, the calls and ms charged to the roots per run, and the ms that threads
+ * waited for the client in the whole round.
+ */
 export async function profiledRound(jvm, session, ms) {
   session.reset()
   const round = await jvm.round(ms)
@@ -254,12 +256,12 @@ export async function profiledRound(jvm, session, ms) {
   return { ...round, calls: calls / round.runs, charged: charged / round.runs, waitMs }
 }
 
-/** One round: its mean run, with the calls in it (NaN in samples) and what the root cost by the mode's metric. */
+/** Measures one round. Returns the mean run, its number of calls (NaN for samples), and the cost of the root in the mode's metric. */
 export async function countedRound(jvm, session, ms) {
-  // The program is idle: what it has written is read within a few milliseconds.
+  // The program is idle. The client reads what the program has written within a few milliseconds.
   await sleep(DRAIN_MS)
   session.reset()
-  await session.status() // comes behind it
+  await session.status() // is answered after the reset
   const round = await jvm.round(ms)
   await sleep(DRAIN_MS)
   const { merged } = await session.snapshot(false)
@@ -277,12 +279,12 @@ export async function endSession(session) {
   await session.close()
 }
 
-/** `min / median / max` */
+/** Returns `min / median / max`. */
 export function range(values, digits) {
   return [Math.min(...values), median(values), Math.max(...values)]
     .map((it) => it.toFixed(digits))
     .join(' / ')
 }
 
-/** BENCH_PROGRAMS: names of programs, all if it is not set. */
+/** Returns whether BENCH_PROGRAMS contains the program's name. Without BENCH_PROGRAMS, all programs are wanted. */
 export const wanted = ({ name }) => process.env.BENCH_PROGRAMS?.split(',').includes(name) ?? true

@@ -1,5 +1,5 @@
-// What timing a region costs the target: methods of 100 ns, 1 us and 10 us, bare, timed, with two readings of the same
-// clock and a store by hand, and bare again after the detach. All in one JVM. BENCH_THREADS: 1 unless given.
+// Cost of timing a region in the target: methods of 100 ns, 1 us and 10 us: bare, timed, with two readings of the same clock and a store
+// written manually, and bare again after the detach. All in one JVM. BENCH_THREADS: number of threads, default 1.
 
 import { join } from 'node:path'
 import { Child, compile, load, median, spread } from './support.mjs'

@@ -1,12 +1,12 @@
-// What the view of another machine's JVM takes: pictures and bytes a second, and the processor's time of both ends, over a proxy at
-// the loopback interface. A tree of 111,111 contexts, of which all change all the time, then few, then none.
+// Cost of the view of a JVM on another machine: snapshots and bytes per second, and processor time of both ends, over a proxy at the
+// loopback interface. In a tree of 111,111 contexts, first all contexts change continuously, then few, then none.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Child, cli, compile, load, verdict } from './support.mjs'
 
 const SECONDS = 10
-/** Until what was new has been told. */
+/** Time until the initial data have been transferred. */
 const WARM_UP_DURATION_MS = 5000
 const GOAL_KB = 1000
 const KINDS = { all: 'all change', few: '112 change', stop: 'none change' }
@@ -23,7 +23,7 @@ export async function remote(jdks) {
       told = resolve
     })
     const proxy = new Child(process.execPath, [cli, 'proxy', '--listen', '0'], {
-      env: { JFLUID_PROXY_KEY: '' }, // it makes one, and shows it
+      env: { JFLUID_PROXY_KEY: '' }, // the proxy creates a key, and prints it
       onError: (text) => /KEY=\S+\s/.test(text) && told(text),
     })
     try {
@@ -88,7 +88,7 @@ function row({ pictures, kb, most, behind, here, there }) {
   return `${[pictures.toFixed(1).padStart(12), kb.toFixed(0).padStart(7), most.toFixed(0).padStart(12), String(behind).padStart(7), here.toFixed(0).padStart(12), there.toFixed(0).padStart(8)].join(' ')}   ${goal}`
 }
 
-/** Of all its threads, since it began. */
+/** Returns the CPU time of all threads of the process since its start, ms. */
 function cpuMs(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')

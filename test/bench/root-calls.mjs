@@ -1,7 +1,7 @@
-// What it costs the client to know more of root calls than their tree: how long each took, the trees of the slow ones, and
-// the first ones event by event. The program is one that was never written (program.mjs), its events come from memory.
+// Cost in the client of further facts about root calls, besides their tree: the duration of each call, the trees of the slow calls, and the
+// events of the first calls. The program is synthetic (program.mjs), and its events come from memory.
 //
-// Readers take turns within a round, so that what else happens on the machine happens to all of them; processor time counts.
+// The readers alternate within a round, so that other load on the machine affects all of them. Processor time is measured.
 
 import { CHUNK_EVENTS, program } from './program.mjs'
 import { load, spread } from './support.mjs'

@@ -1,7 +1,7 @@
-// npm run bench [-- --jdk 25 probe …]: the figures that are promised, measured here and now, or some sections of them.
+// npm run bench [-- --jdk 25 probe …]: measures the promised figures on this machine, or only the given sections.
 //
-// Nothing is asserted. Compare within a run only, and mind the load: every figure of a busy machine is
-// worse than it should be. A run that was looked at is kept in RESULTS.md.
+// Nothing is asserted. Compare only figures of one run, and consider the load: on a busy machine every figure is worse. RESULTS.md contains
+// a run that was reviewed.
 
 import { parseArgs } from 'node:util'
 import { findJdks, loadAverage, machine } from './support.mjs'
@@ -20,6 +20,7 @@ const SECTIONS = {
   modes: async (jdks) => (await import('./modes.mjs')).modes(jdks),
   adaptive: async (jdks) => (await import('./adaptive.mjs')).adaptive(jdks),
   papers: async (jdks) => (await import('./papers.mjs')).papers(jdks),
+  'allocated-root': async (jdks) => (await import('./allocated-root.mjs')).allocatedRoot(jdks),
   regions: async (jdks) => (await import('./regions.mjs')).regions(jdks),
   'sampling-jvm': async (jdks) => (await import('./sampling-jvm.mjs')).samplingJvm(jdks),
   sampling: async (jdks) => (await import('./sampling.mjs')).sampling(jdks),
@@ -28,6 +29,7 @@ const SECTIONS = {
   waits: async (jdks) => (await import('./waits.mjs')).waits(jdks),
   finding: async (jdks) => (await import('./finding.mjs')).finding(jdks),
   files: async () => (await import('./files.mjs')).files(),
+  segments: async () => (await import('./segments.mjs')).segments(),
   'root-calls': async () => (await import('./root-calls.mjs')).rootCalls(),
   view: async () => (await import('./view.mjs')).view(),
   remote: async (jdks) => (await import('./remote.mjs')).remote(jdks),

@@ -1,10 +1,10 @@
-// What looking at a whole JVM costs it, with nothing instrumented: its flight recorder, the same by CPU time, and, as the
-// measure that these are held against, Thread.getAllStackTraces in a thread of the JVM (the agent's, a request of the client for
-// each) and dumps of all threads as text, which come the more seldom the longer they take.
+// Cost of sampling a whole JVM without instrumentation: by its flight recorder, by CPU time, and, as a reference, by
+// Thread.getAllStackTraces in a thread of the JVM (the agent's thread, one request of the client per sample), and by text dumps of all
+// threads, which become rarer the longer they take.
 //
-// One JVM a program: for each row, rounds with it and rounds without in turn, so that a machine that slows down slows both.
-// `time`: CPU time of the program's thread / bare; `JVM`: CPU time of all its threads a second of wall time, less that of bare.
-// BENCH_PROGRAMS chooses programs.
+// One JVM per program. For each row, rounds with and without sampling alternate, so that a slower machine slows both. `time`: CPU time of
+// the program's thread divided by bare; `JVM`: CPU time of all threads per second of wall time, minus the bare value. BENCH_PROGRAMS
+// selects programs.
 
 import { readFileSync } from 'node:fs'
 import { PROGRAMS, ProgramJvm, preparePrograms, range, wanted } from './programs.mjs'
@@ -62,7 +62,7 @@ async function row(jvm, { title }, { by, everyMs }) {
     for (let i = 0; i < ROUNDS; i++) {
       const bare = await measured(jvm)
       const sampling = await begin(jvm.pid, by, everyMs)
-      await sleep(1500) // what beginning costs the JVM is over
+      await sleep(1500) // the cost of starting the sampling is over
       const before = await sampling.samples()
       const begun = performance.now()
       const with_ = await measured(jvm)
@@ -86,7 +86,7 @@ async function measured(jvm) {
   return { cpu, jvm: (ticks(jvm.pid) - before) / USER_HZ / seconds }
 }
 
-/** CPU time of all threads of a process. */
+/** Returns the CPU time of all threads of a process, in clock ticks. */
 function ticks(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -97,7 +97,7 @@ async function begin(pid, by, everyMs) {
   if (by === 'getAllStackTraces') return beginAgent(pid, everyMs)
   const { JvmSampling } = await load('session/sampling/jvm-sampling.js')
   const session = await JvmSampling.start(pid, { sampling: { every: everyMs * 1e6, unit: 'ns', by } })
-  const flushed = by === 'stacks' ? 0 : 1200 // a recording is a second behind
+  const flushed = by === 'stacks' ? 0 : 1200 // a recording is a second late
   return {
     samples: async () => {
       await sleep(flushed)
@@ -107,7 +107,7 @@ async function begin(pid, by, everyMs) {
   }
 }
 
-/** A request after the other, each when it is due, or at once. */
+/** Sends one request after the other, each when it is due, or immediately if it is late. */
 async function beginAgent(pid, everyMs) {
   const { attachDoor } = await load('session/doors/door.js')
   const { Agent } = await load('wire/agent.js')

@@ -1,14 +1,14 @@
-// What samples are worth, and what they cost, on whole programs.
+// Accuracy and cost of samples on whole programs.
 //
-// By bytecodes, as in Komorium's figures 10 to 14 and table I: overlap with the exact profile at each granularity, with a random
-// number added (r: 0 to 99) and without; the error of the count; contexts; CPU time of a run beside bare.
+// By bytecodes, as in Komorium's figures 10 to 14 and table I: overlap with the exact profile for each granularity, with a random number
+// added (r: 0 to 99) and without; the error of the count; contexts; CPU time of a run relative to bare.
 //
-// By time, which is by the JVM's flight recorder, with nothing instrumented, of each sample what is inside the root; as in Hofer's
-// figures 9 to 13 and Whaley's section 6: CPU time, overlap and hot edges with exact time, and how far two segments of a run agree.
-// Rounds with and without in turn.
+// By time, with the JVM's flight recorder and without instrumentation. Only the part inside the root of each sample is used. As in Hofer's
+// figures 9 to 13 and Whaley's section 6: CPU time, overlap and hot edges compared with exact time, and agreement of two segments of a run.
+// Rounds with and without sampling alternate.
 //
-// One JVM a program. A change of granularity is one for the session that runs: what is measured is reset in between.
-// BENCH_PROGRAMS chooses rows, BENCH_SAMPLES=bytecodes or time one part.
+// One JVM per program. The granularity is changed in the running session, and the recorded data are reset in between. BENCH_PROGRAMS
+// selects rows, BENCH_SAMPLES=bytecodes or time selects one part.
 
 import {
   endSession,
@@ -24,7 +24,7 @@ import { geometric, load, median, sleep, verdict } from './support.mjs'
 
 const GRANULARITIES = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000]
 const RANDOM = 100
-/** By each session, and for accuracy at each granularity. */
+/** Number of bytecodes in each session, and for the accuracy of each granularity. */
 const BYTECODES = 5e8
 const ROUNDS = 3
 const ROUND_MS = 500
@@ -111,7 +111,7 @@ async function sampledByBytecodes(jdk, prepared, program) {
     const bare = median(await cpus(jvm))
     const flags = { ...program.flags }
     const counting = await profileProgram(jvm.pid, WHOLE, 'b', { ...flags, mode: 'bytecodes' })
-    await jvm.round(2000) // all that is called has probes
+    await jvm.round(2000) // all called methods have probes after this
     const one = await profileOf(counting, () => jvm.run())
     const runs = Math.max(2, Math.round(BYTECODES / one.total))
     const exact = await profileOf(counting, () => repeat(runs, () => jvm.run()))
@@ -146,7 +146,7 @@ async function sampledByBytecodes(jdk, prepared, program) {
 
 const INTERVALS_MS = [10, 1]
 const TIMED_ROUNDS = 5
-/** What beginning a recording costs is over. */
+/** Time after which the cost of starting a recording is over. */
 const BEGUN_MS = 1500
 
 async function byTime(jdk, prepared) {
@@ -233,7 +233,7 @@ async function sampledByTime(jdk, prepared, program) {
   }
 }
 
-/** The same tree as exact time has it: methods without probes belong to their callers. */
+/** Returns the tree as exact time would have it: samples in methods without probes belong to their callers. */
 function asInstrumented({ merged, methodNames }, exact) {
   const key = ({ class: owner, method, descriptor }) => `${owner}.${method}${descriptor}`
   const known = new Set(exact.methodNames.filter((it) => it !== undefined).map(key))
@@ -297,7 +297,7 @@ async function repeat(times, one) {
   for (let i = 0; i < times; i++) await one()
 }
 
-/** The program stands still: waits until the client has read what it has written. */
+/** Waits until the client has read everything that the idle program has written. */
 async function drained(session) {
   let before = -1
   for (;;) {
@@ -308,7 +308,7 @@ async function drained(session) {
   }
 }
 
-/** What the session sees of some work: a profile as far as profiles are compared, the sum of the roots' cost, and of samples. */
+/** Profiles some work. Returns the parts of a profile that a comparison needs, the sum of the roots' costs, and facts about the samples. */
 async function profileOf(session, work) {
   await drained(session)
   session.reset()

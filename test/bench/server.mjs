@@ -1,7 +1,7 @@
-// Revelation in a server: a Spring Boot application with JPA on H2 (apps/petstore), 15,000 classes and more, driven by HTTP
-// while it is attached to. What it costs to find the subgraph of a root, and what the service's users feel of it.
+// Revelation in a server: a Spring Boot application with JPA on H2 (apps/petstore), with 15,000 classes and more, under HTTP load during
+// the attach. Measures the cost of finding the subgraph of a root, and the effect on the users of the service.
 //
-// The libraries come from Maven Central, by way of mvn, into its own repository.
+// The libraries come from Maven Central. mvn downloads them into its own repository.
 
 import { execFile } from 'node:child_process'
 import { cpSync, readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { Child, cli, compile, median, sleep, temporaryDirectory, verdict } from 
 const APP = join(import.meta.dirname, 'apps/petstore')
 const ROOTS = ['petstore.PetStore$Shop.order', 'petstore.PetStore$Web.pets']
 const WARMUP_S = 30
-/** Requests are sent at this rate, however long each takes. */
+/** Requests per second. The rate does not depend on the duration of a request. */
 const RATE = 50
 const RECORD_S = 10
 
@@ -48,9 +48,9 @@ async function onJdk(jdk, libraries) {
     await session(jdk, classPath, root, ['--scheme', 'b', '--yes'], (figures) => print(jdk, root, figures))
 }
 
-/** One JVM, warmed up and in use, recorded once. */
+/** Records one JVM once, after a warm-up and under load. */
 async function session(jdk, classPath, root, options, show) {
-  // A JVM for each: an earlier session has changed what is compiled.
+  // Each session has its own JVM, since an earlier session has changed the compiled code.
   const java = new Child(jdk.java, ['-cp', classPath, 'petstore.PetStore'])
   try {
     const port = Number((await java.line(/^port \d+/)).split(' ')[1])
@@ -70,7 +70,7 @@ async function session(jdk, classPath, root, options, show) {
   }
 }
 
-/** Two clients, as often as `rate` says together. */
+/** Two clients, which together send `rate` requests per second. */
 class Users {
   #agent = new Agent({ keepAlive: true, maxSockets: 64 })
   #count = 0
@@ -80,7 +80,7 @@ class Users {
     this.port = port
   }
 
-  /** @returns milliseconds of each request, from when it was due */
+  /** @returns duration of each request in ms, from the time at which it was due */
   async run(seconds, rate, until = undefined) {
     const times = []
     const end = performance.now() + seconds * 1000
@@ -129,7 +129,7 @@ class Users {
         })
         reply.on('end', () => resolve(text))
       })
-      // A connection that the server was about to close; or more than that, which the figures tell.
+      // Usually the server was about to close the connection. The figures show it if there are more failures.
       sent.on('error', () => {
         this.failed++
         resolve('')
@@ -151,7 +151,7 @@ async function record(pid, root, options) {
     onError,
   })
   const code = await client.exit
-  // No answer within the ten seconds that the client waits for one: the agent leaves by itself then.
+  // The client has received no answer within its timeout of ten seconds. In this case the agent detaches by itself.
   const detachMs = Number(
     /detached from \d+ in (\d+) ms/.exec(client.stderr)?.[1] ?? Number.POSITIVE_INFINITY,
   )

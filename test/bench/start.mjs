@@ -1,4 +1,4 @@
-// How soon the client answers: `jfluid --help`, `jfluid ps` and `jfluid --version`, beside a Node that does nothing.
+// Response time of the client: `jfluid --help`, `jfluid ps` and `jfluid --version`, compared with a Node.js that does nothing.
 
 import { execFileSync } from 'node:child_process'
 import { cli, median } from './support.mjs'
@@ -14,7 +14,7 @@ const COMMANDS = [
 
 export async function start() {
   const times = COMMANDS.map(() => [])
-  // In turn: what else the machine does meets all alike.
+  // The commands alternate, so that other load on the machine affects all of them.
   for (let round = 0; round < ROUNDS; round++) {
     for (const [i, [, args]] of COMMANDS.entries()) {
       const begun = performance.now()

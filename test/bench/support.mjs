@@ -1,4 +1,4 @@
-// What the benches share: JDKs, JVMs that are ended whatever happens, and figures with their spread.
+// Shared code of the benches: JDKs, JVMs that are ended in any case, and figures with their spread.
 
 import { execFile, spawn } from 'node:child_process'
 import {
@@ -21,14 +21,14 @@ import { moduleUrl } from '../support/modules.mjs'
 export const project = join(import.meta.dirname, '../..')
 export const cli = join(project, 'dist/cli.js')
 
-/** A module of the built client. */
+/** Loads a module of the built client. */
 export const load = async (file) => import(await moduleUrl(file))
 
 // ---- JDKs ----
 
 const MINIMUM = 17
 
-/** One JDK of each feature version on this machine, oldest first: {home, java, javac, version, name}. */
+/** Returns one JDK of each feature version on this machine, oldest first: {home, java, javac, version, name}. */
 export function findJdks() {
   const homes = [process.env.JAVA_HOME, process.env.JDK_HOME].filter(Boolean)
   for (const folder of ['/usr/lib/jvm', '/opt/java', '/opt/jdk']) {
@@ -51,7 +51,7 @@ export function findJdks() {
       const name = `JDK ${fact('JAVA_RUNTIME_VERSION') ?? full} (${fact('IMPLEMENTOR') ?? 'OpenJDK'})`
       byVersion.set(version, { home, java, javac, version, name })
     } catch {
-      // Not a JDK.
+      // The directory contains no JDK.
     }
   }
   return [...byVersion.values()].sort((a, b) => a.version - b.version)
@@ -67,12 +67,12 @@ export function machine(jdks) {
   ]
 }
 
-/** Others who use the machine are part of a figure: runnable tasks over the last minute. */
+/** Returns the number of runnable tasks over the last minute, since other load on the machine affects every figure. */
 export function loadAverage() {
   return Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[0])
 }
 
-// ---- processes and files, none of which outlives this one ----
+// ---- processes and files, which are removed when this process ends ----
 
 const living = new Set()
 const directories = new Set()
@@ -92,7 +92,7 @@ process.on('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130))
 
-/** What a JVM that was killed leaves behind. */
+/** Removes files that a killed JVM leaves behind. */
 export function removeJvmFiles(pid) {
   rmSync(`/tmp/.java_pid${pid}`, { force: true })
   for (const name of readdirSync('/tmp')) {
@@ -113,14 +113,14 @@ export function javaFiles(dir) {
     .map((name) => join(dir, name))
 }
 
-/** A child process of which lines are read and to which lines are written. */
+/** A child process that reads and writes lines. */
 export class Child {
   #lines = []
   #waiting = []
   #ended = false
   stderr = ''
 
-  /** `options`: `env` to add, `onLine` told every line of stdout, `onError` all that stderr has said so far. */
+  /** `options`: `env` is added to the environment, `onLine` gets every line of stdout, `onError` gets all output of stderr so far. */
   constructor(command, args, options = {}) {
     const env = { ...process.env, ...options.env }
     delete env.JAVA_TOOL_OPTIONS
@@ -128,7 +128,7 @@ export class Child {
     this.process = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] })
     this.pid = this.process.pid
     living.add(this.process)
-    this.process.stdin.on('error', () => {}) // it has ended, which `exit` tells
+    this.process.stdin.on('error', () => {}) // the process has ended, which `exit` reports
     this.process.stderr.setEncoding('utf8').on('data', (text) => {
       this.stderr += text
       options.onError?.(this.stderr)
@@ -150,7 +150,7 @@ export class Child {
     })
   }
 
-  /** The next line that was not taken yet and matches. */
+  /** Resolves with the next unread line that matches. */
   line(pattern) {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ pattern, resolve, reject })
@@ -172,7 +172,7 @@ export class Child {
     return this.line(answer)
   }
 
-  /** Lets a JVM end by itself, and kills it if it does not. */
+  /** Asks a JVM to end, and kills it after a timeout. */
   async end(signal = 'SIGTERM') {
     this.process.stdin.end()
     if (signal !== null) this.process.kill(signal)
@@ -184,7 +184,7 @@ export class Child {
 
 // ---- sessions ----
 
-/** A session as `jfluid record` starts one. */
+/** Starts a session, like `jfluid record`. */
 export async function startSession(pid, root, more = {}) {
   const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
@@ -207,7 +207,7 @@ export function geometric(values) {
   return Math.exp(values.reduce((sum, it) => sum + Math.log(it), 0) / values.length)
 }
 
-/** `min median max`, in columns. */
+/** Returns `min median max`, in columns. */
 export function spread(values, digits = 1, width = 8) {
   return [Math.min(...values), median(values), Math.max(...values)]
     .map((value) => value.toFixed(digits).padStart(width))

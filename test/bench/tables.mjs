@@ -1,12 +1,12 @@
-// Tables 1 and 2 of the report (section 7) on programs of today: a whole program, and a root of about a tenth of its time;
-// the same columns. apps/tables has a program for each of the report's; PetStore is the bench `server`. Table 3, which is
-// not the report's: whole programs of which only methods that take 1 us and more are included.
+// Tables 1 and 2 of the report (section 7) on present-day programs, with the same columns: a whole program, and a root with about a tenth
+// of its time. apps/tables has a program for each program of the report; PetStore is the bench `server`. Table 3 is not in the report:
+// whole programs in which only methods of 1 us and more are included.
 //
-// Bare and profiled runs are of one JVM, in that order: bare, attach, runs until the compilers are quiet, runs that count, runs
-// that are sampled, detach. More columns than the report has: the time charged by CPU time of the thread, its own time by
-// samples, the program without the inlining that probes prevent, and the bare time after the detach.
+// Bare and profiled runs use one JVM, in this order: bare, attach, runs until the compilers are quiet, measured runs, sampled runs, detach.
+// There are more columns than in the report: the charged time relative to CPU time of the thread, the program's own time by samples, the
+// time without the inlining that probes prevent, and the bare time after the detach.
 //
-// BENCH_PROGRAMS=Db,Mp3 BENCH_TABLES=1 BENCH_SCHEMES=b chooses rows: all of them take half an hour a JDK.
+// BENCH_PROGRAMS=Db,Mp3 BENCH_TABLES=1 BENCH_SCHEMES=b selects rows. All rows take half an hour per JDK.
 
 import {
   PROGRAMS,
@@ -29,7 +29,7 @@ const SAMPLE_MS = 3000
 const SCHEMES = process.env.BENCH_SCHEMES?.split(',') ?? ['a', 'b']
 const TITLES = ['', 'whole programs', 'a part of each', 'whole programs, long methods only']
 const TABLES = process.env.BENCH_TABLES?.split(',').map(Number) ?? [1, 2, 3]
-/** A call that takes so long, bare, is charged exactly; the goals differ. */
+/** A call that takes at least this time in a bare run should be charged exactly, so it has another goal. */
 const LONG_CALL_NS = 1000
 
 export async function tables(jdks) {
@@ -59,9 +59,8 @@ export async function tables(jdks) {
 }
 
 /**
- * What is known of the bare program only in JVMs of their own: the root's share of its time, by samples, and how many times
- * as long it takes where the compilers inline none of the methods that would get probes. With probes
- * they still inline some, but no longer see through what they inline.
+ * Measures the bare program in separate JVMs: the root's share of the time, by samples, and the slowdown if the compilers inline none of
+ * the methods that would get probes. With probes the compilers still inline some methods, but cannot optimize across the inlined code.
  */
 async function bareApart(jdk, prepared, program, root) {
   const using = async (options, what) => {
@@ -130,8 +129,8 @@ const HEAD = `| program | s | calls | bare | root | charged | / root | / root, o
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |`
 
 /**
- * *On a core*: without the time that the thread wanted a core and had none, against CPU time. *App's by samples*: the CPU
- * time of a run that is sampled outside the probes, against the whole program's.
+ * *On a core*: without the time in which the thread waited for a core, relative to CPU time. *App's by samples*: the CPU time of a sampled
+ * run outside the probes, relative to the whole program's CPU time.
  */
 function print(program, scheme, row, apart, table) {
   const { bare, profiled, samples, settled, instrumentation: it } = row
@@ -143,7 +142,7 @@ function print(program, scheme, row, apart, table) {
   const total = middle(profiled, ({ wall }) => wall)
   const overhead = (total / bareWall - 1) * 100
   const charged = profiled.map((one) => one.charged / (bareWall * share))
-  // Where it waited for a core is not known: as often inside the root as it is there.
+  // It is unknown where the thread waited for a core. The same share is assumed inside and outside the root.
   const onCore = profiled.map((one) => {
     const inside = Math.min(1, (one.charged + (row.probeNs * one.calls) / 1e6) / one.wall)
     return (one.charged - one.queued * inside) / (bareCpu * share)

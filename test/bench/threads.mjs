@@ -1,7 +1,6 @@
-// Whether threads stand in each other's way: calls inside the graph per second, all threads together, from 1 to 64 threads and
-// in 10,000 virtual ones. There is no lock and no cache line that two threads write, so with more threads than cores
-// the total should stay. The client is one of those that share the cores. Events a CPU second, of target and client
-// together, do not depend on who else uses the machine.
+// Whether threads delay each other: calls inside the graph per second, of all threads together, with 1 to 64 threads and with 10,000
+// virtual threads. There is no lock, and no cache line that two threads write, so with more threads than cores the total should stay
+// constant. The client also uses these cores. Events per CPU second, of target and client together, do not depend on other load.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,10 +10,10 @@ const COUNTS = [1, 2, 4, 8, 16, 64]
 const SAMPLES = 5
 const SAMPLE_MS = 400
 const SETTLE_MS = 2500
-/** In a second, as proc_pid_stat(5) counts: 100 on every Linux there is. */
+/** Ticks per second in proc_pid_stat(5): 100 on every Linux. */
 const CLOCK_TICKS = 100
 
-/** 10,000 virtual threads take turns: each calls the root 20 times, then lets others go on. */
+/** 10,000 virtual threads take turns: each calls the root 20 times, then yields. */
 const VIRTUAL = `
   public class Many {
     static final java.util.concurrent.atomic.LongAdder DONE = new java.util.concurrent.atomic.LongAdder();
@@ -62,7 +61,7 @@ export async function threads(jdks) {
   }
 }
 
-/** @param running  threads that run or want to */
+/** @param running  number of threads that are runnable at the same time */
 async function row(jdk, label, args, root, running) {
   const java = new Child(jdk.java, args)
   const rate = async () => Number((await java.ask(`rate ${SAMPLE_MS}`, /^rate/)).split(' ')[1])
@@ -95,7 +94,7 @@ async function row(jdk, label, args, root, running) {
   }
 }
 
-/** What the target and this process, in which the client runs, have used so far. */
+/** Returns the CPU time that the target and this process, in which the client runs, have used so far. */
 function cpuSeconds(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -1,7 +1,7 @@
-// One live view of one tree, in the terminal it is started in: a real screen, a real recorder, and a feeder in place
-// of the target. What it cost is written to a file as JSON.
+// One live view of one tree, in the terminal in which it is started: a real screen, a real recorder, and a feeder instead of the target.
+// Its cost is written to a file as JSON.
 //
-//   node view-once.mjs <contexts> <M events a second> <seconds a phase> <result file>
+//   node view-once.mjs <contexts> <M events per second> <seconds per phase> <result file>
 
 import { openSync, readdirSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const { openScreen } = await load('tui/screen.js')
 const [contexts, rate, seconds, result] = process.argv.slice(2)
 const PACKAGES = ['com.acme.orders', 'com.acme.orders.internal', 'org.example.persistence.query', 'java.util']
 
-/** Nanoseconds that a thread of ours has had. The main thread's number is the process's. */
+/** Scheduler statistics of the main thread, whose id is the process id. The first number is its time on a processor in ns. */
 const schedstat = openSync(`/proc/self/task/${process.pid}/schedstat`)
 const text = Buffer.alloc(80)
 const mainNs = () => Number(text.toString('latin1', 0, readSync(schedstat, text, 0, 80, 0)).split(' ')[0])
@@ -37,7 +37,7 @@ const calibration = { innerTicks: 20, outerTicks: 10 }
 let pictures = 0
 let pictureMs = 0
 
-/** What the view asks of a session. */
+/** The parts of a session that the view uses. */
 const session = {
   pid: process.pid,
   target: { command: 'com.acme.Main', version: '25' },
@@ -75,13 +75,13 @@ const session = {
   ended: new Promise(() => {}),
 }
 
-// Before the screen: the tree is there when the view opens, unless it is to be seen growing.
+// The feeder starts before the screen opens. The view then shows the growing tree.
 const feeder = new Child(process.execPath, [join(import.meta.dirname, 'feeder.mjs'), ring, contexts, rate])
 const phases = []
 const screen = await openScreen()
 const view = new LiveView(liveSource(session), screen)
 
-/** What a turn of the loop took at most: by the clock, and of the processor. */
+/** Maximum duration of one turn of the event loop: wall-clock time and processor time. */
 const block = { wallMs: 0, cpuMs: 0 }
 let lastWall = performance.now()
 let lastCpu = mainNs()
@@ -125,7 +125,7 @@ try {
   void view.run()
   watch()
   await phase('while it grows', [], feeder.line(/^met/))
-  // V8 compiles meanwhile.
+  // V8 compiles during this phase.
   await phase('settling', [], sleep(1500))
   await phase('hottest path open', [], forAWhile())
   await phase('all open, top', ['\x1b[H', '*'], forAWhile())

@@ -1,17 +1,16 @@
-// What the live view costs: the real one, in a terminal of 200x50 that script(1) makes, over a recorder whose events
-// come from a program that was never written (program.mjs).
+// Cost of the real live view, in a terminal of 200x50 created by script(1), with a recorder whose events come from a synthetic program
+// (program.mjs).
 //
-// Counted is the processor time of the UI thread, all it does included: asking, names, drawing, collecting
-// garbage. The view draws eight times a second, so the share at ten is computed from the time a picture takes, where there are enough of them. A
-// block is the longest that a turn of the UI thread's loop took, by the clock and of the processor: the clock
-// includes waiting for one.
+// Measures the processor time of the UI thread for all its work: requests, names, drawing, garbage collection. The view draws eight times a
+// second. The share at ten is computed from the time per snapshot, if there are enough snapshots. A block is the longest turn of the UI
+// thread's event loop, in wall-clock time and in processor time. Wall-clock time includes waiting for a processor.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryDirectory, verdict } from './support.mjs'
 
-/** Contexts, and M events a second. */
+/** Contexts, and M events per second. */
 const CASES = [
   { contexts: 100_000, rate: 2 },
   { contexts: 1_000_000, rate: 2 },

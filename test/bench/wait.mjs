@@ -1,10 +1,10 @@
-// Whether a thread waits for the client where the client could keep up: one Java thread that makes instrumented calls,
-// paced to 70 % of what the client can take, so that on two cores each has one.
+// Whether a thread waits for a client that could keep up: one Java thread makes instrumented calls at 70 % of the client's maximum rate, so
+// that on two cores each of the two has one core.
 //
-// What the client can take is measured first, with the thread at full speed, in M events a second of the client's
-// own processor time (this process: the reading, the tree, V8's collector and compiler). Where that is more than one thread
-// can make, the pace is what the thread can make, and a little less. Waiting is as the session counts it: the words
-// by which the thread says how long it stood. *Pictures* are the snapshots of a live view, eight a second.
+// The client's maximum rate is measured first, with the thread at full speed, in M events per second of the client's own processor time
+// (this process: reading, the tree, V8's collector and compiler). If one thread cannot reach this rate, a rate slightly below the thread's
+// maximum is used. Waiting is measured by the session, from the events in which the thread reports its waits. *Pictures* are the snapshots
+// of a live view, eight per second.
 
 import { join } from 'node:path'
 import { Child, compile, median, project, sleep, startSession, verdict } from './support.mjs'
@@ -68,7 +68,7 @@ async function draw(session, pictures) {
   }
 }
 
-/** The tree grows and the JVM compiles at first. */
+/** Waits until the rate is constant: at first the tree grows and the JVM compiles. */
 async function settle(java) {
   let before = 0
   for (let second = 0; second < LONGEST_GROWTH_S; second++) {
@@ -78,7 +78,7 @@ async function settle(java) {
   }
 }
 
-/** @param pace  M events a second; 0: as many as it can */
+/** @param pace  M events per second; 0: the maximum */
 async function row(java, session, name, pace) {
   await java.ask(`pace ${Math.round(pace * 1e6)}`, /^pace/)
   await sleep(500)

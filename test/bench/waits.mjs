@@ -1,5 +1,5 @@
-// What telling waits costs: a call of a tiny method, and a monitor that nobody else wants, in ns; bare, in mode exact, and in mode
-// locks. All of a JDK in one JVM.
+// Cost of reporting waits: a call of a tiny method, and a monitor that no other thread needs, in ns: bare, in mode exact, and in mode
+// locks. All measurements of a JDK use one JVM.
 
 import { join } from 'node:path'
 import { Child, compile, median, spread, startSession } from './support.mjs'

@@ -8,7 +8,7 @@ import { idOf, play } from './notation.ts'
 const latest = (of: Uint32Array, seconds: number): number[] => [...of.slice(-seconds)]
 
 describe('the recent activity of one thread', () => {
-  it('the activity of a thread is the number of events in each completed second, zero if there were none', () => {
+  it('the activity of a thread is the number of events in each completed second, or zero without events', () => {
     const activity = new ThreadActivity()
     activity.add(100, 3)
     activity.add(100, 4)
@@ -51,7 +51,7 @@ describe('the recent activity of all threads', () => {
     assert.equal(activities.size, 2) // a read adds no entry
   })
 
-  it('the activity of a thread continues after a long time without events', () => {
+  it('the activity of a thread is recorded again after a long time without events', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, '@1 main> 0 @2 main> 1')
@@ -66,7 +66,7 @@ describe('the recent activity of all threads', () => {
 })
 
 describe('the activity of threads in a snapshot', () => {
-  it('the activity shows the events of each thread and whether the thread is inside a root', () => {
+  it('the activity of a thread shows its number of events and whether the thread is inside a root', () => {
     const builder = new CctBuilder()
     builder.nowMs = 5_000
     play(builder, '@1 main> 0 work> 1 work< 2 @2 main> 3 main< 4')
@@ -89,7 +89,7 @@ describe('the activity of threads in a snapshot', () => {
     assert.equal(builder.activityOf(0).inside, 2)
   })
 
-  it('the activity restarts at a reset of the counts', () => {
+  it('the activity of a thread starts again from zero after a reset of the counts', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, 'main> 0')
@@ -99,7 +99,7 @@ describe('the activity of threads in a snapshot', () => {
     assert.equal(builder.activityOf(1).inside, 1)
   })
 
-  it('in a sampled session the activity counts samples, and does not show which threads are inside a root', () => {
+  it('in a session that samples, the activity counts samples, and does not show which threads are inside a root', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, 'main> 0 sample 0 sample 0 sample 0')
@@ -111,7 +111,7 @@ describe('the activity of threads in a snapshot', () => {
     assert.equal(inside, undefined)
   })
 
-  it('the activity does not count call site words as events', () => {
+  it('the activity of a thread does not count call site words as events', () => {
     const builder = new CctBuilder({ callSites: true })
     builder.nowMs = 1_000
     play(builder, 'main> 0')
@@ -123,7 +123,7 @@ describe('the activity of threads in a snapshot', () => {
 })
 
 describe('first calls of methods', () => {
-  it('the first call of a method is reported once, with the time at which it was read', () => {
+  it('the first call of a method is reported once, with the time at which jfluid read the event', () => {
     const builder = new CctBuilder()
     const [main, work] = [idOf('main'), idOf('work')]
     builder.thread(1, -1)
@@ -141,7 +141,7 @@ describe('first calls of methods', () => {
     assert.deepEqual(builder.takeFirstCalls(), [])
   })
 
-  it('first calls exclude waits, and are not kept unless requested', () => {
+  it('the time of a first call excludes waits, and first calls are kept only on request', () => {
     const builder = new CctBuilder({ firstMethod: 100 })
     builder.nowMs = 1
     builder.thread(1, -1)

@@ -5,8 +5,8 @@ import { describe, it } from 'vitest'
 import { allocationName, withDenseIds } from '../../src/cct/allocation.ts'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
-import type { MethodName } from '../../src/cct/tree.ts'
-import { FIRST_METHOD_BESIDE_CLASSES } from '../../src/events/event-layout.ts'
+import type { MethodName, Tree } from '../../src/cct/tree.ts'
+import { FIRST_METHOD_BESIDE_CLASSES, NOT_ATTRIBUTED } from '../../src/events/event-layout.ts'
 import { SINKS } from '../../src/measures/sinks.ts'
 import { enter, exit } from '../events/sinks.ts'
 
@@ -15,10 +15,12 @@ const LEAF = FIRST_METHOD_BESIDE_CLASSES + 1
 const BYTES = 1
 const STRING = 2
 
-/** root allocates a string of 24 bytes and another string; leaf allocates 40 + 16 bytes. */
-function recorded(): CctBuilder {
-  const builder = new CctBuilder({ executed: true })
-  builder.thread(1, -1)
+/**
+ * Returns a recording in which root allocates a string of 24 bytes and another string, and leaf allocates 40 + 16 bytes.
+ * @param reported  bytes that the JVM reports at the end of the root call; null if it does not count them
+ */
+function recorded(reported: number | null = null, builder = new CctBuilder({ executed: true }), thread = 1) {
+  builder.thread(thread, -1)
   builder.root()
   let at = 0
   const allocate = (id: number, bytes: number) => {
@@ -33,20 +35,33 @@ function recorded(): CctBuilder {
   allocate(BYTES, 16)
   exit(builder, LEAF, at)
   allocate(STRING, 24)
+  if (reported !== null) builder.allocated(reported)
   exit(builder, ROOT, at)
   return builder
 }
 
-const snapshot = (every = 1) =>
-  snapshotOf(recorded(), {
+const snapshot = (every = 1, builder = recorded()) =>
+  snapshotOf(builder, {
     sink: SINKS.alloc,
     calibration: { innerTicks: 0, outerTicks: 0 },
     nsPerTick: 1,
     every,
   })
 
+/** Returns the total, the bytes of the sites, and the bytes that are not attributed. */
+function sumsOf({ count, method, metrics, parent }: Tree): [total: number, sites: number, rest: number] {
+  let [sites, rest] = [0, 0]
+  let total = 0
+  for (let node = 0; node < count; node++) {
+    if (parent[node] === -1) total += metrics.totalBytes![node]!
+    if (method[node] === NOT_ATTRIBUTED) rest += metrics.bytes![node]!
+    else if (method[node]! < NOT_ATTRIBUTED) sites += metrics.bytes![node]!
+  }
+  return [total, sites, rest]
+}
+
 describe('a tree of allocations', () => {
-  it("a method's row sums the rows of its allocated classes, and callers have totals", () => {
+  it('the row of a method is the sum of the rows of its allocated classes, and the totals of a row include its callees', () => {
     const { metrics, method } = snapshot().merged
     assert.deepEqual([...method], [ROOT, STRING, LEAF, BYTES])
     assert.deepEqual([...metrics.calls!], [1, 2, 1, 2])
@@ -56,13 +71,13 @@ describe('a tree of allocations', () => {
     assert.deepEqual([...metrics.totalBytes!], [104, 48, 56, 56])
   })
 
-  it('sampled allocations are multiplied, calls of methods are not', () => {
+  it('sampled allocations are multiplied by the sampling interval, and calls of methods are not', () => {
     const { metrics } = snapshot(10).merged
     assert.deepEqual([...metrics.calls!], [1, 20, 1, 20])
     assert.deepEqual([...metrics.totalBytes!], [1040, 480, 560, 560])
   })
 
-  it('the objects of a class are summed over all contexts', () => {
+  it('the allocated objects of a class are summed over all contexts', () => {
     const strings = hotMethods(snapshot().merged).find(({ method }) => method === STRING)
     assert.deepEqual(strings, { method: STRING, calls: 2, self: 48, total: 48, objects: 2 })
   })
@@ -75,8 +90,65 @@ describe('a tree of allocations', () => {
   })
 })
 
+describe('bytes that the JVM counts in a root call', () => {
+  it('bytes without an allocation site are shown in a separate row below the root, and are not self bytes of the root', () => {
+    const { merged } = snapshot(1, recorded(1104))
+    const { method, metrics, parent } = merged
+    const row = method.indexOf(NOT_ATTRIBUTED)
+    assert.equal(parent[row], 0)
+    const of = (node: number) => ['calls', 'objects', 'bytes', 'totalBytes'].map((it) => metrics[it]![node])
+    assert.deepEqual(of(row), [0, 0, 1000, 1000])
+    assert.deepEqual(of(0), [1, 2, 48, 1104])
+    assert.deepEqual(sumsOf(merged), [1104, 104, 1000])
+  })
+
+  it('if the allocation sites in a root call count more bytes than the JVM, the rows of the sites are unchanged, and no row is negative', () => {
+    assert.deepEqual(sumsOf(snapshot(1, recorded(64)).merged), [104, 104, 0])
+    assert.equal(snapshot(1, recorded(64)).merged.method.includes(NOT_ATTRIBUTED), false)
+  })
+
+  it('the bytes of sampled sites are multiplied by the sampling interval before they are subtracted from the bytes of the JVM', () => {
+    assert.deepEqual(sumsOf(snapshot(10, recorded(1104)).merged), [1104, 1040, 64])
+  })
+
+  it('each thread has its own row of bytes without an allocation site, unless the JVM reported no bytes for the thread', () => {
+    const builder = recorded(1104)
+    recorded(null, builder, 2)
+    const { merged, threads } = snapshot(1, builder)
+    assert.deepEqual(sumsOf(merged), [1208, 208, 1000])
+    assert.deepEqual(
+      threads.map(({ tree }) => sumsOf(tree)),
+      [
+        [1104, 104, 1000],
+        [104, 104, 0],
+      ],
+    )
+  })
+
+  it('the bytes of an unfinished root call are counted once, and bytes before a reset are not counted', () => {
+    const builder = new CctBuilder({ executed: true })
+    builder.thread(1, -1)
+    builder.root()
+    enter(builder, ROOT, 0)
+    const open = (bytes: number, told = 0) => builder.openAllocations([{ number: 1, told, bytes }])
+    open(100)
+    open(300)
+    assert.deepEqual(sumsOf(snapshot(1, builder).merged), [300, 0, 300])
+    builder.reset()
+    open(500)
+    assert.equal(builder.allocatedBytes, 200)
+    builder.allocated(1000)
+    exit(builder, ROOT, 0)
+    assert.equal(builder.allocatedBytes, 700)
+    assert.deepEqual(sumsOf(snapshot(1, builder).merged), [700, 0, 700])
+    open(1000) // this root call has ended since the JVM was asked
+    open(20, 1) // the begin of this root call has not been read yet
+    assert.equal(builder.allocatedBytes, 700)
+  })
+})
+
 describe('names of classes', () => {
-  it('class names are shown as in source code', () => {
+  it('names of allocated classes are shown as in source code', () => {
     const name = (told: string) => allocationName(told).class
     assert.equal(name('[[I\nbootstrap'), 'int[][]')
     assert.equal(name('[Ljava.lang.String;\nbootstrap'), 'java.lang.String[]')
@@ -86,7 +158,7 @@ describe('names of classes', () => {
     })
   })
 
-  it('class names arrive as UTF-16 units, and may arrive in any order', () => {
+  it('class names are received as UTF-16 units, in any order', () => {
     const builder = new CctBuilder()
     for (const [at, text] of [...'[J'].entries()) builder.className(7, at, text.charCodeAt(0))
     assert.deepEqual(builder.takeClassNames(), [[7, '[J']])
@@ -109,14 +181,14 @@ describe('ids of methods and classes in a profile', () => {
     const { methodNames } = dense
     assert.deepEqual(
       methodNames.map((it) => it.method),
-      ['', 'new', 'new', 'root', 'leaf'],
+      ['', 'new', 'new', '(not attributed)', 'root', 'leaf'],
     )
-    assert.deepEqual([...dense.merged.method], [3, 2, 4, 1])
+    assert.deepEqual([...dense.merged.method], [4, 2, 5, 1])
     assert.equal(dense.threads[0]!.tree, dense.merged)
     assert.equal(methodNames[BYTES]!.class, '?') // the name of its class was lost
   })
 
-  it("ids in a profile have no gaps, and the ids of one method's call sites still belong to that method", () => {
+  it("ids in a profile have no gaps, and each call site's id still belongs to the method of that call site", () => {
     const { merged } = snapshotOf(recorded(), {
       calibration: { innerTicks: 0, outerTicks: 0 },
       nsPerTick: 1,
@@ -135,8 +207,8 @@ describe('ids of methods and classes in a profile', () => {
       merged: { ...merged, methodOf },
       threads: [],
     })
-    assert.equal(methodNames.length, 3 + 300_000)
-    assert.deepEqual([...tree.methodOf!.slice(0, 7)], [0, BYTES, STRING, 3, 3, 5, 5])
+    assert.equal(methodNames.length, 4 + 300_000)
+    assert.deepEqual([...tree.methodOf!.slice(0, 8)], [0, BYTES, STRING, 3, 4, 4, 6, 6])
     assert.equal(tree.methodOf!.length, methodNames.length)
   })
 })

@@ -10,7 +10,7 @@ import { chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
 const methods = new Methods()
 const id = (name: string) => methods.id(name)
 
-/** Format: "leaf 3x 30/30 ( a 1x 10/10 )": calls, self and total. */
+/** Returns the tree in the format "leaf 3x 30/30 ( a 1x 10/10 )": calls, self and total. */
 function show(tree: Tree, self = 'selfNs', total = 'totalNs'): string {
   const below = (from: number, to: number): string => {
     const rows: string[] = []
@@ -43,12 +43,12 @@ describe('back traces', () => {
     assert.deepEqual({ levels, isCut }, { levels: 3, isCut: false })
   })
 
-  it('a caller in a back trace has the cost of the method and its callees, not its own cost', () => {
+  it('the row of a caller in a back trace shows the cost of the called method and its callees, not the cost of the caller itself', () => {
     const { tree } = of('main 1x 100ns ( a 1x 5ns ( mid 1x 3ns ( leaf 1x 10ns ) ) )', 'mid')
     assert.equal(show(tree), 'mid 1x 3/13 ( a 1x 3/13 ( main 1x 3/13 ) )')
   })
 
-  it('back traces count recursion once: total of outermost activations, calls and self time of all', () => {
+  it('in back traces, the total of a recursive method counts only the outermost calls; its self time and number of calls count all calls', () => {
     // f calls f calls f: 1 + 2 + 4 calls and ns; the total of 7 is that of the outermost call.
     const { tree } = of('main 1x 0ns ( f 1x 1ns ( f 2x 2ns ( f 4x 4ns ) ) )', 'f')
     assert.equal(show(tree), 'f 7x 7/7 ( main 1x 1/7  f 6x 6/0 ( main 2x 2/0  f 4x 4/0 ( main 4x 4/0 ) ) )')
@@ -59,7 +59,7 @@ describe('back traces', () => {
     assert.equal(show(tree), 'f 5x 5/6 ( g 2x 2/0 ( f 2x 2/0 ) )')
   })
 
-  it('back traces have one top node per method with a context', () => {
+  it('back traces have one top node per method that has a context in the tree', () => {
     const { tree } = of('main 1x 0ns ( a 1x 1ns b 2x 2ns )', 'b', 'nowhere', 'a')
     assert.equal(show(tree), 'b 2x 2/2 ( main 2x 2/2 )  a 1x 1/1 ( main 1x 1/1 )')
     assert.equal(of('main 1x 0ns', 'nowhere').tree.count, 0)
@@ -82,7 +82,7 @@ describe('back traces', () => {
     assert.equal(show(backTraces({ ...tree, methodOf }, [id('leaf')]).tree), 'leaf 5x 5/5 ( main 5x 5/5 )')
   })
 
-  it('back traces of random trees equal those found by a walk from each context up to its root', () => {
+  it('back traces of random trees equal the back traces found by a walk from each context up to its root', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const tree = randomTree(60, 4, seeded(seed))
       for (const { method, calls, self, total } of hotMethods(tree)) {
@@ -99,8 +99,8 @@ describe('back traces', () => {
     }
   })
 
-  it('back traces stop at the limit of steps and report the limit', () => {
-    // 100,000 + 99,999 + ... steps: ten levels are 999,955.
+  it('the computation of back traces stops at the limit of steps and reports the limit', () => {
+    // The levels need 100,000 + 99,999 + … steps: ten levels need 999,955 steps.
     const { tree, levels, isCut } = backTraces(chain(100_000), [1], 1_000_000)
     assert.deepEqual({ levels, isCut, rows: tree.count }, { levels: 10, isCut: true, rows: 11 })
     assert.deepEqual([...tree.metrics.calls!].slice(0, 3), [100_000, 99_999, 99_998])
@@ -116,7 +116,7 @@ describe('back traces of two trees', () => {
   }
 
   it('compared back traces have only the levels that both trees have', () => {
-    // 100 + 99 + ... steps: ten levels are 955. 200 + 199 + ...: five are 990.
+    // Ten levels of the first chain need 100 + 99 + … = 955 steps, five levels of the second chain need 200 + 199 + … = 990 steps.
     assert.deepEqual(both(chain(100), chain(200)), [
       [6, 5, true],
       [6, 5, true],
@@ -127,7 +127,7 @@ describe('back traces of two trees', () => {
     ])
   })
 
-  it('compared back traces are complete if the back traces of one tree end at fewer levels than those of the other', () => {
+  it('the back traces of two trees are complete if both fit into the limit of steps, even if one tree has fewer levels', () => {
     assert.deepEqual(both(chain(4), chain(200)), [
       [4, 3, false],
       [6, 5, true],
@@ -142,14 +142,14 @@ describe('back traces of two trees', () => {
     ])
   })
 
-  it('compared back traces reuse the levels of the first tree if that tree has no further levels', () => {
+  it('in a comparison, the back traces of the first tree are reused if that tree has no further levels', () => {
     const [before, after] = [chain(200), chain(100)]
     const found = backTraces(before, [1], 1000)
     assert.equal(backTracesOfBoth(found, before, after, [1], 1000).before, found)
   })
 })
 
-/** Key: "method caller caller"; value: [calls, self] of a trace, summed by a walk up from every context of the method. */
+/** Returns [calls, self, total] of each trace "method caller caller", summed by a walk up from every context of the method. */
 function walked(tree: Tree, method: number): Map<string, number[]> {
   const sums = new Map<string, number[]>()
   for (let node = 0; node < tree.count; node++) {
@@ -183,7 +183,7 @@ function sumsByTrace(tree: Tree, method: number): Map<string, number[]> {
   return rounded(sums)
 }
 
-/** Sums of floating-point numbers depend on the order. */
+/** Rounds the sums, since sums of floating-point numbers depend on the order. */
 function rounded(sums: Map<string, number[]>): Map<string, number[]> {
   const sorted = [...sums].sort(([a], [b]) => (a < b ? -1 : 1))
   return new Map(sorted.map(([trace, numbers]) => [trace, numbers.map((it) => Math.round(it))]))

@@ -20,7 +20,9 @@ import { FREE } from './notation.ts'
 const NAMES = ['', 'main', 'work', 'leaf']
 const OPEN = { mayBegin: () => true, mayTakeUp: () => true }
 
-/** Format: "main> work@7> work< main<": an entry from site 7, then exits; "work^" is a handler of work. Each word takes a tick. */
+/**
+ * Parses the format "main> work@7> work< main<": an entry from site 7, then exits; "work^" is a handler of work. Each word takes a tick.
+ */
 function words(text: string): Uint32Array {
   const out: number[] = []
   for (const [tick, word] of text.trim().split(/\s+/).entries()) {
@@ -55,7 +57,7 @@ function treeOf(builder: CctBuilder): Tree {
   return { ...merged, methodOf: leastOfMethod(builder.callTable!) }
 }
 
-/** Format: "main 1 (work@7 2 (leaf@9 2))" */
+/** Returns the tree in the format "main 1 (work@7 2 (leaf@9 2))". */
 function show(builder: CctBuilder): string {
   const { method, site } = builder.callTable!
   const tree = treeOf(builder)
@@ -72,13 +74,13 @@ function show(builder: CctBuilder): string {
 describe('calls distinguished by call site', () => {
   const TWO = 'main> work@7> work< work@8> work< work@7> work< main<'
 
-  it('two call sites are two contexts, wherever the words are split between reads', () => {
+  it('calls from two call sites have two contexts, even if the words of an event are split between two reads', () => {
     for (const piece of [0, 1, 2, 3]) {
       assert.equal(show(built(TWO, piece)), 'main 1 .work@7 2 .work@8 1', `${piece}`)
     }
   })
 
-  it('a method with several call sites is one method in the list of hot methods and among called methods', () => {
+  it('a method with several call sites is one entry in the list of hot methods and in the list of called methods', () => {
     const builder = built(TWO)
     assert.deepEqual(
       hotMethods(treeOf(builder)).map(({ calls }) => calls),
@@ -89,10 +91,10 @@ describe('calls distinguished by call site', () => {
     assert.equal(builder.isCalled(3), false)
   })
 
-  it('a call without a site word gets the latest call site of its caller', () => {
+  it('a call without a call site word gets the call site of the latest call by the same caller', () => {
     const back = 'main> work@7> leaf@9> leaf< work< work> leaf@9> leaf< work< main<'
     assert.equal(show(built(back)), 'main 1 .work@7 2 ..leaf@9 2')
-    // No earlier call of it has a site.
+    // `work` has no earlier call with a call site.
     assert.equal(show(built('main> work> work< main<')), 'main 1 .work 1')
   })
 
@@ -101,14 +103,14 @@ describe('calls distinguished by call site', () => {
     assert.equal(show(built(text)), 'main 1 .work@7 1 ..work@3 1 ..work@4 1')
   })
 
-  it('in a session with call sites, frames without exits are closed at an exit of a caller, and at a handler', () => {
+  it('in a session with call sites, frames without exits are closed when a caller exits or handles an exception', () => {
     const lost = built('main> work@7> leaf@9> work< work@8> leaf@9> work^ leaf@2> leaf< work< main<')
     assert.equal(show(lost), 'main 1 .work@7 1 ..leaf@9 1 .work@8 1 ..leaf@9 1 ..leaf@2 1')
     assert.equal(lost.healed, 1)
   })
 })
 
-it('a call from an invalid site is refused before a table is allocated', () => {
+it('a call from an invalid call site is refused before a table is allocated', () => {
   const builder = new CctBuilder({ callSites: true })
   const all = words(`main@7> work@${2 ** 31}>`)
   assert.throws(() => decodeEvents(all, 0, all.length, new WriterState(1), builder, OPEN), ImpossibleCall)
@@ -116,7 +118,7 @@ it('a call from an invalid site is refused before a table is allocated', () => {
 })
 
 describe('CallIds, the ids of pairs of method and call site', () => {
-  it('allocated classes keep their ids, up to the maximum number of classes', () => {
+  it('ids of allocated classes are unchanged, up to the maximum number of classes', () => {
     const ids = new CallIds(FIRST_METHOD_BESIDE_CLASSES)
     const id = ids.of(FIRST_METHOD_BESIDE_CLASSES + 5, 9)
     assert.equal(id, FIRST_METHOD_BESIDE_CLASSES)
@@ -125,7 +127,7 @@ describe('CallIds, the ids of pairs of method and call site', () => {
     assert.deepEqual([method[id], site[id]], [FIRST_METHOD_BESIDE_CLASSES + 5, 9])
   })
 
-  it('a pair of method and site keeps its id while the table grows; wait ids are unchanged', () => {
+  it('a pair of method and call site keeps its id while the id table grows, and ids of waits are unchanged', () => {
     const ids = new CallIds(256)
     const first = Array.from({ length: 5000 }, (_, i) => ids.of(256 + (i % 70), i))
     assert.equal(new Set(first).size, 5000)

@@ -15,7 +15,7 @@ const PROBES: Calibration = { innerTicks: 3, outerTicks: 2 }
 
 interface Shape {
   readonly bound: number
-  /** Default: the bound itself. */
+  /** Maximum number of nodes. Default: `bound`. */
   readonly mostNodes?: number
   readonly steps: number
   readonly depth: number
@@ -162,7 +162,7 @@ function withoutMemory(kind: 'Int32Array' | 'Float64Array' | 'Uint8Array', least
   vi.stubGlobal(kind, Short)
 }
 
-/** Each element is a separate run of events. */
+/** Number of seeds. Each seed yields another sequence of events. */
 const SEEDS = FULL ? 10 : 1
 const WIDE = { bound: 2000, steps: 15_000, depth: 9, methods: 6 }
 
@@ -177,16 +177,16 @@ const WITH_WAITS: Sink = {
 
 describe('a tree above the limit of contexts', () => {
   it.each<[string, Shape]>([
-    ['wide', WIDE],
-    ['deep', { bound: 1500, steps: 15_000, depth: 300, methods: 3 }],
-    // The current contexts of 200 threads, at most eleven nodes each, cannot be collapsed. So the bound is twice their number.
+    ['a wide tree', WIDE],
+    ['a deep tree', { bound: 1500, steps: 15_000, depth: 300, methods: 3 }],
+    // The current contexts of 200 threads, at most eleven nodes each, cannot be collapsed. The maximum is therefore twice this number.
     [
-      'with more contexts on the stacks of 200 threads than the limit',
+      'a tree with more contexts on the stacks of 200 threads than the limit',
       { ...WIDE, bound: 1000, threads: 200, mostNodes: 4400 },
     ],
-    ['with a warm-up', { ...WIDE, warmUp: true }],
-    ['with a reset in between', { ...WIDE, reset: true }],
-    ['with pauses', { ...WIDE, pauses: true }],
+    ['a tree with a warm-up', { ...WIDE, warmUp: true }],
+    ['a tree with a reset during the events', { ...WIDE, reset: true }],
+    ['a tree with redefinition pauses', { ...WIDE, pauses: true }],
   ])('a collapsed tree has the sums of the same tree without a limit: %s', (_, shape) => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { bounded, free, mostNodes, after, before } = both(shape, seed)
@@ -198,7 +198,7 @@ describe('a tree above the limit of contexts', () => {
       assert.equal(sum(after.merged.metrics.calls!), sum(before.merged.metrics.calls!))
       for (const column of ['selfNs', 'measuredNs', 'warmupCalls', 'warmupSelfNs'] as const)
         near(sum(after.merged.metrics[column]!), sum(before.merged.metrics[column]!), `${what}, ${column}`)
-      // A pause that is reported late is subtracted from the collapsed row, not from the method in it.
+      // A pause that is reported late is subtracted from the collapsed row, not from the method that was merged into this row.
       sameMethods(after.merged, before.merged, shape.pauses ? ['calls'] : ['calls', 'self', 'total'], what)
       assert.deepEqual(
         after.threads.map(({ number, tree }) => [number, sum(tree.metrics.calls!)]),
@@ -219,7 +219,7 @@ describe('a tree above the limit of contexts', () => {
       ...[1, 2, 3, 4].map((nth) => ['Float64Array', nth] as const),
       ...[1, 2].map((nth) => ['Uint8Array', nth] as const),
     ])(
-      'a tree stays unchanged and is collapsed later if there is no memory for the %s allocated as number %i',
+      'if the allocation of an array fails, a tree stays unchanged and is collapsed later (array %s, allocation number %i)',
       (kind, nth) => {
         const bound = 1000
         withoutMemory(kind, bound / 4, nth)
@@ -253,7 +253,7 @@ describe('a tree above the limit of contexts', () => {
     }
   })
 
-  it('a followed task is below a context that was not collapsed, or below a collapsed row', () => {
+  it('a followed task is placed below a context that was not collapsed, or below a collapsed row', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { bounded, free, after, before } = both({ ...WIDE, handsOver: true }, seed)
       assert.ok(bounded.collapsed!.contexts > 1000)
@@ -264,7 +264,7 @@ describe('a tree above the limit of contexts', () => {
     }
   })
 
-  it('collapsing keeps the most expensive contexts and current stacks', () => {
+  it('a collapse keeps the most expensive contexts, and the current stack of each thread', () => {
     const builder = new CctBuilder({ mostContexts: 1000 })
     builder.thread(1, -1)
     enter(builder, 1, 1000)

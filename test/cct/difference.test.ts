@@ -7,7 +7,10 @@ import type { Tree } from '../../src/cct/tree.ts'
 import { chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
 import { FULL } from '../support/lane.ts'
 
-/** Format: "main 1x 10 | 2x 30": calls and self cost in both trees, "-" if a tree has no such node; one line per node, indented by depth. */
+/**
+ * Returns lines in the format "main 1x 10 | 2x 30": calls and self cost in both trees, "-" if a tree has no such node. There is one line
+ * per node, indented by depth.
+ */
 function show(difference: Difference, before: Tree, after: Tree, names: Methods): string[] {
   const depth: number[] = []
   return Array.from({ length: difference.count }, (_, i) => {
@@ -21,7 +24,7 @@ function show(difference: Difference, before: Tree, after: Tree, names: Methods)
 }
 
 describe('the difference of two trees, matched by path', () => {
-  it('a difference has every context of both trees, with the costs of each', () => {
+  it('a difference has every context of the two trees, with its cost in each tree', () => {
     const methods = new Methods()
     const before = treeOf('main 2x 10ns ( work 4x 20ns ( leaf 1x 5ns ) old 1x 3ns )', methods)
     const after = treeOf('main 3x 12ns ( fresh 1x 7ns work 6x 40ns ( leaf 2x 6ns ) )', methods)
@@ -49,7 +52,7 @@ describe('the difference of two trees, matched by path', () => {
     ])
   })
 
-  it('in the difference of random trees, self and children sum to the parent for both trees, and nodes are in preorder', () => {
+  it('in the difference of random trees, nodes are in preorder, and self and children sum to the parent for each of the two trees', () => {
     const seed = 20261123
     const random = seeded(seed)
     for (let round = 0; round < 30; round++) {
@@ -70,14 +73,14 @@ describe('the difference of two trees, matched by path', () => {
     }
   })
 
-  it('the difference with an empty tree is the other tree; of two empty trees it is empty', () => {
+  it('the difference of a tree and an empty tree has the contexts of the tree; the difference of two empty trees is empty', () => {
     const methods = new Methods()
     const [none, one] = [treeOf('', methods), treeOf('main 1x 1ns', methods)]
     assert.deepEqual(show(differenceOf(none, one), none, one, methods), ['main - | 1x 1/1'])
     assert.equal(differenceOf(none, none).count, 0)
   })
 
-  it('a difference can be made of trees 100,000 levels deep, and of very many children of one context', () => {
+  it('a difference is computed for trees 100,000 levels deep, and for a context with very many children', () => {
     const deep = chain(100_000)
     assert.equal(differenceOf(deep, chain(100_001)).count, 100_001)
     const count = FULL ? 1_000_001 : 200_001 // more than a call may have arguments

@@ -14,11 +14,11 @@ describe('followed tasks', () => {
   const handed =
     '@1 main> 0 send> 10 submit 7 send< 20 main< 30  @2 begin 7 run> 100 work> 101 work< 105 run< 106'
 
-  it('a task is below the submitting context in the tree of all threads', () => {
+  it('in the tree of all threads, a task is below the context that submitted the task', () => {
     assert.equal(show(cctOf(handed)), 'main 1x 20ns ( send 1x 10ns ( run 1x 2ns ( work 1x 4ns ) ) )')
   })
 
-  it('in the tree of its executing thread, a task is below the path of its submission, which has no calls or time there', () => {
+  it('in the tree of the executing thread, a task is below the path that submitted the task, and that path has no calls and no time', () => {
     assert.deepEqual(threadsOf(handed), [
       '1: main 1x 20ns ( send 1x 10ns )',
       '2: main 0x 0ns ( send 0x 0ns ( run 1x 2ns ( work 1x 4ns ) ) )',
@@ -33,7 +33,7 @@ describe('followed tasks', () => {
     )
   })
 
-  it('no t_O is subtracted from the submitter of a task, since another thread makes the call', () => {
+  it('no outer probe time (t_O) is subtracted from the submitter of a task, since another thread makes the call', () => {
     const calibration = { innerTicks: 1, outerTicks: 2 }
     // main: 20 - 1 - 2 for send; send: 10 - 1, without 2 for run; run: 2 - 1 - 2; work: 4 - 1
     assert.equal(
@@ -42,7 +42,7 @@ describe('followed tasks', () => {
     )
   })
 
-  it('nodes of a task are merged with nodes of the same calls made by the submitter', () => {
+  it('calls in a task and the same calls made directly by the submitter share nodes', () => {
     const text =
       '@1 main> 0 run> 1 run< 3 submit 5 main< 4  @2 begin 5 run> 10 run< 13  @1 root main> 20 run> 21 run< 22 main< 23'
     assert.equal(show(cctOf(text)), 'main 2x 4ns ( run 3x 6ns )')
@@ -85,7 +85,7 @@ describe('followed tasks', () => {
     assert.equal(show(treeOf(built(text))), 'main 1x 9ns ( ping 1x 1ns ( pong 20x 20ns ( ping 19x 19ns ) ) )')
   })
 
-  it('a task submitted by another task outside all methods has the origin of that other task', () => {
+  it('if a task outside all methods submits another task, the other task is placed where the submitting task was submitted', () => {
     const text = '@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 run< 11 submit 2 begin 2 run> 20 run< 21'
     assert.equal(show(cctOf(text)), 'main 1x 9ns ( run 2x 2ns )')
   })
@@ -95,26 +95,26 @@ describe('followed tasks', () => {
     assert.equal(show(treeOf(builder, FREE, 1000)), 'main 1x 9ns ( run 2x 3ns )')
   })
 
-  it('a task with a lost submission is recorded at the top, and counted', () => {
+  it('a task whose SUBMIT event was lost is recorded at the top of the tree, and counted', () => {
     const builder = built('@2 begin 9 run> 10 run< 11')
     assert.equal(show(treeOf(builder)), 'run 1x 1ns')
     assert.deepEqual([builder.orphans, builder.followed, builder.healed], [1, 0, 0])
   })
 
-  it('a dropped task is forgotten', () => {
+  it('the origin of a dropped task is deleted', () => {
     const builder = built('@1 main> 0 submit 1 submit 2')
     assert.deepEqual([builder.knows(1), builder.knows(2)], [true, true])
     play(builder, 'drop 1')
     assert.deepEqual([builder.knows(1), builder.knows(2)], [false, true])
   })
 
-  it('a task ends when its thread leaves the task; calls without an exit end, too', () => {
+  it('a task ends when its thread leaves the task, and calls without an exit event end with the task', () => {
     const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 begin 0')
     assert.equal(show(treeOf(builder, FREE, 1000)), 'main 1x 9ns ( run 1x 0ns )')
     assert.equal(builder.healed, 0)
   })
 
-  it('frames without an exit in a task are closed as in a root', () => {
+  it('frames without an exit are closed in a task in the same way as in a root', () => {
     const builder = built('@1 main> 0 submit 1 submit 2 main< 9  @2 begin 1 run> 10 begin 2 run> 20 run< 21')
     assert.equal(show(treeOf(builder)), 'main 1x 9ns ( run 2x 1ns )')
     assert.equal(builder.healed, 1)
@@ -125,7 +125,7 @@ describe('followed tasks', () => {
     assert.deepEqual(threadsOf(text), ['1: main 1x 9ns', '0: main 1x 2ns ( run 1x 2ns )'])
   })
 
-  it('a task has its own warm-up share', () => {
+  it('warm-up time and warm-up calls are recorded for a task, too', () => {
     const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 run< 13')
     builder.markWarmup()
     play(builder, '@1 main> 20 submit 2 main< 29  @2 begin 2 run> 30 run< 31')
@@ -134,7 +134,7 @@ describe('followed tasks', () => {
     assert.equal(show(tree, 'warmupSelfNs', 'warmupCalls'), 'main 1x 9ns ( run 1x 3ns )')
   })
 
-  it('nested submissions may be deeper than a stack of calls', () => {
+  it('a task can be submitted from a path of 20,000 calls', () => {
     const depth = 20_000
     let text = '@1'
     for (let k = 0; k < depth; k++) text += ` a> ${k}`
@@ -143,12 +143,13 @@ describe('followed tasks', () => {
     assert.equal(tree.metrics.totalNs[depth], 1)
   })
 
-  it("the walk to a task's origin ends for any input, even in a tree of samples with merged contexts", () => {
+  it('the search for the origin of a task ends for any input, even in a tree of samples with merged contexts', () => {
     const small = new CctBuilder({ mostSampled: 8 })
-    // The sixth context submits the work. It is purged with the other contexts of its thread, because it has no samples.
+    // The sixth context submits the work. This context is purged together with the other contexts of thread 1, because they have no
+    // samples.
     play(small, '@1 a> 0 b> 0 c> 0 d> 0 e> 0 submit 7 unwind 5  @2 begin 7 run> 0 sample 1')
     assert.equal(small.purged, 5)
-    // The sixth context is now a context below the submitted work.
+    // The number of the sixth context is now used for a context below the submitted work.
     play(small, '@2 work> 0 f> 0 g> 0 submit 8 sample 1')
     const { merged } = snapshotOf(small, { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 })
     assert.equal(merged.metrics.totalSamples![0], 2)

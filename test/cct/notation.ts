@@ -21,7 +21,7 @@ export const FREE: Calibration = { innerTicks: 0, outerTicks: 0 }
 
 const names = ['']
 
-/** Method ids are assigned in order of the first use of a name. */
+/** Returns the method id of a name. Ids are assigned in order of the first use of a name. */
 export function idOf(name: string): number {
   if (!names.includes(name)) names.push(name)
   return names.indexOf(name)

@@ -10,7 +10,7 @@ const COSTS = { innerTicks: 0, outerTicks: 0 }
 function timed(costs = COSTS, builder = new CctBuilder()) {
   const course = new Course()
   const calls = builder.timeRoots(costs, course)
-  /** Durations and their numbers, of all finished calls. */
+  /** Returns the durations of all finished calls. */
   const times = (): number[] => {
     const { buckets } = rootCallTimes(calls.state(), 'ns', 1)
     return buckets.flatMap(([from, , count]) => Array<number>(count).fill(from))
@@ -19,7 +19,7 @@ function timed(costs = COSTS, builder = new CctBuilder()) {
 }
 
 describe('durations of root calls', () => {
-  it('durations cover finished outermost calls of all threads', () => {
+  it('durations of root calls are recorded for finished outermost calls of all threads', () => {
     const { builder, calls, times } = timed()
     // Thread 1: 100 (with a recursion), 30, and an unfinished call; thread 2: 70.
     play(builder, 'root main> 0 main> 10 main< 50 main< 100  root main> 200 a> 205 a< 215 main< 230')
@@ -31,7 +31,7 @@ describe('durations of root calls', () => {
     assert.equal(calls.state().max, 100)
   })
 
-  it('durations exclude waits for jfluid and suspended time', () => {
+  it('durations of root calls exclude waits for jfluid and the time between SUSPEND and RESUME', () => {
     const { builder, times } = timed()
     play(builder, 'root main> 0 adjust 7 a> 20 a< 30 main< 100') // 100 - 7
     play(builder, 'root main> 200 suspend 220 resume 270 main< 300') // 100 - 50
@@ -39,20 +39,20 @@ describe('durations of root calls', () => {
     assert.deepEqual(times(), [10, 50, 93])
   })
 
-  it('durations exclude probes: t_I per call and t_O per call made, in the root and below', () => {
+  it('durations of root calls exclude probe costs: t_I per call and t_O per callee call, in the root and in its callees', () => {
     const { builder, times } = timed({ innerTicks: 2, outerTicks: 3 })
     // 2 for main itself, 2 + 3 each for a and b: 100 - 12
     play(builder, 'root main> 0 a> 10 b> 20 b< 30 a< 40 main< 100')
     assert.deepEqual(times(), [88])
   })
 
-  it('a root call with a lost exit ends at its latest event', () => {
+  it('a root call whose exit event was lost ends at its latest event', () => {
     const { builder, times } = timed()
     play(builder, 'root main> 0 a> 10 a< 40  root main> 100 main< 120')
     assert.deepEqual(times(), [20, 40])
   })
 
-  it('durations exclude a pause that is reported before or after the end of the call', () => {
+  it('durations of root calls exclude a redefinition pause, whether the pause is reported before or after the end of the call', () => {
     const { builder, calls, course, times } = timed()
     course.tick(100, 0, 0)
     builder.pause(20_000, 90_000)
@@ -71,7 +71,7 @@ describe('durations of root calls', () => {
     assert.ok(Math.abs(max[0]! - 30_000) <= 128)
   })
 
-  it('a reset drops durations, and an unfinished call is not recorded', () => {
+  it('a reset drops the durations of root calls, and the duration of a root call that is unfinished at the reset is not recorded', () => {
     const { builder, calls, times } = timed()
     play(builder, 'root main> 0 main< 10 root main> 20')
     builder.reset(25)
@@ -80,14 +80,14 @@ describe('durations of root calls', () => {
     assert.equal(calls.state().sum, 5)
   })
 
-  it('durations are also recorded in a session with call sites', () => {
+  it('durations of root calls are also recorded in a session with call sites', () => {
     const placed = new CctBuilder({ callSites: true })
     const { builder, times } = timed(COSTS, placed)
     play(builder, 'root main> 0 main< 10 root main> 20 a> 21 a< 25 main< 35')
     assert.deepEqual(times(), [10, 15])
   })
 
-  it("durations sum to the root's total, for random events", () => {
+  it("durations of root calls sum to the root's total time, for random events", () => {
     const seed = 20261124
     let state = seed
     const random = (below: number): number => {
@@ -118,7 +118,7 @@ describe('durations of root calls', () => {
           text += `suspend ${now} resume ${now + 10} `
           now += 10
         } else if (kind < 19) {
-          // A handler in one of the callers.
+          // A handler in one of the callers catches the exception.
           stack.length = 1 + random(stack.length)
           text += `${stack.at(-1)}^ ${now} `
         } else if (stack.length > 2) {
@@ -149,7 +149,7 @@ describe('durations of root calls', () => {
 })
 
 describe('timeline of a recording', () => {
-  it('the timeline has one value per second of: finished calls, times of finished calls, events, waits', () => {
+  it('the timeline has for each second the number and time of finished calls, the number of events, and the waits', () => {
     const { builder, course } = timed()
     play(builder, 'root main> 0 main< 10 root main> 20 main< 50')
     course.tick(999, 4, 1)
@@ -168,7 +168,7 @@ describe('timeline of a recording', () => {
     assert.deepEqual([...times.waitNs], [6, 0, 0, 0])
   })
 
-  it('the timeline contains the latest hour', () => {
+  it('the timeline contains only the latest hour', () => {
     const { builder, course } = timed()
     for (let second = 0; second < 4000; second++) {
       course.tick(second * 1000, second, 0)
@@ -182,7 +182,7 @@ describe('timeline of a recording', () => {
     assert.deepEqual([later.first, [...later.calls]], [19_991, Array(10).fill(0)])
   })
 
-  it('the timeline of bytecodes has no nanoseconds', () => {
+  it('the timeline of a recording that counts bytecodes contains no times', () => {
     const { calls, builder, course } = timed()
     play(builder, 'root main> 0 main< 10')
     assert.equal(rootCallTimes(calls.state(), 'bytecodes', 5).max, 10)

@@ -26,12 +26,12 @@ function apart() {
   return { roots, all, sink, read }
 }
 
-it("calls of a carrier inside a root are in the carrier's own tree, and only the calls of its virtual thread are recorded by events", () => {
+it("calls that a carrier thread makes inside a root are in the carrier's own tree; only calls of virtual threads are recorded by events", () => {
   const { roots, all, sink, read } = apart()
   read(
     ...[ROOT, enterWord(MAIN, 0)],
     ...[threadWord(VIRTUAL, 0), ROOT, enterWord(WORK, 10), exitWord(WORK, 12)],
-    // The thread number is written again after it, as in a switch to any other thread.
+    // The carrier's thread number is written again after the events of the virtual thread, as in a switch to any other thread.
     ...[threadWord(CARRIER, 0), exitWord(MAIN, 20)],
   )
   expect(show(treeOf(all))).toBe('work 1x 2ns')
@@ -48,7 +48,7 @@ it("if a read ends within a virtual thread's segment, the next read continues in
   expect(show(treeOf(roots))).toBe('')
 })
 
-it("a thread's activity is read from the thread's tree, and its events show whether the thread is inside a root", () => {
+it("the activity of a thread is read from the thread's tree, and events show whether the thread is inside a root", () => {
   const { roots, all, sink, read } = apart()
   for (const builder of [roots, all]) builder.nowMs = 0
   read(ROOT, enterWord(MAIN, 0))
@@ -60,7 +60,7 @@ it("a thread's activity is read from the thread's tree, and its events show whet
   expect(sink.activityOf(CARRIER).inside).toBe(1) // the carrier's position is unchanged
 })
 
-it('time in which jfluid stalled threads is reported once, in the total of all threads', () => {
+it('time for which jfluid stalled threads is reported only once, in the total of all threads', () => {
   const { roots, all, read } = apart()
   read(ROOT, enterWord(MAIN, 0), controlWord(CONTROL_ADJUST, 5), exitWord(MAIN, 20))
   expect([roots.waitTicks, all.waitTicks]).toEqual([0, 5])

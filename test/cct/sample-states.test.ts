@@ -3,7 +3,7 @@ import { STATES, stateOf } from '../../src/cct/sample-states.ts'
 
 const THREAD_STATES = ['NEW', 'RUNNABLE', 'BLOCKED', 'WAITING', 'TIMED_WAITING', 'TERMINATED']
 
-/** Frames in the format of a stack trace, innermost first. */
+/** Returns the sampled state for frames in the format of a stack trace, innermost first. */
 function doing(threadState: string, ...frames: string[]): string {
   const named = frames.map((it) => {
     const at = it.lastIndexOf('.')
@@ -86,7 +86,7 @@ describe('state of a sampled thread', () => {
     ],
     ['a thread that continued while its state was read', 'cpu', 'WAITING', ['a.B.compute', 'a.B.run']],
     ['a thread without a known stack', 'cpu', 'NEW', []],
-  ])('%s: the state is %s', (_, expected, state, frames) => {
+  ])('the sampled state of %s is: %s', (_, expected, state, frames) => {
     expect(doing(state, ...frames)).toBe(expected)
   })
 })

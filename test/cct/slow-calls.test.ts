@@ -5,25 +5,31 @@ import { describe, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { Course } from '../../src/cct/course.ts'
 import { differenceOf } from '../../src/cct/difference.ts'
-import { SLOW_BOUNDS, SLOWEST, type SlowThreshold } from '../../src/cct/slow-calls.ts'
+import { SLOW_BOUNDS, SLOWEST, type SlowWanted, THREW } from '../../src/cct/slow-calls.ts'
 import { slowStateOf } from '../../src/cct/slow-times.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
+import { SLOT_CALLER, SLOT_DETAILS } from '../../src/events/event-layout.ts'
 import { enterWord, exitWord } from '../events/fake-target.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { FULL } from '../support/lane.ts'
 import { FREE, idOf, play, show, treeOf } from './notation.ts'
 
-/** A scale: test:full uses a million contexts, this file an eighth of them. */
+/** Scale of the tests: test:full uses a million contexts, other lanes use an eighth of a million. */
 const PART = FULL ? 1 : 1 / 8
 const SMALL = { ...SLOW_BOUNDS, keptBytes: 2 ** 21, openElements: 2 ** 18, openBytes: 2 ** 24 }
 const BOUNDS = FULL ? SLOW_BOUNDS : SMALL
 
 const COSTS = { innerTicks: 0, outerTicks: 0 }
 
-function keeping(threshold: SlowThreshold, builder = new CctBuilder(), bounds = SLOW_BOUNDS) {
+function keeping(
+  threshold: SlowWanted['threshold'],
+  builder = new CctBuilder(),
+  bounds = SLOW_BOUNDS,
+  threw = false,
+) {
   const course = new Course()
   const calls = builder.timeRoots(COSTS, course)
-  builder.keepSlow(threshold, bounds)
+  builder.keepSlow({ threshold, threw }, bounds)
   const slow = () => calls.slow ?? assert.fail('slow calls are kept')
   return { builder, calls, course, slow }
 }
@@ -53,17 +59,15 @@ describe('slow calls', () => {
       [
         [2, 1, 80, 1234],
         [3, 2, 50, 1234],
-        [1, 1, 20, 1234],
       ],
     )
     assert.equal(slow().latest?.number, 3)
     assert.equal(show(treeOf(slow().treeOf(2)!)), 'main 1x 20ns ( slow 1x 60ns )')
-    assert.equal(show(treeOf(slow().treeOf(1)!)), 'main 1x 15ns ( fast 1x 5ns )')
     assert.equal(slow().treeOf(4), null)
   })
 
-  it('without a threshold, calls above p99 are slow after the first hundred calls', () => {
-    const { builder, slow } = keeping('p99')
+  it('without a threshold, once a hundred calls have been seen, each later call above p99 counts as slow', () => {
+    const { builder, course, slow } = keeping('p99')
     let now = 0
     const call = (ticks: number) => {
       play(builder, `root main> ${now} main< ${now + ticks}`)
@@ -71,33 +75,126 @@ describe('slow calls', () => {
     }
     call(5000)
     for (let i = 0; i < 99; i++) call(100)
-    assert.equal(slow().count, 0)
+    assert.deepEqual([slow().count, slow().knownAtMs], [0, null])
+    course.tick(700, 0, 0)
     call(100)
-    assert.equal(slow().count, 0)
+    assert.deepEqual([slow().count, slow().knownAtMs], [0, 700])
     call(4000)
     assert.equal(slow().count, 1)
     assert.equal(slow().thresholdTicks, 101)
     assert.equal(show(treeOf(slow().tree)), 'main 1x 4000ns')
     assert.deepEqual(
-      slow()
-        .slowest.slice(0, 3)
-        .map((it) => it.ticks),
-      [5000, 4000, 100],
+      slow().slowest.map((it) => it.ticks),
+      [4000], // the call of 5000 ended before p99 was known
     )
-    assert.equal(slow().slowest.length, SLOWEST)
   })
 
-  it('slow calls that began before slow calls were requested are in no tree', () => {
+  it('a call that began before p99 was known is no slow call, although it ends later', () => {
+    const { builder, slow } = keeping('p99')
+    play(builder, '@2 root main> 0')
+    for (let i = 0; i < 101; i++) play(builder, `@1 root main> ${i * 10} main< ${i * 10 + 5}`)
+    play(builder, '@2 main< 100000 root main> 100001 main< 200000')
+    assert.deepEqual(
+      slow().slowest.map(({ thread, ticks }) => [thread, ticks]),
+      [[2, 99_999]],
+    )
+  })
+
+  it('new rows restart the lists and the tree; p99 and the numbering continue, and a call that is open then takes no part', () => {
+    const { builder, slow } = keeping(50)
+    play(builder, 'root main> 0 main< 80 root main> 100 main< 190 root main> 200')
+    builder.reset(210, true)
+    assert.deepEqual([slow().count, slow().latest, slow().slowest.length], [0, null, 0])
+    assert.equal(show(treeOf(slow().tree)), '')
+    play(builder, 'main< 300 root main> 400 a> 410 a< 480 main< 490')
+    assert.deepEqual(
+      slow().slowest.map(({ number, ticks }) => [number, ticks]),
+      [[3, 90]],
+    )
+    assert.equal(show(treeOf(slow().tree)), 'main 1x 20ns ( a 1x 70ns )')
+  })
+
+  it('calls that an exception ended are kept, latest first, beside the slow calls, however short they were', () => {
+    const { builder, slow } = keeping(50, new CctBuilder(), SLOW_BOUNDS, true)
+    const throws = (from: number, to: number, thrown: number) => {
+      play(builder, `root main> ${from}`)
+      builder.threw(thrown)
+      play(builder, `main< ${to}`)
+    }
+    throws(0, 5, 0)
+    play(builder, 'root main> 10 main< 90')
+    throws(100, 190, 1)
+    throws(200, 203, 0)
+    assert.deepEqual(
+      slow().threw.map(({ number, ticks, threw }) => [number, ticks, threw]),
+      [
+        [4, 3, 0],
+        [3, 90, 1],
+        [1, 5, 0],
+      ],
+    )
+    assert.equal(show(treeOf(slow().treeOf(1)!)), 'main 1x 5ns')
+    assert.deepEqual(
+      slow().slowest.map(({ ticks, threw }) => [ticks, threw]),
+      [
+        [90, 1],
+        [80, -1],
+      ],
+    )
+    assert.equal(show(treeOf(slow().tree)), 'main 2x 170ns')
+    for (let i = 0; i < 2 * THREW; i++) throws(1000 + 10 * i, 1001 + 10 * i, 2)
+    assert.deepEqual([slow().threw.length, slow().threwCount], [THREW, 3 + 2 * THREW])
+    assert.deepEqual(builder.rootCalls?.state().threw, [
+      [2, 20],
+      [0, 2],
+      [1, 1],
+    ])
+  })
+
+  it('if slow calls are the calls that an exception ended, they alone are in the common tree', () => {
+    const { builder, slow } = keeping('threw', new CctBuilder(), SLOW_BOUNDS, true)
+    play(builder, 'root main> 0 main< 900 root main> 1000 a> 1001 a< 1004')
+    builder.threw(0)
+    play(builder, 'main< 1005')
+    assert.deepEqual([slow().count, slow().latest?.number], [1, 2])
+    assert.equal(show(treeOf(slow().tree)), 'main 1x 2ns ( a 1x 3ns )')
+  })
+
+  it('details that follow a slow call belong to this call, and details of a fast call are ignored', () => {
+    const { builder, slow } = keeping(50)
+    const text = (slot: number, of: string) => {
+      for (let i = 0; i < of.length; i += 2)
+        builder.value(slot, 0, of.charCodeAt(i) + (of.charCodeAt(i + 1) || 0) * 2 ** 16)
+    }
+    play(builder, 'root main> 0 by> 1 by< 79 main< 80')
+    builder.value(SLOT_DETAILS, 0, 0)
+    text(0, 'a\u001bb')
+    builder.value(2, 1, 0xffff_fffe)
+    builder.value(2, 2, 0xffff_ffff)
+    builder.value(3, 5, 0)
+    text(SLOT_CALLER, 'web.Filter.next')
+    play(builder, 'root main> 100 main< 101')
+    text(0, 'ignored')
+    assert.deepEqual(slow().slowest[0]?.details, {
+      values: ['a?b', null, '-2', 'null'],
+      caller: 'web.Filter.next',
+      traceId: null,
+    })
+    assert.equal(slow().slowest[0]?.first, idOf('by'))
+    assert.deepEqual([slow().slowest[0]?.beginTicks, slow().slowest[0]?.endTicks], [0, 80])
+  })
+
+  it('a slow call that began before slow calls were requested is in no tree', () => {
     const builder = new CctBuilder()
     const calls = builder.timeRoots(COSTS, new Course())
     play(builder, 'root main> 0 a> 10')
-    builder.keepSlow(1)
+    builder.keepSlow({ threshold: 1, threw: false })
     play(builder, 'a< 20 main< 30  root main> 40 main< 50')
     assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 10ns')
     assert.equal(calls.slow!.slowest.length, 1)
   })
 
-  it('a reset drops slow calls, and an unfinished call is in no tree', () => {
+  it('a reset drops slow calls, and a call that is unfinished at the reset is in no tree', () => {
     const { builder, slow } = keeping(1)
     play(builder, 'root main> 0 main< 10 root main> 20')
     builder.reset(25)
@@ -107,7 +204,7 @@ describe('slow calls', () => {
     assert.equal(slow().latest?.number, 2) // each call has its own number
   })
 
-  it('slow calls exclude pauses reported early or late', () => {
+  it('times of slow calls exclude pauses that are reported before or after the end of the call', () => {
     const { builder, slow } = keeping(1)
     builder.pause(20_000, 90_000)
     play(builder, 'root main> 10000 main< 110000 root main> 200000 a> 200001 a< 299999 main< 300000')
@@ -125,7 +222,7 @@ describe('slow calls', () => {
     assert.equal(slow().latest?.ticks, 20_000)
   })
 
-  it('a slow call is removed from the common tree if a pause reported late makes the call fast', () => {
+  it('a slow call is removed from the common tree if the call is no longer slow after a pause that was reported late is subtracted', () => {
     const { builder, slow } = keeping(50_000)
     play(builder, 'root main> 0 a> 1 a< 60001 main< 60002') // slow
     play(builder, 'root main> 100000 b> 100001 a> 100002 a< 180002 b< 180003 main< 180004')
@@ -136,7 +233,7 @@ describe('slow calls', () => {
     assert.deepEqual([slow().latest?.number, slow().latest?.ticks], [1, 60_002])
     assert.deepEqual(
       slow().slowest.map((it) => it.ticks),
-      [60_002, 10_004],
+      [60_002],
     )
     builder.pause(10_000, 30_000)
     assert.deepEqual([slow().count, slow().latest], [0, null])
@@ -145,7 +242,7 @@ describe('slow calls', () => {
     assert.deepEqual([slow().count, slow().latest?.number], [1, 3])
   })
 
-  it('a slow call with too many events is removed from the common tree if a pause makes the call fast', () => {
+  it('a slow call with more events than jfluid keeps is removed from the common tree if the call is no longer slow after a pause is subtracted', () => {
     const { builder, slow } = keeping(400_000)
     builder.thread(1, -1)
     enter(builder, idOf('main'), 0)
@@ -165,11 +262,11 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), '')
   })
 
-  it('slow calls exclude pauses reported before the request for slow calls, or before a reset', () => {
+  it('times of slow calls exclude pauses reported before slow calls were requested, or before a reset', () => {
     const builder = new CctBuilder()
     const calls = builder.timeRoots(COSTS, new Course())
     builder.pause(20_000, 90_000)
-    builder.keepSlow(1)
+    builder.keepSlow({ threshold: 1, threw: false })
     play(builder, 'root main> 10000 main< 110000')
     assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 30000ns')
     builder.pause(210_000, 290_000)
@@ -178,7 +275,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 20000ns')
   })
 
-  it('if a subtracted pause makes a call fast, the next slowest call replaces it, even below the threshold', () => {
+  it('if a slow call is no longer slow after a pause is subtracted, the next slowest slow call replaces it', () => {
     for (const threshold of [50_000, 5_000_000]) {
       const { builder, slow } = keeping(threshold)
       let now = 0
@@ -193,7 +290,7 @@ describe('slow calls', () => {
       builder.pause(now + 1_000, now + 20_001_000)
       assert.deepEqual(
         slow().slowest.map((it) => it.ticks),
-        Array.from({ length: SLOWEST }, () => 1_000_000),
+        threshold === 50_000 ? Array.from({ length: SLOWEST }, () => 1_000_000) : [],
       )
       for (const { number } of slow().slowest)
         assert.equal(show(treeOf(slow().treeOf(number)!)), 'main 1x 1000000ns')
@@ -201,7 +298,7 @@ describe('slow calls', () => {
     }
   })
 
-  it('a pause during two calls is subtracted from only one call, in the common tree and in the tree of that call', () => {
+  it('a pause during two successive slow calls is subtracted from only one of the calls, in the common tree and in the tree of that call', () => {
     const { builder, slow } = keeping(100_000)
     play(builder, 'root main> 0 main< 110000 root main> 110001 main< 500000')
     builder.pause(60_000, 400_000)
@@ -213,7 +310,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().treeOf(1)!)), 'main 1x 110000ns')
   })
 
-  it('slow calls keep their time if the pause was in a fast call', () => {
+  it('the times of slow calls are unchanged by a pause during a fast call', () => {
     const { builder, slow } = keeping(100_000)
     play(builder, 'root main> 0 main< 110000 root main> 110001 main< 180000')
     builder.pause(90_000, 175_000)
@@ -221,7 +318,7 @@ describe('slow calls', () => {
     assert.equal(slow().slowest[0]?.ticks, 110_000)
   })
 
-  it('slow calls are chosen after pauses are subtracted, reported early or late, and the common tree equals the sum of the trees of the calls', () => {
+  it('slow calls are chosen by their time without pauses, even if pauses are reported late, and the common tree is the sum of the trees of the slow calls', () => {
     const seed = 20261126
     let state = seed
     const random = (below: number): number => {
@@ -274,7 +371,10 @@ describe('slow calls', () => {
       assert.equal(slow().latest?.number, still.at(-1)?.number, where)
       assert.deepEqual(
         slowest.map((it) => it.ticks),
-        [...times].sort((a, b) => b - a).slice(0, SLOWEST),
+        still
+          .map((it) => it.ticks)
+          .sort((a, b) => b - a)
+          .slice(0, SLOWEST),
         where,
       )
       const sum = (of: typeof tree): number => {
@@ -293,7 +393,7 @@ describe('slow calls', () => {
     }
   })
 
-  it('slow calls are consistent although a pause is reported while their trees are built', () => {
+  it('the trees of slow calls are consistent although a pause is reported while the trees are built', () => {
     const { builder, slow } = keeping(50_000)
     play(builder, 'root main> 0 main< 90000 root main> 100000 main< 200000')
     let told = 0
@@ -324,10 +424,10 @@ describe('slow calls', () => {
       play(builder, `@${thread} root main> ${thread} main< ${thread + 1}`)
     const mib = arrayMiB(collect) - before
     assert.ok(mib < 4, `${mib} MiB`)
-    assert.equal(slow().slowest.length, SLOWEST)
+    assert.equal(slow().slowest.length, 0)
   })
 
-  it('memory of slow calls that a pause may still change is bounded', () => {
+  it('jfluid limits the memory for slow calls that a pause reported later may still change', () => {
     const collect = collector()
     const { builder, slow } = keeping(1, new CctBuilder(), BOUNDS)
     const before = arrayMiB(collect)
@@ -346,7 +446,7 @@ describe('slow calls', () => {
     assert.equal(slow().count, calls)
   })
 
-  it('slow calls with more events than jfluid keeps have the same trees', () => {
+  it('the tree of a slow call is complete even if the call has more events than jfluid keeps', () => {
     const { builder, slow } = keeping(1)
     const children = ['a', 'b', 'c'].map(idOf)
     builder.thread(1, -1)
@@ -363,7 +463,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
   })
 
-  it('slow calls with more events than jfluid keeps exclude pauses reported before, during and after the call', () => {
+  it('if a slow call has more events than jfluid keeps, its time still excludes pauses reported before, during and after the call', () => {
     const { builder, slow } = keeping(1)
     let now = 0
     const calls = () => {
@@ -388,12 +488,12 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
   })
 
-  it('slow calls with more gaps between events than jfluid keeps exclude the pauses in each gap', () => {
-    // The first call is reported at its end. The second call is processed into its own tree before its end.
+  it('if a slow call has more intervals between events than jfluid keeps, its time still excludes the pauses in each interval', () => {
+    // A call with 40,000 children is reported at its end. A call with 140,000 children is processed into its own tree before its end.
     for (const children of [40_000, 140_000]) {
       const { builder, slow } = keeping(1)
       let now = 0
-      // All events are in one piece of words. Each child, and the time before it, is a gap.
+      // All events are in one piece of words. Each child is one interval between events, and the time before each child is another.
       const calls = (name: string, count: number) => {
         const id = idOf(name)
         const words = new Uint32Array(4 * count)
@@ -494,12 +594,16 @@ describe('slow calls', () => {
     assert.equal(slow().tree.moves, 0)
     call(Array.from({ length: 500 }, (_, nth) => `n${nth}`))
     assert.ok(slow().tree.moves > 0)
+    const { count } = slow()
+    const [slowest] = slow().slowest
     builder.pause(now - 59_000, now - 1_000) // with this pause the call was fast
     const { merged } = snapshotOf(slow().tree, { calibration: FREE, nsPerTick: 1 })
     assert.ok(Math.min(...merged.metrics.calls!) >= 0)
+    assert.equal(slow().count, count - 1)
+    assert.ok(slow().slowest.every((it) => it.number !== slowest!.number && it.ticks > 50_000))
   })
 
-  it('unfinished slow calls share a memory limit, and calls above the limit are counted', () => {
+  it('unfinished slow calls share a memory limit, and calls that exceed the limit are only counted', () => {
     const { builder, slow } = keeping(1, new CctBuilder(), BOUNDS)
     const methods = Math.round(1000 * Math.sqrt(PART))
     const words: number[] = []

@@ -9,7 +9,7 @@ import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
 describe('overhead compensation (report, section 5.3)', () => {
   const calibration = { innerTicks: 3, outerTicks: 2 }
 
-  it('compensation subtracts t_I per call and t_O per direct callee call', () => {
+  it('compensation subtracts from a node t_I per call of the node and t_O per call of a direct callee', () => {
     // main: 10 + 10 + 20 = 40 measured, 1 invocation, 2 calls out: 40 - 1*3 - 2*2 = 33
     // work: 30 + 30      = 60 measured, 2 invocations, no calls out: 60 - 2*3     = 54
     const cct = cctOf('main> 0  work> 10  work< 40  work> 50  work< 80  main< 100', calibration)
@@ -17,7 +17,7 @@ describe('overhead compensation (report, section 5.3)', () => {
     assert.equal(show(cct, 'measuredNs'), 'main 1x 40ns ( work 2x 60ns )')
   })
 
-  it('a negative compensated time stays negative, so that sums are exact', () => {
+  it('a compensated time below zero stays negative, so that sums are exact', () => {
     const cct = cctOf('main> 0  main< 1', calibration)
     assert.equal(show(cct), 'main 1x -2ns')
   })
@@ -28,25 +28,25 @@ describe('overhead compensation (report, section 5.3)', () => {
     assert.equal(show(cct, 'totalNs'), 'a 1x 2ns ( b 1x 2ns ( c 1x 2ns ) )')
   })
 
-  it('an open call counts as a call made by its caller', () => {
+  it('a call that has not ended counts as a call made by its caller', () => {
     // main: 10 - 3 - 2; a: 20 - 3
     assert.equal(show(treeOf(built('main> 0  a> 10'), calibration, 30)), 'main 1x 5ns ( a 1x 17ns )')
   })
 
-  it('ticks are converted to nanoseconds after all sums', () => {
+  it('ticks are converted to nanoseconds after all sums are computed', () => {
     const builder = built('main> 0  a> 10  a< 20  main< 30')
     const { merged } = snapshotOf(builder, { calibration, nsPerTick: 0.5 })
     assert.equal(show(merged), 'main 1x 7.5ns ( a 1x 3.5ns )')
     assert.equal(show(merged, 'measuredNs'), 'main 1x 10ns ( a 1x 5ns )')
   })
 
-  it('the sum of a node follows the formula of the report', () => {
+  it('the compensated time of a node follows the formula in the report', () => {
     assert.equal(exactTime(40, 1, 2, calibration), 33)
   })
 })
 
 describe('a snapshot of the trees', () => {
-  it('a snapshot has a tree with the sums over all threads, and a tree of each thread', () => {
+  it('a snapshot has a tree with the sums over all threads, and one tree for each thread', () => {
     const builder = built(
       '@5 main> 0 a> 1 a< 3 main< 4  @9 main> 10 b> 20 b< 21 a> 22 a< 25 main< 30  @5 run> 40 run< 41',
     )
@@ -68,7 +68,7 @@ describe('a snapshot of the trees', () => {
     )
   })
 
-  it('children are in the order in which their methods were first seen, in every context', () => {
+  it('in every context of a snapshot, children are in the order in which their methods were first called', () => {
     const builder = built('m> 0 x> 1 x< 2 y> 3 y< 4 m< 5  n> 6 y> 7 y< 8 x> 9 x< 10 n< 11')
     assert.equal(show(treeOf(builder)), 'm 1x 3ns ( x 1x 1ns y 1x 1ns ) n 1x 3ns ( x 1x 1ns y 1x 1ns )')
   })
@@ -86,7 +86,7 @@ describe('a snapshot of the trees', () => {
     assert.deepEqual(threads, [])
   })
 
-  it('a snapshot contains no event or pause that arrives while it is built', () => {
+  it('a snapshot contains no event or pause that arrives while the snapshot is built', () => {
     const before = 'main> 0 work> 10 work< 40 work> 100010'
     const builder = built(before)
     builder.markWarmup()
@@ -108,7 +108,7 @@ describe('a snapshot of the trees', () => {
     assert.equal(show(treeOf(builder)), 'main 1x 10230ns ( work 2x 120ns other 1x 100ns )')
   })
 
-  it('a snapshot of 100,000 nested calls needs no recursion', () => {
+  it('a snapshot of 100,000 nested calls does not overflow the stack', () => {
     const builder = new CctBuilder()
     builder.thread(1, -1)
     for (let depth = 0; depth < 100_000; depth++) enter(builder, 1, depth)
@@ -118,7 +118,7 @@ describe('a snapshot of the trees', () => {
     assert.deepEqual(hotMethods(tree), [{ method: 1, calls: 100_000, self: 199_999, total: 199_999 }])
   })
 
-  it('snapshots of random trees are consistent: size, parents, totals (seed printed on failure)', () => {
+  it('snapshots of random trees have consistent sizes, parents and totals (the seed is printed on failure)', () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     const random = generator(seed)
     const builder = new CctBuilder()
@@ -168,14 +168,14 @@ describe('hot methods', () => {
     assert.deepEqual(second, { method: idOf('fib'), calls: 3, self: 10, total: 10 })
   })
 
-  it('hot methods count mutual recursion once', () => {
+  it('the total time of hot methods counts mutually recursive calls once', () => {
     const tree = cctOf('even> 0  odd> 1  even> 2  odd> 3  odd< 4  even< 5  odd< 6  even< 7')
     const total = new Map(hotMethods(tree).map((h) => [h.method, h.total]))
     assert.equal(total.get(idOf('even')), 7)
     assert.equal(total.get(idOf('odd')), 5)
   })
 
-  it('hot methods are sums over all contexts, most self time first', () => {
+  it('hot methods are summed over all contexts and sorted by self time, largest first', () => {
     const builder = built('a> 0 c> 1 c< 9 a< 10  b> 10 c> 11 c< 14 b< 16')
     play(builder, '@2 c> 0 c< 2')
     assert.deepEqual(

@@ -8,7 +8,7 @@ import { FREE, idOf, nameOf } from './notation.ts'
 
 const path = (text: string): Int32Array => Int32Array.from(text.split('/').filter(Boolean), idOf)
 
-/** Format: `main 3: run 2`, one line per node: name, observed calls, own samples, samples of the subtree. */
+/** Returns lines in the format `main 3: run 2`, one per node: name, observed calls, own samples, samples of the subtree. */
 function lines(tree: Tree): string[] {
   const { calls, selfSamples, totalSamples } = tree.metrics
   const depth: number[] = []
@@ -25,7 +25,7 @@ function built(play: (writer: StackWriter, builder: CctBuilder) => void): string
 }
 
 describe('building a tree from stacks', () => {
-  it('a frame counts as a call only if the previous sample did not have it', () => {
+  it('a frame counts as a call only if the previous sample did not have the frame', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve/find'))
       writer.sample(1, path('main/serve/find'))
@@ -43,7 +43,7 @@ describe('building a tree from stacks', () => {
     ])
   })
 
-  it('a stack that is not a sample ends the calls that it does not contain, and begins no call', () => {
+  it('a stack that does not count as a sample ends the calls that the stack does not contain, and begins no call', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve/find'))
       writer.away(1, path('main/idle/wait'))
@@ -65,7 +65,7 @@ describe('building a tree from stacks', () => {
     expect(tree).toEqual(['main 2x 0/4', '  serve 1x 2/2', '  idle 1x 2/2'])
   })
 
-  it('recursion in stacks keeps its depth in the tree', () => {
+  it('a recursion in a sampled stack has the same depth in the tree', () => {
     const tree = built((writer) => {
       writer.sample(1, path('a/a/a'))
       writer.sample(1, path('a/a'))
@@ -74,7 +74,7 @@ describe('building a tree from stacks', () => {
     expect(tree).toEqual(['a 1x 0/3', '  a 1x 1/3', '    a 2x 2/2'])
   })
 
-  it('a new thread with a reused thread number starts without a stack', () => {
+  it('a new thread that reuses a thread number begins without a stack', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve'))
       writer.leave(1)
@@ -83,7 +83,7 @@ describe('building a tree from stacks', () => {
     expect(tree).toEqual(['main 2x 0/2', '  serve 2x 2/2'])
   })
 
-  it('after a reset all frames count as new calls', () => {
+  it('after a reset, all frames of the next sample count as new calls', () => {
     const tree = built((writer, builder) => {
       writer.sample(1, path('main/serve'))
       writer.leaveAll()
@@ -93,7 +93,7 @@ describe('building a tree from stacks', () => {
     expect(tree).toEqual(['main 1x 0/1', '  serve 1x 1/1'])
   })
 
-  it('a stack of thousands of frames is one sample', () => {
+  it('a stack of thousands of frames counts as one sample', () => {
     const tree = built((writer) => writer.sample(1, new Int32Array(5000).fill(idOf('deep'))))
     expect(tree.length).toBe(5000)
     expect(tree[4999].trim()).toBe('deep 1x 1/1')

@@ -24,7 +24,7 @@ function living(survivors: Survivors): [node: number, bytes: number, age: number
 }
 
 describe('objects that are still alive', () => {
-  it('an object counts when both the ring and the status have reported the object, in either order', () => {
+  it('an object counts as alive when the ring buffer and the status have both reported the object, in any order', () => {
     const survivors = new Survivors()
     survivors.place(token(3, 0), 7)
     assert.deepEqual(living(survivors), [])
@@ -39,15 +39,15 @@ describe('objects that are still alive', () => {
     assert.deepEqual(living(survivors), [[9, 40, 3]])
   })
 
-  it('an object in a reused slot counts when the ring and the status report the same object', () => {
+  it('an object in a reused slot counts as alive when the ring buffer and the status report the same object', () => {
     const survivors = new Survivors()
     survivors.place(token(3, 0), 7)
     survivors.hear(news(0, [token(3, 0), 0, 24]))
-    survivors.place(token(3, 1), 8) // the event buffer reports it first
+    survivors.place(token(3, 1), 8) // the event buffer reports the object first
     assert.deepEqual(living(survivors), [])
     survivors.hear(news(1, [token(3, 1), 1, 32], [token(3, 0)]))
     assert.deepEqual(living(survivors), [[8, 32, 0]])
-    survivors.hear(news(1, [token(3, 2), 1, 48], [token(3, 1)])) // the agent reports it first
+    survivors.hear(news(1, [token(3, 2), 1, 48], [token(3, 1)])) // the agent reports the object first
     assert.deepEqual(living(survivors), [])
     survivors.place(token(3, 2), 9)
     assert.deepEqual(living(survivors), [[9, 48, 0]])

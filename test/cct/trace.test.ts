@@ -12,7 +12,10 @@ function traced(text: string, asked = 1, mostEvents?: number): Tracer {
   return tracer
 }
 
-/** Format: `main> 0 work> 10 work< 40 main< 100`, each track after its thread; `hand 1` where track 1 is submitted. */
+/**
+ * Returns calls in the format `main> 0 work> 10 work< 40 main< 100`, each track after its thread. `hand 1` shows where track 1 is
+ * submitted.
+ */
 function text({ calls }: Trace<number>): string[] {
   return calls.map(({ state, startNs, tracks }) => {
     const lines = tracks.map(({ thread, events, times }) => {
@@ -37,7 +40,7 @@ function trace(
   return text(traceOf(traced(events, asked), { calibration, nsPerTick: 1, beginTicks: 0, firstMethod }))
 }
 
-/** Total time per method, over all its calls, from a trace of one track. */
+/** Returns the total time of each method over all its calls, from a trace of one track. */
 function totals({ calls }: Trace<number>): Record<string, number> {
   const sums: Record<string, number> = {}
   for (const { tracks } of calls) {
@@ -56,13 +59,13 @@ function totals({ calls }: Trace<number>): Record<string, number> {
 }
 
 describe('traced calls', () => {
-  it('a traced call keeps its events in order from its begin', () => {
+  it('a traced call keeps its events in order, from the begin of the call', () => {
     assert.deepEqual(trace('root main> 100 a> 110 a< 120 b> 125 a> 130 a< 131 b< 140 main< 150'), [
       'whole 100: @1 main> 0 a> 10 a< 20 b> 25 a> 30 a< 31 b< 40 main< 50',
     ])
   })
 
-  it('the first calls of all threads are traced, and each is traced completely', () => {
+  it('the first root calls of all threads are traced, and each traced call is complete', () => {
     const events =
       '@1 root main> 0 @2 root main> 5 @1 a> 7 @3 root main> 8 @2 main< 9 @1 a< 10 main< 11 root main> 20 main< 21'
     assert.deepEqual(trace(events, { asked: 2 }), [
@@ -83,7 +86,7 @@ describe('traced calls', () => {
     assert.deepEqual(trace('a> 1 a< 2 main< 3 root main> 10 main< 12'), ['whole 10: @1 main> 0 main< 2'])
   })
 
-  it('tracing does not change the tree', () => {
+  it('a trace does not change the calling context tree', () => {
     const events =
       '@1 root main> 0 a> 10 @2 root main> 12 main< 20 @1 adjust 5 a< 40 main< 50 root main> 60 main< 70'
     const builder = new CctBuilder()
@@ -97,7 +100,7 @@ describe('traced calls', () => {
     assert.deepEqual(trace('root main> 0 a> 4'), ['open 0: @1 main> 0 a> 4 a< 4 main< 4'])
   })
 
-  it('a trace repairs missing exits like the tree, and ignores exits without a frame', () => {
+  it('a trace closes frames without an exit event in the same way as the tree, and ignores exit events without a frame', () => {
     assert.deepEqual(trace('root main> 0 a> 1 b> 2 a< 9 c< 10 main< 12'), [
       'whole 0: @1 main> 0 a> 1 b> 2 b< 9 a< 9 main< 12',
     ])
@@ -111,7 +114,7 @@ describe('traced calls', () => {
     ])
   })
 
-  it('a trace is truncated at the limit of events, and reports the truncation', () => {
+  it('a trace ends at the maximum number of events, and is marked as truncated', () => {
     const tracer = traced('root main> 0 a> 1 a< 2 b> 3 b< 4 main< 5 root main> 9 main< 10', 2, 4)
     const found = traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })
     assert.deepEqual(text(found), ['cut 0: @1 main> 0 a> 1 a< 2 b> 3 b< 3 main< 3'])
@@ -126,7 +129,7 @@ describe('traced calls', () => {
     }
   })
 
-  it('a reset selects new calls to trace', () => {
+  it('after a reset, the next calls are traced', () => {
     const tracer = traced('root main> 0 a> 1')
     tracer.reset()
     play(tracer, 'a< 2 main< 3 root main> 10 main< 14')
@@ -137,13 +140,13 @@ describe('traced calls', () => {
 })
 
 describe('times in a trace', () => {
-  it('trace time stops while the thread waits for jfluid or is in a class-load hook', () => {
+  it('the clock of a trace stops while the thread waits for jfluid or is in a class-load hook', () => {
     assert.deepEqual(trace('root main> 0 a> 10 adjust 5 a< 20 suspend 22 resume 30 main< 31'), [
       'whole 0: @1 main> 0 a> 10 a< 15 main< 18', // 20 - 5; 31 - 5 - 8
     ])
   })
 
-  it('trace time excludes redefinitions, whether reported before or after the events', () => {
+  it('trace time excludes redefinitions, whether the redefinition is reported before or after the events', () => {
     const tracer = traced('root main> 0 a> 100 a< 200100 main< 200200')
     tracer.pause(50_000, 150_000)
     assert.deepEqual(text(traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })), [
@@ -175,7 +178,7 @@ describe('times in a trace', () => {
     ])
   })
 
-  it('trace times do not change while events arrive', () => {
+  it('the times of recorded trace events do not change when further events arrive', () => {
     const some = Array.from({ length: 10_000 }, (_, i) => `a> ${2 * i + 1} a< ${2 * i + 2}`).join(' ')
     const tracer = traced(`root main> 0 ${some}`)
     const options = { calibration: FREE, nsPerTick: 1, beginTicks: 0 }
@@ -191,7 +194,7 @@ describe('times in a trace', () => {
     assert.ok(at > 30_002)
   })
 
-  it('trace time excludes probe costs: t_I in the call, t_O in its caller', () => {
+  it('trace time excludes probe costs: t_I in the called method, t_O in its caller', () => {
     // main: 10 - 1 - 2, a: 20 - 1, main: 30
     assert.deepEqual(
       trace('root main> 0 a> 10 a< 30 main< 60', { calibration: { innerTicks: 1, outerTicks: 2 } }),
@@ -228,7 +231,7 @@ describe('times in a trace', () => {
     assert.deepEqual(found, sums)
   })
 
-  it('the time of a wait in a trace includes calls inside the wait', () => {
+  it('the time of a wait in a trace includes the calls that the thread makes during the wait', () => {
     const [wait, method] = [idOf('parked'), idOf('method after waits')]
     assert.ok(wait < method)
     const events = 'root later> 0 parked> 10 later> 12 later< 14 parked< 30 later< 31'
@@ -241,8 +244,8 @@ describe('times in a trace', () => {
 })
 
 describe('tasks submitted by a traced call', () => {
-  it('a submitted task is a track of the traced call, from its submission', () => {
-    // The latest possible time is used: that of main's next event.
+  it('a submitted task is shown as a track of the traced call, and the track begins at the submission', () => {
+    // The exact time of the submission is unknown. The latest possible time is used, which is the time of main's next event.
     assert.deepEqual(
       trace(
         '@1 root main> 0 submit 7 wait> 10 @2 begin 7 run> 15 a> 16 a< 17 run< 20 begin 0 @1 wait< 25 main< 30',
@@ -251,20 +254,20 @@ describe('tasks submitted by a traced call', () => {
     )
   })
 
-  it("a task's submission is not after its begin", () => {
+  it('the submission of a task is not later than the begin of the task', () => {
     assert.deepEqual(trace('@1 root main> 0 submit 7 @2 begin 7 run> 15 run< 20 @1 main< 30'), [
       'whole 0: @1 main> 0 hand 1 15 main< 30 @2 run> 15 run< 20',
     ])
   })
 
-  it('a task stays in its traced call after that call has ended and other calls have begun', () => {
+  it('a task stays in the traced call that submitted the task, even after that call has ended and other calls have begun', () => {
     assert.deepEqual(
       trace('@1 root main> 0 submit 7 main< 10 root main> 20 main< 30 @2 begin 7 run> 50 run< 60'),
       ['whole 0: @1 main> 0 hand 1 10 main< 10 @2 run> 50 run< 60'],
     )
   })
 
-  it('a traced task may submit tasks, and a thread leaves its task when it starts another task', () => {
+  it('a traced task may submit further tasks, and a thread that begins another task leaves its current task', () => {
     assert.deepEqual(
       trace(
         '@1 root main> 0 submit 1 main< 10 @2 begin 1 outer> 20 submit 2 outer< 22 @3 begin 2 inner> 30 inner< 33 begin 9 x> 40 x< 50',
@@ -286,7 +289,7 @@ describe('tasks submitted by a traced call', () => {
     ])
   })
 
-  it('a dropped task is not shown, even if the thread that dropped it is read first', () => {
+  it('a dropped task is not shown, even if the thread that dropped the task is read first', () => {
     assert.deepEqual(trace('@1 root main> 0 @2 drop 7 @1 submit 7 main< 10'), [
       'whole 0: @1 main> 0 main< 10',
     ])
@@ -301,7 +304,7 @@ describe('tasks submitted by a traced call', () => {
     }
   })
 
-  it('a task begins at its first method or submission, in the time of the traced call', () => {
+  it('a task begins at its first method call or submission, on the time axis of the traced call', () => {
     const main = '@1 root main> 1000000 submit 7'
     assert.deepEqual(
       trace(
@@ -314,7 +317,7 @@ describe('tasks submitted by a traced call', () => {
     ])
   })
 
-  it('if jfluid stopped the submitting thread, the task is placed earlier by the time of the stop', () => {
+  it('if jfluid stopped the submitting thread, the shown begin of the task is earlier by the duration of that stop', () => {
     // main was stalled for 100 ticks before it submitted the work: all later events are 100 ticks earlier.
     assert.deepEqual(
       trace(

@@ -1,15 +1,15 @@
 // Sum of several trees. Methods are matched by name.
 
 import { describe, expect, it } from 'vitest'
+import { SAMPLED, TIMED } from '../../src/cct/merge-samples.ts'
 import { COLLAPSED } from '../../src/cct/nodes.ts'
-import { SAMPLED, TIMED } from '../../src/cct/picture.ts'
 import type { MethodName, Tree } from '../../src/cct/tree.ts'
 import { type Part, UnionIds, unionOf } from '../../src/cct/union.ts'
 import { Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
 
 const part = (tree: Tree, names: readonly MethodName[]): Part => ({ tree, nameOf: (id) => names[id]! })
 
-/** Format: "main 5x 22/103", one line per node, indented by depth. */
+/** Returns the tree in the format "main 5x 22/103", one line per node, indented by depth. */
 function show({ count, parent, method, metrics }: Tree, ids: UnionIds): string[] {
   const depth: number[] = []
   return Array.from({ length: count }, (_, i) => {
@@ -32,7 +32,7 @@ function random(seed: number, trees: number): { parts: Part[]; ids: UnionIds } {
 }
 
 describe('a union of several trees', () => {
-  it('a union has every context of all trees, and its columns are sums over the trees', () => {
+  it('a union has every context of all trees, and each column is summed over the trees', () => {
     const [one, two] = [new Methods(), new Methods()]
     const before = treeOf('main 2x 10ns ( work 4x 20ns ( leaf 1x 5ns ) old 1x 3ns )', one)
     const after = treeOf('main 3x 12ns ( fresh 1x 7ns work 6x 40ns ( leaf 2x 6ns ) )', two)
@@ -46,14 +46,14 @@ describe('a union of several trees', () => {
       '  fresh 1x 7/7',
     ])
     expect([...unionOf(parts, ids).size]).toEqual([5, 2, 1, 1, 1])
-    // Successive pictures must have the same ids.
+    // Successive snapshots must have the same ids.
     expect([...unionOf([parts[1]!, parts[0]!], ids).method].map((id) => ids.names[id]!.method)).toEqual(
       ['main', 'fresh', 'work', 'leaf', 'old'], // the order of the other tree
     )
     expect(ids.names).toHaveLength(6)
   })
 
-  it("a union's row is timed if it is timed in any tree", () => {
+  it('a row of a union is timed if the row is timed in any of the trees', () => {
     const [one, two] = [new Methods(), new Methods()]
     const known = (tree: Tree, ...values: number[]): Tree => ({
       ...tree,
@@ -78,7 +78,7 @@ describe('a union of several trees', () => {
     expect(knownOf([sampled, one], [exact, two])).toEqual([TIMED, SAMPLED, SAMPLED, TIMED])
   })
 
-  it('in a union of random trees children and self sum to the parent', () => {
+  it('in a union of random trees, children and self time sum to the total of the parent', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const { parts, ids } = random(seed, 3)
       const { count, parent, metrics } = unionOf(parts, ids)
@@ -92,7 +92,7 @@ describe('a union of several trees', () => {
     }
   })
 
-  it('class loaders that several JVMs number differently are matched', () => {
+  it('class loaders are matched even if each JVM numbers the class loaders differently', () => {
     const methods = new Methods()
     const tree = treeOf('main 1x 1ns', methods)
     const by = (loader: string): Part => ({

@@ -38,7 +38,7 @@ function snapshot(of: CctBuilder): Tree {
   return snapshotOf(of, options).merged
 }
 
-/** Values of each node, keyed by its path. */
+/** Returns values of each node, keyed by its path. */
 function rows(tree: Tree, ...columns: readonly string[]): Record<string, number[]> {
   const paths: string[] = []
   const found: Record<string, number[]> = {}
@@ -50,7 +50,7 @@ function rows(tree: Tree, ...columns: readonly string[]): Record<string, number[
   return found
 }
 
-/** main 0..100, asleep 10..30; inside it work 40..90, blocked 50..65 and 70..75, asleep 80..81. */
+/** Returns a tree: main 0..100, asleep 10..30; inside main, work 40..90, blocked 50..65 and 70..75, asleep 80..81. */
 function worked(): CctBuilder {
   const made = builder()
   enter(made, MAIN, 0)
@@ -71,7 +71,7 @@ function worked(): CctBuilder {
 }
 
 describe('rows and columns of waiting time', () => {
-  it('waiting time is not self time, and is summed in the waiting method and its callers', () => {
+  it('waiting time is separate from self time, and is summed over the waiting method and its callers', () => {
     const columns = ['calls', 'selfNs', 'totalNs', 'blockedNs', 'waitedNs', 'totalBlockedNs', 'totalWaitedNs']
     assert.deepEqual(rows(snapshot(worked()), ...columns), {
       main: [1, 30, 100, 0, 20, 20, 21],
@@ -82,7 +82,7 @@ describe('rows and columns of waiting time', () => {
     })
   })
 
-  it('a wait includes all JDK calls made while waiting', () => {
+  it('a wait includes all JDK calls that the thread makes while it waits', () => {
     const made = worked()
     enter(made, MAIN, 200)
     enter(made, WAIT_SLEEPING, 210)
@@ -118,7 +118,7 @@ describe('rows and columns of waiting time', () => {
     assert.equal(rows(tree, 'calls')['main work'][0], 2)
   })
 
-  it('in a tree of waits children sum to the parent', () => {
+  it('in a tree of waiting times, children and self sum to the parent', () => {
     const tree = snapshot(worked())
     assert.equal(metricOf(tree).kind, 'waits')
     assert.deepEqual(rows(tree, 'selfWaitNs', 'totalWaitNs'), {
@@ -130,7 +130,7 @@ describe('rows and columns of waiting time', () => {
     })
   })
 
-  it('a wait counts neither as a called method nor as a frame without an exit', () => {
+  it('a wait is counted neither as a called method nor as a frame without an exit', () => {
     const made = worked()
     assert.equal(made.methods, 2)
     enter(made, MAIN, 200)

@@ -46,7 +46,7 @@ function method(classFile: ClassFile, name: string) {
   return found
 }
 
-/** Format of a call: `total: invokeinterface java/util/List.iterator` */
+/** Returns calls in the format `total: invokeinterface java/util/List.iterator`. */
 function calls(classFile: ClassFile, name: string): string[] {
   const { pool } = classFile
   const { bytecode } = parseCode(classFile, method(classFile, name))
@@ -63,14 +63,14 @@ function calls(classFile: ClassFile, name: string): string[] {
 }
 
 describe('a class file', () => {
-  it('a class file has name, superclass and interfaces', () => {
+  it('the class name, superclass and interfaces are read from a class file', () => {
     assert.equal(shop.name, 'shop/Shop')
     assert.equal(shop.superName, 'java/lang/Object')
     assert.deepEqual(shop.interfaces, ['java/lang/Comparable', 'java/lang/Runnable'])
     assert.equal(shop.major, 61)
   })
 
-  it('a class file has methods in file order, with flags and descriptors', () => {
+  it('methods of a class file are read in file order, with flags and descriptors', () => {
     assert.deepEqual(
       shop.methods.map(({ name }) => name),
       ['<init>', 'price', 'total', 'greeting', 'run', 'compareTo', 'compareTo', 'lambda$greeting$0'],
@@ -82,7 +82,7 @@ describe('a class file', () => {
     assert.ok(method(shop, 'total').access & ACC_STATIC)
   })
 
-  it('a class file has calls with owner and method', () => {
+  it('calls in a method body are read from a class file with the owner and name of the called method', () => {
     assert.deepEqual(calls(shop, 'total'), [
       'invokeinterface java/util/List.iterator',
       'invokeinterface java/util/Iterator.hasNext',
@@ -95,7 +95,7 @@ describe('a class file', () => {
     ])
   })
 
-  it('a class file links a lambda to the method with its body', () => {
+  it("for a lambda, the method that contains the lambda's body is read from a class file", () => {
     assert.deepEqual(calls(shop, 'greeting'), ['invokedynamic get'])
     const handles = shop.bootstrapMethods
       .filter(({ methodRef }) => shop.pool.methodHandle(methodRef).name === 'metafactory')
@@ -111,18 +111,18 @@ describe('a class file', () => {
     ])
   })
 
-  it('the annotations of a class file are found', () => {
+  it('the annotations in a class file are found', () => {
     assert.equal(hasAnnotation(shop, method(shop, 'price'), 'Ljava/lang/Deprecated;'), true)
     assert.equal(hasAnnotation(shop, method(shop, 'run'), 'Ljava/lang/Deprecated;'), false)
   })
 
-  it('a class file written again without new method bodies is unchanged, byte for byte', () => {
+  it('a class file that is written again without new method bodies is unchanged, byte for byte', () => {
     for (const bytes of bytesOf.values()) {
       assert.deepEqual(spliceClass(parseClassFile(bytes), 0, NOTHING, []), new Uint8Array(bytes))
     }
   })
 
-  it('a class file written again with its own method bodies is unchanged', () => {
+  it('a class file that is written again with its own method bodies is unchanged', () => {
     const bodies = shop.methods
       .filter(({ code }) => code)
       .map(({ index, code }) => ({
@@ -134,7 +134,7 @@ describe('a class file', () => {
 })
 
 describe('a broken class file', () => {
-  it('a class file truncated at any byte is reported as a problem', () => {
+  it('a class file that is truncated at any byte is reported as a problem', () => {
     for (let length = 0; length < shop.bytes.length; length++) {
       assert.throws(() => parseClassFile(shop.bytes.subarray(0, length)), ClassFormatProblem)
     }

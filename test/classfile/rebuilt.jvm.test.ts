@@ -29,7 +29,7 @@ const LAMBDAS = `
     }
   }`
 
-/** Data as returned by `VirtualMachine.ConstantPool`, `Method.Bytecodes` and other commands. */
+/** Returns the data that `VirtualMachine.ConstantPool`, `Method.Bytecodes` and other commands would return. */
 function toldOf(file: ClassFile): ClassParts {
   const { major, pool, access, name, superName, interfaces } = file
   return {
@@ -61,8 +61,8 @@ const sitesOf = (file: ClassFile): string[][] =>
 const hasDynamic = ({ pool }: ClassFile): boolean =>
   Array.from({ length: pool.count }, (_, i) => pool.tag(i)).includes(CONSTANT_INVOKE_DYNAMIC)
 
-describe('a rebuilt class', () => {
-  it('a rebuilt class has the methods and calls of the original class, and at least as many calls at dynamic call sites', async () => {
+describe('a class file rebuilt from the data that the JVM sent', () => {
+  it('a rebuilt class file has the methods and calls of the original class, and at least as many possible calls at invokedynamic call sites', async () => {
     const files = await compiled
     expect(files.filter(hasDynamic).length).toBeGreaterThan(1)
     expect(files.some((it) => !hasDynamic(it))).toBe(true)
@@ -79,13 +79,13 @@ describe('a rebuilt class', () => {
     }
   })
 
-  it('a lambda in a rebuilt class leads to methods whose parameters begin with its captures', async () => {
+  it('in a rebuilt class file, a lambda may call each method whose first parameter types are those of the captured values', async () => {
     const rebuilt = parseClassFile(rebuildClass(toldOf(await classNamed('Lambdas'))))
     const uses = rebuilt.methods.find((it) => it.name === 'uses')!
     const handles = readBody(rebuilt, uses).lambdas.map((it) =>
       it.handles.map((of) => ('name' in of ? of.name : '')).sort(),
     )
-    // Captured are an int, a long, a receiver, and nothing. `plus` and `text` are called directly, not through handles.
+    // The lambdas capture an int, a long, a receiver, and nothing. `plus` and `text` are called directly, not through handles.
     expect(handles).toEqual([
       ['lambda$uses$0', 'twice'],
       ['lambda$uses$1'],
@@ -94,7 +94,7 @@ describe('a rebuilt class', () => {
     ])
   })
 
-  it('a rebuilt class with an invalid or full pool is refused', async () => {
+  it('a class file is not rebuilt if its constant pool is invalid or full', async () => {
     const told = toldOf(await classNamed('Lambdas'))
     for (const pool of [
       { count: told.pool.count + 1, bytes: told.pool.bytes },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ClassFormatProblem } from '../../src/classfile/class-file.ts'
 import { forgetRecent, readableClassFile, recentClassFile } from '../../src/classfile/recent.ts'
 
-/** A class `A` without a superclass, with one attribute of this number of bytes. */
+/** Returns a class `A` without a superclass, with one attribute of this number of bytes. */
 function classOf(attributeBytes: number): Uint8Array {
   const head = [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52]
   const pool = [0, 3, 1, 0, 1, 0x41, 7, 0, 1] // A; class A
@@ -13,7 +13,7 @@ function classOf(attributeBytes: number): Uint8Array {
   return bytes
 }
 
-it('a recent class file is parsed once', () => {
+it('a class file that is read again soon is parsed only once', () => {
   const bytes = classOf(10)
   const file = recentClassFile(bytes)
   expect(file.name).toBe('A')
@@ -21,7 +21,7 @@ it('a recent class file is parsed once', () => {
   expect(recentClassFile(classOf(10))).not.toBe(file)
 })
 
-it('least recently used class files are dropped from 4 MiB on', () => {
+it('if cached class files exceed 4 MiB, the least recently used class files are dropped', () => {
   const [old, used] = [classOf(10), classOf(20)]
   const [oldFile, usedFile] = [recentClassFile(old), recentClassFile(used)]
   recentClassFile(classOf(3 << 20))
@@ -31,7 +31,7 @@ it('least recently used class files are dropped from 4 MiB on', () => {
   expect(recentClassFile(old)).not.toBe(oldFile)
 })
 
-it('a class file above 4 MiB is not cached, and the others stay', () => {
+it('a class file above 4 MiB is not cached, and other class files stay in the cache', () => {
   const [bytes, large] = [classOf(10), classOf(4 << 20)]
   const file = recentClassFile(bytes)
   const first = recentClassFile(large)
@@ -39,18 +39,18 @@ it('a class file above 4 MiB is not cached, and the others stay', () => {
   expect(recentClassFile(bytes)).toBe(file)
 })
 
-it('the cache can be cleared', () => {
+it('the cache of class files can be cleared', () => {
   const bytes = classOf(10)
   const file = recentClassFile(bytes)
   forgetRecent()
   expect(recentClassFile(bytes)).not.toBe(file)
 })
 
-it('an invalid class file is refused each time', () => {
+it('an invalid class file is refused each time it is read', () => {
   const bytes = classOf(10).subarray(0, 20)
   for (let i = 0; i < 2; i++) expect(() => recentClassFile(bytes)).toThrow(ClassFormatProblem)
 })
 
-it('invalid bytes sent by a JVM are handled as a missing class file', () => {
+it('invalid bytes that a JVM has sent are handled as a missing class file', () => {
   expect(readableClassFile(Uint8Array.of(0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61, 0, 2, 80, 0))).toBeNull()
 })

@@ -19,7 +19,7 @@ import {
   verificationType,
 } from '../../src/classfile/stack-map.ts'
 
-/** A method with only a StackMapTable. */
+/** Returns a method that has only a StackMapTable. */
 function method(table: number[], descriptor = '()V', name = 'run', access = 8) {
   const classFile = { bytes: Uint8Array.from(table), superName: 'java/lang/Object' } as ClassFile
   const info = { name, descriptor, access } as MethodInfo
@@ -43,7 +43,7 @@ const object = (index: number) => verificationType(OBJECT, index)
 const created = (bci: number) => verificationType(UNINITIALIZED, bci)
 
 describe('stack map frames', () => {
-  it('frames start from receiver and parameters', () => {
+  it('the first stack map frame of a method has the receiver and the parameters as locals', () => {
     const locals = (descriptor: string, name: string, access: number) => {
       const { classFile, info } = method([], descriptor, name, access)
       return initialLocals(classFile, info)
@@ -53,7 +53,7 @@ describe('stack map frames', () => {
     assert.deepEqual(locals('()V', '<init>', 0), [UNINITIALIZED_THIS])
   })
 
-  it('frames are differences in the file and absolute in memory', () => {
+  it('stack map frames, stored as differences in the class file, are decoded to full frames', () => {
     const table = [
       ...[0, 7],
       ...[10], // same, bci 10
@@ -77,7 +77,7 @@ describe('stack map frames', () => {
     assert.deepEqual([...encodeStackMap(frames, [INTEGER])], table)
   })
 
-  it('stack map frames use the short form again after they were moved', () => {
+  it('stack map frames are encoded in the shortest form', () => {
     const frames = [
       { bci: 63, locals: [], stack: [] },
       { bci: 63 + 65, locals: [], stack: [] },

@@ -9,7 +9,7 @@ import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 
-it('the JVM reads the printed JAVA_TOOL_OPTIONS as one option and starts', () => {
+it('a JVM starts with the JAVA_TOOL_OPTIONS that agent-path prints, and reads the value as one option', () => {
   for (const folder of [`it's`, `5" disk`]) {
     const jar = join(temporaryDirectory(), folder, 'jfluid-agent.jar')
     cpSync(agentJar().path, jar)

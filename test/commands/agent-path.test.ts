@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { AgentPathUnusable, agentOption, pathWarnings, waysToGive } from '../../src/commands/agent-path.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-it('agent-path refuses a path that the JVM would split into several parts', () => {
+it('agent-path refuses an agent path that the JVM would split into several options', () => {
   expect(agentOption('/opt/jfluid/jfluid-agent.jar')).toBe('-javaagent:/opt/jfluid/jfluid-agent.jar')
   expect(() => agentOption('/opt/version=2/jfluid-agent.jar')).toThrow(AgentPathUnusable)
 })
@@ -38,7 +38,7 @@ it('agent-path warns about the npx cache', () => {
   expect(pathWarnings(join(folder, 'jfluid-agent.jar'), [])[0]).toContain('temporary directory')
 })
 
-it('agent-path warns about a path that needs quoting or that some JVMs cannot read', () => {
+it('agent-path warns about an agent path that needs quoting or that some JVMs cannot read', () => {
   const jar = (folder: string): string => {
     const dir = join(temporaryDirectory(), folder)
     mkdirSync(dir, { recursive: true })
@@ -55,7 +55,7 @@ it('agent-path warns about a path that needs quoting or that some JVMs cannot re
   ])
 })
 
-it('the printed environment variable is one shell word and contains one JVM option', () => {
+it('the environment variable that agent-path prints is one shell word and contains one JVM option', () => {
   const variable = (option: string): string => {
     const line = waysToGive(option).find((it) => it.includes('export'))!
     const script = `${line.replace(/^.*?(?=export)/, '')}; printf %s "$JAVA_TOOL_OPTIONS"`
@@ -67,7 +67,7 @@ it('the printed environment variable is one shell word and contains one JVM opti
   expect(variable(`-javaagent:/5" x/a.jar`)).toBe(`-javaagent:/5'"'" x/a.jar"`)
 })
 
-it('the Environment line for a systemd unit is quoted as systemd expects', () => {
+it('the Environment= line that agent-path prints for a systemd unit is quoted as systemd expects', () => {
   const unit = (option: string) =>
     waysToGive(option)
       .find((it) => it.startsWith('in a unit'))

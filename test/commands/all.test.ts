@@ -33,6 +33,7 @@ const jvms = (count: number, mainClass: string): Jvm[] =>
   Array.from({ length: count }, (_, i) => ({
     ...{ pid: i + 1, user: 'shop', uid: 1, version: '25', vm: undefined, mainClass, command: mainClass },
     container: undefined,
+    startedAt: 0,
     attachable: true as const,
   }))
 
@@ -44,7 +45,7 @@ it('--all selects JVMs by main class and accepts 1 to 16 of them', async () => {
   )
 })
 
-it('--all with container: requires a container name', async () => {
+it('--all container: without a container name is refused', async () => {
   await expect(allMeant('container:')).rejects.toThrow("'container:' is not the name of a container")
 })
 
@@ -56,6 +57,6 @@ it('--wait-for refuses a container name', () => {
 it.each([
   ['p.jfluid', 'p.47.jfluid'],
   ['a.b/p', 'a.b/p.47'],
-])('with --all and --out %s the profile of JVM 47 is written to %s', (out, own) => {
+])('with --all and --out %s, the profile of JVM 47 is written to %s', (out, own) => {
   expect(ownPath(out, 47)).toBe(own)
 })

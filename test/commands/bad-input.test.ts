@@ -9,7 +9,7 @@ import { inProcess } from '../support/in-process.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { expectRefusal } from '../support/refusal.ts'
 
-describe('options with bad values', () => {
+describe('options with invalid values', () => {
   const out = join(temporaryDirectory(), 'p.jfluid')
   const record = (...args: string[]) => inProcess('record', ...args, '--out', out)
 
@@ -22,7 +22,7 @@ describe('options with bad values', () => {
     )
   })
 
-  it('a command without a root method is refused', async () => {
+  it('record without a root method is refused', async () => {
     expectRefusal(await record('1'), 64, /no root method was given/, /--root com\.foo/)
   })
 
@@ -42,7 +42,7 @@ describe('options with bad values', () => {
     ['--exclude', 'com..x', /part of the name is empty/],
     ['--include', 'a b', /no blanks/],
     ['--exclude', 'com.[ab]', /characters that are invalid in a class name/],
-  ])('the pattern %s %s is refused', async (option, pattern, reason) => {
+  ])('the class pattern %s %s is refused', async (option, pattern, reason) => {
     expectRefusal(await record('1', '--root', 'A.b', option, pattern), 64, reason, /com\.foo\.\*\*/)
   })
 
@@ -53,12 +53,12 @@ describe('options with bad values', () => {
     expectRefusal(await record('1', '--root', 'A.b', option, value), 64, reason, /--help/)
   })
 
-  it.each(['x', '10', '-1s', '0s'])('--duration %s is refused', async (duration) => {
+  it.each(['x', '10', '-1s', '0s'])('record --duration %s is refused', async (duration) => {
     const ran = await record('1', '--root', 'A.b', `--duration=${duration}`)
     expectRefusal(ran, 64, /argument '.*' is invalid/, /500ms/)
   })
 
-  it('an unknown command and a missing option are refused', async () => {
+  it('an unknown command is refused, and record without --out is refused', async () => {
     expectRefusal(await inProcess('atach', '1'), 64, /unknown command 'atach'/, /attach|--help/)
     expectRefusal(
       await inProcess('record', '1', '--root', 'A.b'),
@@ -68,7 +68,7 @@ describe('options with bad values', () => {
     )
   })
 
-  it('refused commands create no output file', () => expect(existsSync(out)).toBe(false))
+  it('a refused command creates no output file', () => expect(existsSync(out)).toBe(false))
 })
 
 describe('a file that is not a profile', () => {
@@ -92,10 +92,10 @@ describe('a file that is not a profile', () => {
   ]
 
   it.each([
-    ['missing', () => join(dir, 'missing'), STATUS.fileNotFound, /no such file/, /jfluid record/],
+    ['a missing file', () => join(dir, 'missing'), STATUS.fileNotFound, /no such file/, /jfluid record/],
     ['a directory', () => dir, STATUS.fileNotFound, /is a directory/, /\.jfluid file/],
     [
-      'empty',
+      'an empty file',
       () => file('empty', ''),
       STATUS.corruptOrForeignFile,
       /is not a jfluid profile/,
@@ -134,7 +134,7 @@ describe('a file that is not a profile', () => {
       /has profile format 7/,
       /update/,
     ],
-  ] as const)('%s is refused', async (_, path, code, message, hint) => {
+  ] as const)('this path is refused as a profile: %s', async (_, path, code, message, hint) => {
     for (const command of commands(path())) {
       expectRefusal(await inProcess(...command), code, message, hint)
     }

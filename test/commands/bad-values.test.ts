@@ -1,15 +1,15 @@
-// Every option that takes a value is given an invalid one: the message is checked, and that nothing is changed.
+// Every option that takes a value gets an invalid value. The tests check the message, and that nothing is changed.
 
 import { describe, expect, it } from 'vitest'
 import { commandLine } from '../../src/commands/program.ts'
-import { shownCommands, shownOptions } from '../../src/commands/shell/table.ts'
+import { shownCommands, shownOptions } from '../../src/commands/shell/command-line.ts'
 import { argumentOf, longOf } from '../../src/options/option.ts'
 import { inProcess } from '../support/in-process.ts'
 
 /** A process id that cannot exist (PID_MAX_LIMIT is 2^22). A command that accepts its options fails with 68 here. */
 const NOBODY = '2147483646'
 
-/** Keyed by option: invalid values, and options required for the value to be checked. */
+/** Invalid values, and options that are required for a check of the value, keyed by option. */
 const BAD: { readonly [option: string]: { readonly values: readonly string[]; readonly with?: string[] } } = {
   '--root': { values: ['', 'work', 'A.b(', 'A..b', 'A.b)'] },
   '--region': { values: ['', 'A.b:x', 'A.b:9-3', 'A.b:0-3'] },
@@ -33,6 +33,8 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--top': { values: ['', '-1', '1.5', 'all'] },
   '--format': { values: ['', 'pdf'] },
   '--slow': { values: ['', '0ms', 'slow', 'p50'] },
+  '--show': { values: ['', 'tenant', 'arg', 'arg0.', 'arg0.get(1)', 'arg0.a.b.c.d.e'] },
+  '--by': { values: ['', 'return', 'thrown.detailMessage', 'arg255'] },
   '--trace': { values: ['', '-1', '1.5', 'all'] },
   '--max-contexts': { values: ['', '0', '999', '1e6', '16777217'] },
   '--jdwp': { values: ['', 'host', 'host:', '0', '65536', 'a:b:1', '::1:5005', '*:5005', 'a b:1'] },
@@ -41,11 +43,23 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--label': { values: ['', 'a', '=b', 'a=b,c', '__name__=x'], with: ['--push', 'http://127.0.0.1:9'] },
   '--listen': { values: ['', 'host:7071', '65536', '1.2.3.4', ':1'] },
   '--grace': { values: ['', '0s', '10', 'long'], with: ['--stdio'] },
+  '--source': { values: ['', 'no-such-folder'] },
+  '--from': { values: ['', '-1s', '10', 'start'] },
+  '--until': { values: ['', '-1s', '10', 'end'], with: ['--to', 'http://127.0.0.1:9'] },
   '--fail-if': { values: ['', 'more', 'A.b self > many'] },
 }
 
 /** Any text is a valid file or method name. An error in it appears when jfluid looks for the file or method. */
-const FREE = ['--out', '--record', '--profiler', '--html', '--back-traces', '--key-file']
+const FREE = [
+  '--out',
+  '--record',
+  '--profiler',
+  '--html',
+  '--back-traces',
+  '--key-file',
+  '--before',
+  '--after',
+]
 
 const rows = shownCommands(commandLine('1.2.3')).map((command) => ({
   name: command.name(),
@@ -57,11 +71,11 @@ const cases = rows.flatMap(({ name, options }) =>
     .map(({ long }) => ({ name, long })),
 )
 
-it('the table has a bad value for every option that takes a value', () => {
+it('the table of invalid values in this test covers every option that takes a value', () => {
   expect(cases.map(({ long }) => long).filter((long) => !(long in BAD))).toEqual([])
 })
 
-/** The rest of the command line, complete except for the tested option. */
+/** Returns the rest of the command line, complete except for the tested option. */
 function before(name: string, long: string): string[] {
   const files = { compare: ['a.jfluid', 'b.jfluid'], gate: ['a.jfluid', 'b.jfluid'] }[name]
   if (files !== undefined) return [name, ...files]
@@ -72,17 +86,17 @@ function before(name: string, long: string): string[] {
   const root = ['--root', '--region', '--sampler'].includes(long) ? [] : ['--root', 'A.b']
   if (name === 'run') return [name, ...root]
   if (name === 'proxy') return [name]
-  if (name === 'roots') return [name, NOBODY]
+  if (name === 'why') return [name, NOBODY]
   return [name, NOBODY, ...root, ...(name === 'record' ? ['--out', 'p.jfluid'] : [])]
 }
 
 describe.each(rows.map(({ name }) => name).filter((name) => cases.some((it) => it.name === name)))(
-  'jfluid %s',
+  'invalid option values of jfluid %s',
   (name) => {
     const own = cases.filter((it) => it.name === name && it.long in BAD)
-    it.each(own)('$long refuses each of its bad values', async ({ long }) => {
+    it.each(own)('option $long refuses each of its invalid values', async ({ long }) => {
       const { values, with: needed = [] } = BAD[long]!
-      // For `push` the value belongs to --to.
+      // `push` needs no further option: the options of the table are for --push, and `before` already adds --to.
       const own = name === 'push' ? [] : needed
       const present = own.filter((it) => it.startsWith('--')).every((it) => has(name, it))
       if (!present) return

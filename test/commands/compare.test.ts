@@ -5,11 +5,13 @@ import { join } from 'node:path'
 import { beforeAll, describe, it } from 'vitest'
 import { writeProfile } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
+import { recorded } from '../profile/recorded-segments.ts'
 import { REGION } from '../profile/region.ts'
 import { profileOf } from '../profile/trees.ts'
 import { inProcess } from '../support/in-process.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
+import { problemsOf } from '../support/schema.ts'
 
 const directory = temporaryDirectory('jfluid-compare-')
 const path = (name: string): string => join(directory, `${name}.jfluid`)
@@ -35,12 +37,15 @@ beforeAll(async () => {
   await writeProfile({ ...profileOf('main 1x 1ns'), ...NO_TREE }, path('regions'))
 })
 
-describe('jfluid compare', () => {
-  it('compare prints a page with the changes', async () => {
+describe('the command jfluid compare', () => {
+  it('compare prints a report of the changes between two profiles', async () => {
     const { code, stdout, stderr } = await inProcess('compare', path('old'), path('new'))
     assert.deepEqual([code, stderr], [0, ''])
-    assert.match(stdout, /^per call +400\.0 µs before, 500\.0 µs after: \+25\.0 %$/m)
-    assert.match(stdout, /\+100\.0 µs +300\.0 µs +400\.0 µs +\+33\.3 +2 +2 +com\.acme\.App\.work/)
+    assert.match(stdout, /^ {2}mean +400\.0 µs +500\.0 µs +\+25\.0 %$/m)
+    assert.match(
+      stdout,
+      /\+100\.0 µs +300\.0 µs +400\.0 µs +com\.acme\.App\.work\n {2}called by com\.acme\.App\.main\n/,
+    )
   })
 
   it('compare exits with 82 if a --fail-if condition holds and prints all conditions', async () => {
@@ -99,7 +104,7 @@ describe('jfluid compare', () => {
     assert.match(stderr, /the profile contains no method 'Foo\.work'\n {2}Use .*: com\.acme\.App\.work\n/)
   })
 
-  it('compare refuses two profiles with different measures', async () => {
+  it('compare refuses two profiles that measure different quantities', async () => {
     const { code, stderr } = await inProcess('compare', path('old'), path('bytecodes'))
     assert.equal(code, 65)
     assert.match(
@@ -111,18 +116,102 @@ describe('jfluid compare', () => {
   it.each([
     ['empty', /nothing to compare: .*empty\.jfluid contains no call of a root/],
     ['regions', /nothing to compare: .*regions\.jfluid contains times of regions, and no tree/],
-  ])('compare refuses a profile with this content as first or second argument: %s', async (name, message) => {
-    for (const files of [
-      [path('old'), path(name)],
-      [path(name), path('old')],
+  ])(
+    'compare refuses, as its first or second argument, a file with this content: %s',
+    async (name, message) => {
+      for (const files of [
+        [path('old'), path(name)],
+        [path(name), path('old')],
+      ]) {
+        const { code, stdout, stderr } = await inProcess('compare', ...files)
+        assert.deepEqual([code, stdout], [65, ''])
+        assert.match(stderr, message)
+      }
+    },
+  )
+
+  it('compare computes the noise from several recordings a side', async () => {
+    const recordings = async (side: string, works: readonly number[]) => {
+      const paths = works.map((_, i) => path(`${side}${i + 1}`))
+      for (const [i, work] of works.entries())
+        await writeProfile(profileOf(`main 10x 1000000ns ( work 20x ${work}000ns )`), paths[i]!)
+      return paths
+    }
+    const before = await recordings('a', [3000, 3100, 3200])
+    const same = await recordings('b', [3050, 3250])
+    const slower = await recordings('c', [6000, 6100])
+    const of = (after: readonly string[], ...flags: string[]) =>
+      inProcess('compare', '--before', ...before, '--after', ...after, ...flags)
+    const noise = await of(same)
+    assert.equal(noise.code, 0, noise.stderr)
+    assert.match(noise.stdout, /^no method changed by more than the noise; 1 other change: --top 0$/m)
+    assert.match(
+      noise.stdout,
+      /^before +\S+a1\.jfluid, \S+a2\.jfluid, \S+a3\.jfluid: JDK 17\.0\.15, 3 recordings of 10/m,
+    )
+    const all = await of(same, '--top', '0')
+    assert.match(all.stdout, /^ +\+5\.000 µs +310\.0 µs +315\.0 µs +±.* com\.acme\.App\.work$/m)
+    const found = await of(slower, '--json', '--fail-if', 'App.work self > +10%')
+    assert.equal(found.code, 82)
+    assert.deepEqual(problemsOf('compare', found.stdout), [])
+    const json = JSON.parse(found.stdout) as {
+      methods: { method: string }[]
+      noiseKnown: boolean
+      noiseFrom: object
+    }
+    assert.deepEqual(
+      json.methods.map(({ method }) => method),
+      ['work'],
+    )
+    assert.equal(json.noiseKnown, true)
+    assert.deepEqual(json.noiseFrom, { before: 'recordings', after: 'recordings' })
+    assert.match(noise.stdout, /^noise +from recordings$/m)
+    assert.equal(noise.stderr, '')
+    const hidden = await of(same, '--fail-if', 'App.work self > +1%')
+    assert.equal(hidden.code, 0)
+    assert.match(
+      hidden.stderr,
+      /^warning: the condition 'App\.work self > \+1%' cannot see a change of its limit: the noise of com\.acme\.App\.work is ±\d.* %\. Compare more .*\n$/,
+    )
+  })
+
+  it('compare refuses two time ranges of a file that share a segment after rounding', async () => {
+    await writeProfile(recorded(), path('segments'))
+    const shared = await inProcess('compare', path('segments'), '--before', '0s-7s', '--after', '7s-')
+    assert.deepEqual([shared.code, shared.stdout], [64, ''])
+    assert.match(
+      shared.stderr,
+      /both sides contain 5\.\d* s to 10\.\d* s of \S+segments\.jfluid: time ranges/,
+    )
+    assert.match(shared.stderr, /\n {2}Use .*: --before 0s-5s --after 10s-\n/)
+    const apart = await inProcess('compare', path('segments'), '--before', '0s-5s', '--after', '10s-')
+    assert.equal(apart.code, 0, apart.stderr)
+  })
+
+  it('compare names the rounded time range of each of several recordings', async () => {
+    await writeProfile(recorded(), path('first'))
+    await writeProfile(recorded(), path('second'))
+    const sides = ['--before', path('first'), path('second'), '0s-7s', '--after', path('new')]
+    const { stdout } = await inProcess('compare', ...sides)
+    assert.match(
+      stdout.replace(/\s+/g, ' '),
+      /2 recordings of .*rounded to segments.*; .*rounded to segments/,
+    )
+  })
+
+  it('compare refuses arguments that do not name two sides', async () => {
+    for (const args of [
+      [path('old')],
+      ['--before', path('old')],
+      [path('old'), path('new'), '--after', path('new')],
     ]) {
-      const { code, stdout, stderr } = await inProcess('compare', ...files)
-      assert.deepEqual([code, stdout], [65, ''])
-      assert.match(stderr, message)
+      const { code, stderr } = await inProcess('compare', ...args)
+      assert.equal(code, 64)
+      assert.match(stderr, /^jfluid: two sides are needed for a comparison\n/)
     }
   })
 
-  it('compare names a file that does not exist', async () => {
+  it('the error of compare names the file that does not exist', async () => {
     const { code, stderr } = await inProcess('compare', path('old'), path('none'))
     assert.equal(code, 66)
     assert.match(stderr, /cannot read .*none\.jfluid/)
@@ -137,8 +226,8 @@ describe('jfluid compare', () => {
   it('compare --json prints one object', async () => {
     const { code, stdout } = await inProcess('compare', path('old'), path('new'), '--json')
     assert.equal(code, 0)
-    const json = JSON.parse(stdout) as { format: string; growth: number; before: { rootCost: number } }
-    assert.equal(json.format, 'jfluid-compare')
+    const json = JSON.parse(stdout) as { command: string; growth: number; before: { rootCost: number } }
+    assert.equal(json.command, 'compare')
     assert.ok(Math.abs(json.growth - 0.25) < 1e-12)
     assert.equal(json.before.rootCost, 400_000)
   })

@@ -24,7 +24,7 @@ function given(options: object | string): void {
   writeFileSync(file(), typeof options === 'string' ? options : JSON.stringify(options))
 }
 
-/** Rows printed by --show-config: the option, its value, and its source. */
+/** Returns the rows printed by --show-config: the option, its value, and its source. */
 async function inForce(...args: string[]): Promise<string[][]> {
   const { code, stdout, stderr } = await jfluid(...args, '--show-config')
   expect([code, stderr]).toEqual([0, ''])
@@ -34,7 +34,7 @@ async function inForce(...args: string[]): Promise<string[][]> {
 
 const FILE = 'jfluid.config.json'
 
-describe('jfluid.config.json', () => {
+describe('the file jfluid.config.json', () => {
   it('the configuration file sets options of each command, and the command line overrides these options', async () => {
     given({
       ...{ mode: 'count', duration: '30s', 'max-contexts': 5000, include: ['a.**', 'b.**'] },
@@ -53,21 +53,20 @@ describe('jfluid.config.json', () => {
     ])
     expect(await inForce('ps')).toEqual([['--json', 'true', FILE]])
     expect(await inForce('record', '--jdk')).toContainEqual(['--jdk', 'true', 'command line'])
-    expect(await inForce('roots')).toEqual([
+    expect(await inForce('why')).toEqual([
       ['--duration', '30s', FILE],
-      ['--sampler', 'thread dumps', 'default'],
-      ['--top', '10', 'default'],
+      ['--top', '5', 'default'],
       ['--json', 'true', FILE],
     ])
   })
 
-  it('options in the configuration file apply to each command that accepts them', async () => {
+  it('an option in the configuration file applies to each command that accepts the option', async () => {
     given({ json: true, 'no-call-sites': true })
-    expect(JSON.parse((await jfluid('ps')).stdout)).toBeInstanceOf(Array)
+    expect(JSON.parse((await jfluid('ps')).stdout)).toMatchObject({ command: 'ps' })
     expect(await inForce('compare')).toContainEqual(['--no-call-sites', 'true', FILE])
   })
 
-  it('--show-config shows the options that are in force: defaults that apply, and implied values', async () => {
+  it('--show-config shows the effective options, including defaults that apply and implied values', async () => {
     const defaults = ['--scheme', '--max-overhead', '--max-contexts']
     const namesOf = (rows: readonly string[][]): (string | undefined)[] => rows.map(([name]) => name)
     expect(namesOf(await inForce('record', '-r', 'A.b'))).toEqual(expect.arrayContaining(defaults))
@@ -76,6 +75,12 @@ describe('jfluid.config.json', () => {
     expect(allocations).toContainEqual(['--sample-every', '100', 'implied by --liveness'])
     for (const name of ['--max-overhead', '--random', '--sampler', '--wait-timeout', '--every'])
       expect(namesOf(allocations)).not.toContain(name)
+  })
+
+  it('--show-config is refused together with --json on the command line, since it prints text', async () => {
+    const { code, stdout, stderr } = await jfluid('why', '--show-config', '--json')
+    expect([code, stdout]).toEqual([EX_USAGE, ''])
+    expect(stderr).toContain('--show-config cannot be combined with --json: it prints text')
   })
 
   it('a byte order mark at the start of the configuration file is skipped', async () => {
@@ -91,7 +96,7 @@ describe('jfluid.config.json', () => {
     )
   })
 
-  it('an error in an option names the configuration file if the value came from the file', async () => {
+  it('the error for an invalid option value names the configuration file if the value came from the file', async () => {
     given({ root: 'work', top: 3 })
     const { code, stderr } = await jfluid('record', '1', '--out', 'p')
     expect([code, stderr]).toEqual([
@@ -117,7 +122,7 @@ describe('jfluid.config.json', () => {
     ['--sampler', { sampler: 'cpu' }, []],
     ['--include', { include: 'a.**' }, ['--mode', 'sample']],
     ['--slow', { slow: 'p99' }, ['--all', 'no.such.Main']],
-    // The typed option is refused because of the option in the file.
+    // The option on the command line is refused because of the option in the file.
     ['--mode', { mode: 'count' }, ['--trace', '3']],
     ['--scheme', { scheme: 'a' }, ['--max-overhead', '5%']],
     ['--scheme', { scheme: 'adaptive' }, ['--call-sites']],
@@ -128,7 +133,7 @@ describe('jfluid.config.json', () => {
     ['--all', { all: 'no.such.Main' }, ['--trace', '3']],
     ['--all', { all: 'no.such.Main' }, ['--jdwp', '5005']],
   ])(
-    'the option %s from the configuration file is ignored with a note for file %j and command line %j',
+    'the option %s of the configuration file %j is ignored, with a note, for command line %j',
     async (option, options, args) => {
       given(options)
       expect(await leftOut('--root', 'A.b', ...args)).toEqual([
@@ -145,14 +150,17 @@ describe('jfluid.config.json', () => {
     [{ 'wait-for': 'Shop' }, ['1']],
     [{ 'wait-for': 'Shop' }, ['--all', 'Shop']],
     [{ all: 'Shop' }, ['--wait-for', 'no.such.Main', '--wait-timeout', '1ms']],
-  ])('the configuration file %j is ignored without a note for command line %j', async (options, args) => {
-    given(options)
-    expect(await leftOut('--root', 'A.b', ...args)).toEqual([])
-    const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
-    expect(stdout.match(/^ignored: /gm)).toHaveLength(Object.keys(options).length)
-  })
+  ])(
+    'options of the configuration file %j are ignored, without a note, for command line %j',
+    async (options, args) => {
+      given(options)
+      expect(await leftOut('--root', 'A.b', ...args)).toEqual([])
+      const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
+      expect(stdout.match(/^ignored: /gm)).toHaveLength(Object.keys(options).length)
+    },
+  )
 
-  it('of the options of a file, those that conflict with an option in force are ignored, and no others', async () => {
+  it('an option of the configuration file is ignored only if the option conflicts with an effective option', async () => {
     given({ 'max-overhead': '2%', trace: 3 })
     const adaptive = await inForce('record', '--scheme', 'adaptive', '--root', 'A.b')
     expect(adaptive).toContainEqual(['--max-overhead', '2%', FILE])
@@ -170,7 +178,7 @@ describe('jfluid.config.json', () => {
     )
   })
 
-  it('root in the configuration file does not make doctor load the agent, and trace does not affect report', async () => {
+  it('doctor ignores a root in the configuration file, and report ignores trace in the file', async () => {
     given({ root: 'A.b', trace: 3 })
     expect(await inForce('record')).toContainEqual(['--root', 'A.b', FILE])
     for (const name of ['doctor', 'report']) {
@@ -181,7 +189,7 @@ describe('jfluid.config.json', () => {
     }
   })
 
-  it('every command works without a configuration file, and --show-config needs no argument', async () => {
+  it("every command works without a configuration file, and --show-config works without the command's arguments", async () => {
     for (const name of COMMANDS) {
       if (!optionsOf(name).some((it) => it.name === '--show-config')) continue
       const { code, stdout } = await jfluid(name, '--show-config')
@@ -222,7 +230,7 @@ describe('a refused configuration file', () => {
     [{ bba: { toString: 1 } }, '"bba" runs code'],
     [{ 'look-ahead': 3 }, '"look-ahead" was removed: no other number was better'],
     [{ sampler: 'stacks' }, '"sampler": "stacks" was removed: thread dumps'],
-  ])('the configuration %j is refused', async (options, message) => {
+  ])('the configuration file %j is refused', async (options, message) => {
     const [code, stderr] = await refusal(options)
     expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(message)])
     expect(stderr).not.toContain('\u001b')
@@ -267,12 +275,14 @@ describe('a refused configuration file', () => {
       record: 'p',
       output: 'l',
       html: 'h',
+      before: ['a.jfluid'],
+      after: ['b.jfluid'],
     },
     ...{ jdwp: '5005', yes: true, force: true, 'debug-info': true, tolerance: '50%' },
   }
 
   it.each(Object.entries(RISKY))(
-    'the configuration file refuses a key that runs code, writes, sends, or holds a secret or a consent: %s',
+    'the configuration file refuses a key that runs code, writes files, sends data, holds a secret, or gives consent: %s',
     async (key, value) => {
       const [code, stderr] = await refusal({ [key]: value })
       expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(`"${key}" `)])
@@ -346,14 +356,16 @@ describe('a refused configuration file', () => {
   })
 })
 
-it('commands work if the current directory was deleted', async () => {
+it('jfluid commands work if the current directory was deleted', async () => {
   const gone = join(directory, 'gone')
   mkdirSync(gone)
   const script = `cd ${gone} && rm -r ${gone} && exec ${process.execPath} ${cli} ps --json`
-  expect(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' }))).toBeInstanceOf(Array)
+  expect(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' }))).toMatchObject({
+    command: 'ps',
+  })
 })
 
-it('a proxy and commands without options do not read the configuration file', async () => {
+it('jfluid proxy and commands without options do not read the configuration file', async () => {
   given('no JSON')
   expect(await jfluid('proxy')).toMatchObject({ code: EX_USAGE, stderr: expect.not.stringContaining(FILE) })
   expect((await jfluid('completion', 'bash')).code).toBe(0)

@@ -24,7 +24,7 @@ const IS_ROOT = process.geteuid?.() === 0
 const { PATH } = process.env
 let bin = ''
 let boxes: JavaProcess[] = []
-/** Of processes in namespaces of their own, two containers'. */
+/** Process ids of two processes in separate namespaces, as in two containers. */
 let inside = 0
 let other = 0
 
@@ -43,14 +43,17 @@ afterAll(async () => {
 beforeEach(() => {
   bin = join(temporaryDirectory(), 'bin')
   mkdirSync(bin)
-  process.env.PATH = bin // no client of this machine
+  process.env.PATH = bin // hides the container clients of this machine
 })
 
 afterEach(() => {
   process.env.PATH = PATH
 })
 
-/** What a client does, by what follows its name; it tells all that it is asked. */
+/**
+ * Creates a fake container client. `answers` is keyed by the arguments: a text is printed as an error, a number is a time to sleep in
+ * seconds, and an object is printed as JSON. The client logs its arguments in a file.
+ */
 function client(name: string, answers: { readonly [asked: string]: string | number | object }): void {
   const cases = Object.entries(answers).map(([asked, answer]) => {
     if (typeof answer === 'string') return `'${asked}') printf '%s\\n' '${answer}' >&2; exit 1;;`
@@ -70,7 +73,9 @@ const asked = (name: string): string[] =>
         .split('\n')
     : []
 
-/** Docker Engine 27, `docker container inspect`, shortened; Podman's and nerdctl's have the same names for these. */
+/**
+ * Returns the output of `docker container inspect` of Docker Engine 27, shortened. Podman and nerdctl use the same names for these members.
+ */
 const inspected = (pid: number, status = 'running') => [
   {
     Id: ID,
@@ -87,7 +92,7 @@ const inspected = (pid: number, status = 'running') => [
   },
 ]
 
-/** cri-tools 1.30, `crictl inspect --output json`, shortened. */
+/** Returns the output of `crictl inspect --output json` of cri-tools 1.30, shortened. */
 const criInspected = (pid: number, id = ID) => ({
   status: {
     id,
@@ -111,7 +116,7 @@ const criList = (...ids: string[]) => ({
 
 const pidOf = (name: string): string => readFileSync(join(bin, `${name}.pid`), 'utf8').trim()
 
-/** A process that has ended is listed until its parent has looked, and init may take its time. */
+/** Returns whether the process is running. An ended process is listed until its parent waits for it, and init may do this late. */
 function isRunning(pid: string): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -131,7 +136,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
   'the processes of a container are found by its name',
   () => {
     it.each(['docker', 'podman', 'nerdctl'])(
-      '%s resolves a container name to its processes',
+      'container client %s resolves a container name to the processes of the container',
       async (name) => {
         client(name, { 'container inspect shop': inspected(inside) })
         const isInside = await insideContainer('container:shop')
@@ -139,7 +144,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       },
     )
 
-    it('only the container client that reports the container as running is used', async () => {
+    it('the answer of a container client is used only if it reports the container as running', async () => {
       client('podman', { 'container inspect shop': inspected(other) })
       client('crictl', {})
       for (const answer of [NONE_OF_DOCKER, inspected(0, 'exited'), inspected(2 ** 22 + 1)]) {
@@ -149,7 +154,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       }
     })
 
-    it('processes of all containers with the name are found if several container clients know such containers', async () => {
+    it('if several container clients know a container with the given name, the processes of all these containers are found', async () => {
       client('docker', { 'container inspect shop': inspected(inside) })
       client('podman', { 'container inspect shop': inspected(other) })
       const isInside = await insideContainer('container:shop')
@@ -191,7 +196,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
       expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
     })
 
-    it('a container is found by the first digits of its id', async () => {
+    it('a container is found by the first digits of the container id', async () => {
       const short = ID.slice(0, 12)
       client('crictl', { [`inspect --output json ${short}`]: criInspected(inside) })
       expect((await insideContainer(`container:${short}`))(inside)).toBe(true)
@@ -219,7 +224,7 @@ describeOnlyIf(obstacle === '', `this system makes no container without root: ${
 
 const GET_POD = 'get pod shop-0 --namespace shop --output json'
 
-/** Kubernetes 1.30, `kubectl get pod --output json`, shortened. */
+/** Returns the output of `kubectl get pod --output json` of Kubernetes 1.30, shortened. */
 function pod({ nodeName = 'worker-3', hostIP = '192.0.2.3', phase = 'Running', containers = RUNNING }) {
   return {
     apiVersion: 'v1',
@@ -241,7 +246,7 @@ const RUNNING = [
 
 const CRASHED = status('app', ID, { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s' } })
 
-/** What is said, and what is to be done. */
+/** Returns the exit status of the refusal, and its message and hint. */
 async function refusal(text: string, clients?: Clients) {
   const name = text.replace(/^container:/, '')
   const found = clients === undefined ? insideContainer(text) : containersNamed(name, clients)
@@ -253,8 +258,8 @@ async function refusal(text: string, clients?: Clients) {
     )
 }
 
-describe('a container lookup that fails', () => {
-  it('the error states that no container client is installed', async () => {
+describe('error messages of a failed container lookup', () => {
+  it('the error of a failed container lookup states that no container client is installed', async () => {
     expect(await refusal('container:shop')).toMatchObject({
       exit: STATUS.notAJvm,
       says: expect.stringMatching(
@@ -266,7 +271,7 @@ describe('a container lookup that fails', () => {
     })
   })
 
-  it('the error quotes each container client if no client knows the container', async () => {
+  it('the error of a failed container lookup quotes the answer of each container client if no client knows the container', async () => {
     client('docker', { 'container inspect shop': NONE_OF_DOCKER })
     client('podman', { 'container inspect shop': NONE_OF_PODMAN })
     client('crictl', { 'ps --name ^shop$ --output json': criList() })
@@ -278,15 +283,18 @@ describe('a container lookup that fails', () => {
     })
   })
 
-  it.each(['exited', 'paused', 'created'])('the error reports a container in state %s', async (state) => {
-    client('docker', { 'container inspect shop': inspected(0, state) })
-    expect(await refusal('container:shop')).toMatchObject({
-      exit: STATUS.notNow,
-      says: expect.stringContaining(`container shop is not running: its state is ${state}`),
-    })
-  })
+  it.each(['exited', 'paused', 'created'])(
+    'the error of a failed container lookup reports that the container is in state %s',
+    async (state) => {
+      client('docker', { 'container inspect shop': inspected(0, state) })
+      expect(await refusal('container:shop')).toMatchObject({
+        exit: STATUS.notNow,
+        says: expect.stringContaining(`container shop is not running: its state is ${state}`),
+      })
+    },
+  )
 
-  it('the error suspects a remote container engine if the reported process id does not exist here', async () => {
+  it('the error of a failed container lookup suggests a remote container engine if the reported process id does not exist on this machine', async () => {
     for (const pid of [process.pid, 2 ** 22 + 1]) {
       client('docker', { 'container inspect shop': inspected(pid) })
       expect(await refusal('container:shop')).toMatchObject({
@@ -298,7 +306,7 @@ describe('a container lookup that fails', () => {
     }
   })
 
-  it('the error names a container client that hung and was killed', async () => {
+  it('the error of a failed container lookup names the container client that hung and was killed', async () => {
     client('docker', { 'container inspect shop': 600 })
     client('podman', { 'container inspect shop': NONE_OF_PODMAN })
     expect(await refusal('container:shop', new Clients(500))).toMatchObject({
@@ -310,7 +318,7 @@ describe('a container lookup that fails', () => {
   })
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s during a container lookup kills the container client',
+    'the signal %s during a container lookup kills the container client',
     async (signal) => {
       client('docker', { 'container inspect shop': 600 })
       const jfluid = startProcess(process.execPath, [cli, 'doctor', 'container:shop'], { env: { PATH: bin } })
@@ -321,11 +329,11 @@ describe('a container lookup that fails', () => {
     },
   )
 
-  it('a container client that users other than root can modify is not run as root', async () => {
+  it('as root, jfluid does not run a container client that users other than root can modify', async () => {
     client('docker', { 'container inspect shop': inspected(inside) })
     const of = (isRoot: boolean) => clientPath('docker', bin, isRoot)
     expect(of(false)).toBe(join(bin, 'docker'))
-    // What a user has is not root's.
+    // If the test does not run as root, its directory belongs to another user, so root would refuse the client.
     if (!IS_ROOT) return expect(() => of(true)).toThrow(`users other than root can change ${bin}`)
     expect(of(true)).toBe(join(bin, 'docker'))
     for (const path of [bin, join(bin, 'docker')]) {
@@ -338,7 +346,7 @@ describe('a container lookup that fails', () => {
     expect(of(false)).toBe(join(bin, 'docker'))
   })
 
-  it('a container client is never searched in relative PATH entries', () => {
+  it('container clients are never searched in relative PATH entries', () => {
     client('docker', {})
     const cwd = process.cwd()
     process.chdir(bin)
@@ -349,7 +357,7 @@ describe('a container lookup that fails', () => {
     }
   })
 
-  it('the error quotes only the final readable sentence of kubectl', async () => {
+  it('the error of a failed container lookup quotes only the last readable sentence that kubectl printed', async () => {
     const log = 'E1124 04:33:03.102405 20525 memcache.go:265] "Unhandled Error" err="no group list"'
     client('kubectl', { [GET_POD]: `${`${log}\n`.repeat(9)}The connection to the server was refused` })
     expect(await refusal('k8s:shop/shop-0')).toMatchObject({
@@ -361,15 +369,18 @@ describe('a container lookup that fails', () => {
     ['no JSON', 'not found', 'cannot read the output of docker container inspect: Unexpected'],
     ['JSON of another structure', '[{"Id": 7}]', 'it has no id, state or process'],
     ['an invalid process id', JSON.stringify(inspected(1.5)), 'it has no id, state or process'],
-  ])('the error describes a container client that answers with %s', async (_, text, expected) => {
-    writeFileSync(join(bin, 'docker'), `#!/bin/sh\nprintf '%s' '${text}'\n`, { mode: 0o755 })
-    expect(await refusal('container:shop')).toMatchObject({
-      exit: STATUS.notAJvm,
-      says: expect.stringContaining(expected),
-    })
-  })
+  ])(
+    'the error of a failed container lookup describes a container client that answers with %s',
+    async (_, text, expected) => {
+      writeFileSync(join(bin, 'docker'), `#!/bin/sh\nprintf '%s' '${text}'\n`, { mode: 0o755 })
+      expect(await refusal('container:shop')).toMatchObject({
+        exit: STATUS.notAJvm,
+        says: expect.stringContaining(expected),
+      })
+    },
+  )
 
-  it('the error names the node of a pod that runs on another node, with the command to run there', async () => {
+  it('if a pod runs on another node, the error of the container lookup names that node and the command to run on that node', async () => {
     client('kubectl', { [GET_POD]: pod({}) })
     client('crictl', {})
     expect(await refusal('k8s:shop/shop-0')).toEqual({
@@ -379,7 +390,7 @@ describe('a container lookup that fails', () => {
     expect(asked('crictl')).toEqual([])
   })
 
-  it('the error tells apart a missing pod, a missing container and a container that is not running', async () => {
+  it('the errors of a container lookup differ for a missing pod, a missing container and a container that is not running', async () => {
     const none = 'Error from server (NotFound): pods "shop-0" not found'
     client('kubectl', { [GET_POD]: none })
     const cases: [string, object, RegExp][] = [
@@ -420,7 +431,7 @@ it.each([
     'k8s:a/b/c/d',
     'k8s:A/b',
   ],
-])('%s is not a valid container name and starts no client', async (text) => {
+])('the invalid container name %s is refused, and no container client is started', async (text) => {
   for (const name of ['docker', 'kubectl']) client(name, {})
   expect(await refusal(text)).toMatchObject({ exit: STATUS.usage })
   expect([...asked('docker'), ...asked('kubectl')]).toEqual([])

@@ -13,7 +13,7 @@ async function ps(env: Record<string, string>, ...args: string[]) {
   return { cwd, pid: p.pid, code, stdout: p.stdout(), stderr: p.stderr(), files: readdirSync(cwd) }
 }
 
-describe('JFLUID_DEBUG', () => {
+describe('the environment variable JFLUID_DEBUG', () => {
   it('JFLUID_DEBUG creates the log in the current folder and prints its name', async () => {
     const { cwd, pid, code, stderr, files } = await ps({ JFLUID_DEBUG: 'attach,end' }, 'ps')
     const name = `jfluid-debug-${pid}.log`

@@ -22,6 +22,6 @@ it.each<[Finding[], number, boolean, string]>([
     true,
     'do not attach: 1 problem; the root was not checked; jfluid attach would end with exit code 77',
   ],
-])('doctor ends with the verdict for %j', (findings, status, isUnasked, said) => {
+])('doctor prints the right verdict for the findings %j', (findings, status, isUnasked, said) => {
   expect(verdict('7', findings, status, isUnasked)).toBe(`\n${said}\n`)
 })

@@ -12,7 +12,7 @@ import { cli } from '../support/jfluid.ts'
 /** With at least this number of contexts, progress is shown immediately. */
 const CONTEXTS = 100_000
 
-it('a terminal shows the progress of an export and clears it at the end', async () => {
+it('a terminal shows the progress of an export, and the progress line is cleared at the end', async () => {
   const cwd = temporaryDirectory()
   const file = join(cwd, 'large.jfluid')
   const column = (of: (i: number) => number) => Array.from({ length: CONTEXTS }, (_, i) => of(i))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { finish } from '../../src/commands/finish.ts'
 import type { Session } from '../../src/session/session.ts'
 
-/** @returns a session that ends so, and what was done, in order */
+/** @returns a session with these results of detach() and profile(), and a log of the executed steps */
 function ending(
   detach: () => Promise<null>,
   profile: () => Promise<never>,
@@ -24,13 +24,13 @@ function ending(
 describe('the end of a session', () => {
   const noProfile = () => Promise.reject(new Error('the recording thread ran out of memory'))
 
-  it('the end of a session waits for the detach even if there is no profile', async () => {
+  it('jfluid waits for the detach at the end of a session even if there is no profile', async () => {
     const { session, done } = ending(() => Promise.resolve(null), noProfile)
     await expect(finish(session)).rejects.toThrow('the recording thread ran out of memory')
     expect(done).toEqual(['detached', 'closed'])
   })
 
-  it('the end of a session reports an error of the detach before a missing profile', async () => {
+  it('at the end of a session, an error of the detach is reported instead of a missing profile', async () => {
     const { session, done } = ending(() => Promise.reject(new Error('the link is lost')), noProfile)
     await expect(finish(session)).rejects.toThrow('the link is lost')
     expect(done).toEqual(['detached', 'closed'])

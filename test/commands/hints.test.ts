@@ -20,7 +20,7 @@ it.each(['p.jfluid', '/a/b c.jfluid', "it's.jfluid", '$HOME/*.jfluid', 'a;b', ''
   },
 )
 
-it('hints quote a path with blanks', () => {
+it('hints with a command quote a path that contains blanks', () => {
   const path = '/my files/p.jfluid'
   const problem = new CannotWriteProfile(path, 'ENOSPC')
   const gone = {
@@ -39,7 +39,7 @@ it('hints quote a path with blanks', () => {
   for (const hint of hints) expect(hint).toContain("jfluid report '/my files/p.jfluid'")
 })
 
-/** What a pattern finds in all of the source, by its first group. */
+/** Returns the first group of each match of the pattern in all source files. */
 function told(pattern: RegExp): string[] {
   const folder = join(import.meta.dirname, '../../src')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((it) => it.endsWith('.ts'))
@@ -53,12 +53,12 @@ it('every hint that prints a command with a file quotes the file name', () => {
   expect(new Set(commands)).toEqual(new Set(['$' + '{shellWord']))
 })
 
-// With a place for what only its reader knows, to the end of what is said: a command to be typed.
+// Matches a command with placeholders such as `<file>`, up to the quote at its end. The user types such a command.
 const TO_BE_TYPED = /jfluid ((?:[\w./-]+ |<[^<>]+> )*<[^<>]+>(?: [\w./-]+| <[^<>]+>)*)(?=['`])/g
 
 const typed = told(TO_BE_TYPED)
 
-it('the search of this test finds commands in hint texts', () => {
+it('the test finds commands with placeholders in hint texts', () => {
   expect(typed).toContain('push <file> --to <url>')
 })
 

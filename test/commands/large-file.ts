@@ -1,4 +1,4 @@
-// A profile of very many contexts, and what is made of it in a small heap.
+// A profile with very many contexts, and commands that read the profile with a small heap.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -17,13 +17,13 @@ export const MILLION: Size = { contexts: 1_000_000, heapMib: 256 }
 
 const bounded = ({ heapMib }: Size) => ({ NODE_OPTIONS: `--max-old-space-size=${heapMib}` })
 
-/** Writes a tree of so many nodes: a root with `wide` siblings below it, each of which is a chain. Node i has i calls. */
+/** Writes a tree of `count` nodes: a root with `wide` children, each of which begins a chain. Node i has i calls. */
 const WRITER = `
 import { writeProfile } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
 const [path, ...sizes] = process.argv.slice(2)
 const [wide, count] = sizes.map(Number)
 const length = Math.floor((count - 1) / wide)
-const methods = Math.max(wide, 1000) // siblings are told apart
+const methods = Math.max(wide, 1000) // siblings have different methods
 const method = new Int32Array(count)
 const parent = new Int32Array(count)
 const size = new Int32Array(count)
@@ -57,7 +57,7 @@ await writeProfile({
 }, path)
 `
 
-/** @param wide  how many chains the root calls */
+/** @param wide  number of chains below the root */
 export function writeLarge(wide: number, size: Size): string {
   const folder = temporaryDirectory()
   const file = join(folder, 'large.jfluid')
@@ -76,7 +76,7 @@ export async function runBounded(size: Size, ...args: string[]): Promise<string>
 }
 
 export async function reports(file: string, size: Size): Promise<void> {
-  // A microsecond each, in milliseconds
+  // One microsecond per context, in milliseconds.
   const ms = `${size.contexts / 1000}`.replace(/\B(?=(\d{3})+$)/g, '[,.]?')
   expect(await runBounded(size, 'report', file)).toMatch(
     new RegExp(`^ *${ms}(?:\\.0+)?\\b.* com\\.acme\\.Large\\.m1$`, 'm'),
@@ -89,7 +89,7 @@ export async function openShowsTheLastRow(file: string, size: Size): Promise<voi
     before: `export NODE_OPTIONS=${bounded(size).NODE_OPTIONS}`,
   })
   const position = await terminal.until((lines) => / of [\d,]+$/.exec(lines.at(-2) ?? '')?.[0])
-  if (position !== ` of ${all}`) terminal.send('*') // where all is open already, that closes it
+  if (position !== ` of ${all}`) terminal.send('*') // if all rows are already expanded, this key would collapse them
   await terminal.until((lines) => lines.some((line) => line.includes(`of ${all}`)))
   terminal.send('G')
   await terminal.until((lines) => lines.some((line) => line.includes(`${all} of ${all}`)))

@@ -9,24 +9,24 @@ import { MILLION, openShowsTheLastRow, reports, runBounded, writeLarge } from '.
 describe.each([
   ['a profile of call chains 100,000 long', 10],
   ['a profile of nodes with 100,000 children', 100_000],
-] as const)('%s', { timeout: 120_000 }, (_, wide) => {
+] as const)('the commands export, report and open with %s', { timeout: 120_000 }, (_, wide) => {
   let file: string
   beforeAll(() => {
     file = writeLarge(wide, MILLION)
   })
 
-  it.each([
-    ['json', '"calls":999999,', 1],
-    ['callgrind', '^fn=', 1001],
-  ] as const)('a profile of a million contexts can be exported as %s', async (format, line, least) => {
-    const out = join(temporaryDirectory(), 'out')
-    await runBounded(MILLION, 'export', file, '--format', format, '--out', out)
-    // All of the file has gone through: the last context has its calls, and each method is there.
-    const found = execFileSync('grep', ['-o', line, out], { encoding: 'utf8' })
-    expect(found.trim().split('\n').length).toBeGreaterThanOrEqual(least)
-  })
+  it.each([['json', '"calls":999999,', 1]] as const)(
+    'a profile of a million contexts can be exported as %s',
+    async (format, line, least) => {
+      const out = join(temporaryDirectory(), 'out')
+      await runBounded(MILLION, 'export', file, '--format', format, '--out', out)
+      // The export is complete: it contains the calls of the last context.
+      const found = execFileSync('grep', ['-o', line, out], { encoding: 'utf8' })
+      expect(found.trim().split('\n').length).toBeGreaterThanOrEqual(least)
+    },
+  )
 
   it('a profile of a million contexts can be reported', () => reports(file, MILLION))
 
-  it('open shows the last of a million rows', () => openShowsTheLastRow(file, MILLION))
+  it('open can show the last row of a profile with a million rows', () => openShowsTheLastRow(file, MILLION))
 })

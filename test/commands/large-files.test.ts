@@ -13,4 +13,4 @@ beforeAll(() => {
 
 it('a profile with call chains 100,000 deep can be reported', () => reports(file, SIZE))
 
-it('open shows the last of 300,000 rows', () => openShowsTheLastRow(file, SIZE))
+it('open can show the last row of a profile with 300,000 rows', () => openShowsTheLastRow(file, SIZE))

@@ -5,7 +5,7 @@ import { closeLostTerminals } from '../../src/commands/lost-terminals.ts'
 const deviceOf = (file: number) => fstatSync(file).rdev
 const NOTHING = statSync('/dev/null').rdev
 
-it('a file descriptor open on /dev/null is left unchanged', () => {
+it('a file descriptor that is already open on /dev/null is left unchanged', () => {
   const file = openSync('/dev/null', 'r')
   closeLostTerminals([file])
   const other = openSync('/dev/zero', 'r')

@@ -5,7 +5,7 @@ import { it } from 'vitest'
 import { describeRoots } from '../../src/commands/matches.ts'
 import { cleanLines } from '../../src/profile/text.ts'
 
-it('messages about roots replace escape sequences in names', () => {
+it('messages about roots replace escape sequences in method names by question marks', () => {
   const root = { option: 'root' as const, text: 'A\x1b[2J.b', classes: [], methods: 0, problem: null }
   const [line] = describeRoots([{ ...root, armed: true, near: ['A\x1b]0;x\x07'], unusable: [] }])
   assert.equal(

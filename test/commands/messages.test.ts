@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('a session that does not answer for a minute gets only one status request', async () => {
+it('a session that does not answer for a minute receives only one status request', async () => {
   let asked = 0
   let fail: () => void = () => {}
   const status = () => {

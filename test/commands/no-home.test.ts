@@ -25,15 +25,16 @@ function temporary(): string {
   return dir
 }
 
-it('homeDirectory returns null without HOME and a passwd entry', () => expect(homeDirectory()).toBeNull())
+it('homeDirectory returns null if HOME is unset and the user has no passwd entry', () =>
+  expect(homeDirectory()).toBeNull())
 
-it('profiles are saved without a home directory', async () => {
+it('profiles can be saved by a user without a home directory', async () => {
   const path = join(temporary(), 'p.jfluid')
   const place = await ProfilePlace.at(path, {}, () => {})
   await place.keep(PROFILE)
   expect((await readProfile(path)).events).toEqual(PROFILE.events)
 })
 
-it('a path that begins with ~ is not expanded without a home directory', () => {
+it('a path that begins with ~ is not expanded for a user without a home directory', () => {
   expect(fileKeeper(PROFILE, 'p.jfluid').exists('~/p.jfluid')).toBe(false)
 })

@@ -22,6 +22,8 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--profiler x.jar': { profiler: 'x.jar' },
   '--slow p99': { slow: 'p99' },
   '--slow 5ms': { slow: 5e6 },
+  '--show arg0.id': { show: ['arg0.id'] },
+  '--by arg0.id': { by: 'arg0.id' },
   '--call-sites': { callSites: true },
   '--reproducible': { reproducible: true },
   '--follow-threads': { followThreads: true },
@@ -30,7 +32,7 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
 }
 const NAMES = Object.keys(OPTIONS)
 
-/** Message of the refusal; null if the combination is accepted. */
+/** Returns the message of the refusal; null if the combination is accepted. */
 async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): Promise<string | null> {
   const plain: SessionFlags = { scheme: 'b', mode }
   const flags: SessionFlags = Object.assign({}, plain, ...given)
@@ -52,7 +54,7 @@ const ALL = ['--scheme a', '--max-contexts 5000']
 interface Taken {
   readonly mode: Mode
   readonly given?: Partial<SessionFlags>
-  /** Replaces `ALL`. */
+  /** Options that replace `ALL`. */
   readonly all?: readonly string[]
   /** Options permitted with it, in addition to `ALL`. */
   readonly options: readonly string[]
@@ -65,20 +67,24 @@ const TAKEN: readonly Taken[] = [
     mode: 'exact',
     options: [
       ...['--max-overhead 5%', '--slow p99', '--slow 5ms'],
-      ...['--call-sites', '--follow-threads', '--trace 3'],
+      ...['--show arg0.id', '--by arg0.id', '--call-sites', '--follow-threads', '--trace 3'],
     ],
     apart: [
       '--max-overhead 5% with --call-sites',
       '--max-overhead 5% with --follow-threads',
       '--max-overhead 5% with --trace 3',
       '--max-overhead 5% with --scheme a',
+      '--by arg0.id with --call-sites',
       '--call-sites with --trace 3',
     ],
   },
   {
     mode: 'locks',
-    options: ['--slow p99', '--slow 5ms', '--call-sites', '--follow-threads', '--trace 3'],
-    apart: ['--call-sites with --trace 3'],
+    options: [
+      ...['--slow p99', '--slow 5ms', '--show arg0.id', '--by arg0.id'],
+      ...['--call-sites', '--follow-threads', '--trace 3'],
+    ],
+    apart: ['--by arg0.id with --call-sites', '--call-sites with --trace 3'],
   },
   {
     mode: 'bytecodes',
@@ -110,7 +116,7 @@ const TAKEN: readonly Taken[] = [
       ...['--every 1ms', '--every 500bc', '--random 7', '--profiler x.jar', '--call-sites'],
       '--reproducible',
     ],
-    // With the other --every, which is the last, there are no probes.
+    // If the other --every is given too, it is used as the last one, and it needs no probes.
     apart: [
       ...[
         '--random 7',
@@ -127,33 +133,36 @@ const TAKEN: readonly Taken[] = [
 const pairs = (names: readonly string[]) =>
   names.flatMap((one, i) => names.slice(i + 1).map((other) => [one, other] as const))
 
-describe.each(TAKEN)('--mode $mode $given', ({ mode, given = {}, all = ALL, options, apart = [] }) => {
-  const refused = (...names: readonly string[]) =>
-    refusal(mode, ROOT, given, ...names.map((name) => OPTIONS[name]!))
+describe.each(TAKEN)(
+  'options combined with --mode $mode $given',
+  ({ mode, given = {}, all = ALL, options, apart = [] }) => {
+    const refused = (...names: readonly string[]) =>
+      refusal(mode, ROOT, given, ...names.map((name) => OPTIONS[name]!))
 
-  it('every option is accepted alone and in pairs, except for listed pairs', async () => {
-    const taken: string[] = []
-    for (const name of NAMES) if ((await refused(name)) === null) taken.push(name)
-    expect(new Set(taken)).toEqual(new Set([...all, ...options]))
-    const found: string[] = []
-    for (const pair of pairs(taken)) if ((await refused(...pair)) !== null) found.push(pair.join(' with '))
-    expect(new Set(found)).toEqual(new Set(apart))
-  })
+    it('the accepted options are exactly the options listed in this test, and all pairs of accepted options except the listed pairs are accepted', async () => {
+      const taken: string[] = []
+      for (const name of NAMES) if ((await refused(name)) === null) taken.push(name)
+      expect(new Set(taken)).toEqual(new Set([...all, ...options]))
+      const found: string[] = []
+      for (const pair of pairs(taken)) if ((await refused(...pair)) !== null) found.push(pair.join(' with '))
+      expect(new Set(found)).toEqual(new Set(apart))
+    })
 
-  it('the error for each refused pair names the option at fault', async () => {
-    for (const pair of pairs(NAMES)) {
-      const message = await refused(...pair)
-      if (message === null) continue
-      const named = [...pair.map((it) => it.split(' ')[0]!), '--every', 'samples are', 'profiler']
-      expect(
-        named.filter((it) => message.includes(it)),
-        `${pair}: ${message}`,
-      ).not.toEqual([])
-    }
-  })
-})
+    it('the error for each refused pair of options names the option at fault', async () => {
+      for (const pair of pairs(NAMES)) {
+        const message = await refused(...pair)
+        if (message === null) continue
+        const named = [...pair.map((it) => it.split(' ')[0]!), '--every', 'samples are', 'profiler']
+        expect(
+          named.filter((it) => message.includes(it)),
+          `${pair}: ${message}`,
+        ).not.toEqual([])
+      }
+    })
+  },
+)
 
-it('sampling without a root accepts only --every, --sampler and --debug-info; all other options need a root', async () => {
+it('without a root, --mode sample accepts only --every, --sampler and --debug-info; all other modes and options need a root', async () => {
   for (const mode of MODES) {
     for (const name of NAMES) {
       const message = await refusal(mode, OPTIONS[name]!)

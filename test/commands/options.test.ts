@@ -8,7 +8,7 @@ import type { SessionFlags } from '../../src/options/table.ts'
 
 const FLAGS: SessionFlags = { root: ['com.acme.App.main'], scheme: 'b', mode: 'exact' }
 
-describe('--max-overhead', () => {
+describe('the option --max-overhead', () => {
   const parsed = (text: string): number | undefined => {
     const command = withOptions(new Command(), 'session')
       .exitOverride()
@@ -43,20 +43,61 @@ describe('--max-overhead', () => {
   })
 })
 
-describe('--slow', () => {
-  const parsed = (text: string): 'p99' | number | undefined => {
+describe('the options for values of root calls', () => {
+  const refusal = async (flags: SessionFlags): Promise<string> => {
+    const error = await commandOptions({ ...FLAGS, ...flags }).catch((it: unknown) => it)
+    assert.ok(error instanceof JfluidError)
+    assert.equal(error.exitCode, EX_USAGE)
+    return error.message
+  }
+
+  it('--show keeps slow calls above their p99, unless --slow names a time', async () => {
+    const { show, slow, by } = await commandOptions({ ...FLAGS, show: ['arg0.id', 'this.name'] })
+    assert.deepEqual([show, slow, by], [['arg0.id', 'this.name'], 'p99', undefined])
+    assert.equal((await commandOptions({ ...FLAGS, show: ['arg0.id'], slow: 5e6 })).slow, 5e6)
+    assert.equal((await commandOptions({ ...FLAGS, by: 'arg0.id' })).slow, undefined)
+  })
+
+  it('at most four values are shown', async () => {
+    const show = ['arg0', 'arg1', 'arg2', 'arg3', 'this.name']
+    assert.match(await refusal({ show }), /^--show was given 5 times: at most 4 values/)
+  })
+
+  it('--call-getters needs a value', async () => {
+    assert.match(await refusal({ callGetters: true }), /^--call-getters needs --show or --by/)
+    assert.equal((await commandOptions({ ...FLAGS, by: 'arg0.id', callGetters: true })).callGetters, true)
+  })
+})
+
+describe('the option --slow', () => {
+  const parsed = (text: string): SessionFlags['slow'] => {
     const command = withOptions(new Command(), 'session')
       .exitOverride()
       .configureOutput({ writeErr: () => {} })
     return command.parse(['--slow', text], { from: 'user' }).opts<SessionFlags>().slow
   }
 
-  it('--slow accepts p99 or a duration, converted to ns', async () => {
+  it('--slow accepts p99 or a duration, converted to ns, and threw', async () => {
     assert.deepEqual(['p99', 'P99', '50ms', '1.5s', '250us', '7µs', '80ns', '2m'].map(parsed), [
       ...['p99', 'p99', 50e6, 1.5e9, 250e3, 7e3, 80, 120e9],
     ])
-    for (const text of ['', 'p98', '50', '0ms', '-5ms', 'ms', '1e3ms', '5 ms']) {
-      assert.throws(() => parsed(text), /It is p99, or a time as 50ms, 250us or 1\.5s\./, text)
+    assert.deepEqual(['threw', 'p99,threw', '50ms,THREW'].map(parsed), [
+      ...['threw', ['p99', 'threw'], [50e6, 'threw']],
+    ])
+    for (const text of [
+      '',
+      'p98',
+      '50',
+      '0ms',
+      '-5ms',
+      'ms',
+      '1e3ms',
+      '5 ms',
+      'threw,p99',
+      'p99,50ms',
+      'p99,threw,threw',
+    ]) {
+      assert.throws(() => parsed(text), /It is p99, a time as 50ms, 250us or 1\.5s, threw/, text)
     }
     assert.equal((await commandOptions({ ...FLAGS, slow: 5e6 })).slow, 5e6)
   })

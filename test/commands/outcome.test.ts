@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { describeDetach } from '../../src/commands/finish.ts'
-import { NothingSampled, outcome } from '../../src/commands/outcome.ts'
+import { missing, NothingSampled, outcome } from '../../src/commands/outcome.ts'
 import type { DetachFacts } from '../../src/profile/detach-facts.ts'
 import { AbstractOrNativeRoot, type RootProblem, RootRefused } from '../../src/reveal/errors.ts'
 import type { Ending } from '../../src/session/ending.ts'
@@ -18,6 +18,8 @@ interface Facts {
   near?: string[]
   idle?: boolean
   rootsNeverCalled?: string[]
+  wasAnyRootCalled?: boolean
+  timesRegions?: boolean
   detachFacts?: DetachFacts
 }
 
@@ -28,11 +30,15 @@ const session = ({
   near = [],
   idle = false,
   rootsNeverCalled = [],
+  wasAnyRootCalled = false,
+  timesRegions = false,
   gaps = 0,
   detachFacts,
 }: Facts = {}) => ({
   pid: 4711,
   rootsNeverCalled,
+  wasAnyRootCalled,
+  timesRegions,
   gaps,
   detachFacts: detachFacts ?? null,
   ending,
@@ -57,11 +63,11 @@ const status = (facts: Facts, signal: NodeJS.Signals | null = null): number =>
 describe('the exit status of a recording', () => {
   const everything: Facts = { armed: true, idle: true }
 
-  it('the exit status of a recording is 0 if the recording is complete or was ended by Ctrl-C', () => {
+  it('the exit status of a recording is 0 if the recording reached its end or was ended by Ctrl-C', () => {
     assert.deepEqual([status({}), status({}, 'SIGINT')], [0, 0])
   })
 
-  it('the exit status of a recording follows this priority: ending, signal, root not found, pattern without a class', () => {
+  it('the exit status of a recording has this priority: end of the JVM or session, signal, root not found, pattern without a class', () => {
     assert.equal(status({ ...everything, ending: GONE }, 'SIGTERM'), 74)
     assert.equal(status({ ...everything, ending: silent() }, 'SIGTERM'), 75)
     assert.equal(status(everything, 'SIGTERM'), 143)
@@ -71,7 +77,7 @@ describe('the exit status of a recording', () => {
     assert.equal(status({ idle: true }), 80)
   })
 
-  it('the exit status of a recording reports a root whose class was loaded but has no usable method', () => {
+  it('the exit status of a recording is 79 when the class of a root was loaded but has no usable method', () => {
     const problem = new AbstractOrNativeRoot('A.b', 'abstract', ['a.C.b'])
     assert.equal(outcome(session({ ...everything, problem }), null, null), problem)
     assert.equal(status({ ...everything, problem }), 79)
@@ -94,10 +100,18 @@ describe('the exit status of a recording', () => {
     assert.equal(status({ ...everything, rootsNeverCalled: ['A.b'] }), 67)
     const problem = outcome(session({ rootsNeverCalled: ['A.b', 'A.c'] }), null, null)
     assert.equal(problem?.message, 'no root was called: A.b, A.c')
-    assert.equal(problem?.hint, 'Name a method that the program calls; jfluid roots 4711 lists candidates.')
+    assert.equal(problem?.hint, 'Name a method that the program calls; jfluid why 4711 lists candidates.')
     const missed = outcome(session({ rootsNeverCalled: ['A.b'], gaps: 2 }), null, null)
     assert.equal(missed?.message, 'no call of a root was recorded (gaps: 2): A.b')
     assert.equal(missed?.hint, 'Record again: the root may have been called before it had probes.')
+    const ended = missing(session({ rootsNeverCalled: ['A.b'], ending: GONE }))
+    assert.match(ended?.hint ?? '', /^Name a method that the program calls; jfluid run --mode sample /)
+  })
+
+  it('the exit status of a recording is 0 when one of several roots was called, and 83 when no region was executed', () => {
+    assert.equal(outcome(session({ rootsNeverCalled: ['A.b'], wasAnyRootCalled: true }), null, null), null)
+    const region = outcome(session({ rootsNeverCalled: ['A.b:3-4'], timesRegions: true }), null, null)
+    assert.deepEqual([region?.exitCode, region?.message], [83, 'no region was executed: A.b:3-4'])
   })
 
   it('the exit status of a recording is 84 when the original code of a class could not be restored', () => {
@@ -124,11 +138,11 @@ describe('the exit status of a recording', () => {
     )
   })
 
-  it('the exit status of a recording is that of the error if an error stopped the recorder', () => {
+  it('if an error stopped the recorder, the exit status of the recording is the exit status of the error', () => {
     assert.equal(status({ ending: silent(70) }), 70)
   })
 
-  it('a recording ends with an exit status, a message and the path of the profile', () => {
+  it('the message about a recording whose JVM ended states the end of the JVM and the path of the profile', () => {
     const problem = outcome(session({ ending: GONE }), null, 'p.jfluid')
     assert.equal(problem?.message, 'JVM 4711 ended during the recording')
     assert.equal(
@@ -145,8 +159,8 @@ describe('the exit status of a recording', () => {
   })
 })
 
-describe('the final message about a target without a profile', () => {
-  it('the final message about a target without a profile states whether the target has exited, has ended the session or does not answer', () => {
+describe('the last message about a target whose recording has no profile', () => {
+  it('if a recording has no profile, the last message states whether the target has exited, has ended the session or does not answer', () => {
     const said = (ending: Ending) => describeDetach({ pid: 4711, ending, detachFacts: null }, null)
     assert.equal(said(GONE), 'JVM 4711 has ended')
     assert.equal(said(silent()), 'the session with JVM 4711 had ended before')
@@ -154,7 +168,7 @@ describe('the final message about a target without a profile', () => {
   })
 })
 
-describe('sampling without a single sample', () => {
+describe('reports of a sampling recording without samples', () => {
   const sampling = { every: 1e7, unit: 'ns', by: 'stacks', samples: 0 } as const
 
   it.each([
@@ -162,7 +176,7 @@ describe('sampling without a single sample', () => {
     [['a.B.c'], 90, 1, 'no thread was found inside a.B.c in 1 thread dump'],
     [['a.B.c'], 0, undefined, 'no thread was found running Java code'],
   ])(
-    'sampling without a single sample is reported for roots %j and %i samples elsewhere',
+    'a recording without samples is reported for roots %j if %i samples were taken outside the roots',
     (roots, outside, dumps, message) => {
       const problem = new NothingSampled(42, {
         target: { jdk: '25.0.3' },
@@ -171,7 +185,7 @@ describe('sampling without a single sample', () => {
       })
       assert.equal(problem.message, message)
       assert.equal(problem.exitCode, 83)
-      // A root is not looked for before samples are taken.
+      // jfluid does not look up roots before sampling, so the hint suggests jfluid doctor if roots were given.
       assert.equal(problem.hint.includes('jfluid doctor 42'), roots.length > 0)
     },
   )
@@ -182,12 +196,15 @@ describe('sampling without a single sample', () => {
     ['23', 3, true],
     ['23', undefined, false],
     ['24.0.1', 3, false],
-  ])('with JDK %s and %s thread dumps, the hint about virtual threads is shown: %s', (jdk, dumps, isTold) => {
-    const problem = new NothingSampled(42, {
-      target: { jdk },
-      roots: ['a.B.c'],
-      sampling: { ...sampling, outside: 9, ...(dumps !== undefined && { dumps }) },
-    })
-    assert.equal(problem.hint.includes('For virtual threads use --sampler jfr'), isTold)
-  })
+  ])(
+    'with JDK %s and %s thread dumps, the error suggests the JFR sampler for virtual threads: %s',
+    (jdk, dumps, isTold) => {
+      const problem = new NothingSampled(42, {
+        target: { jdk },
+        roots: ['a.B.c'],
+        sampling: { ...sampling, outside: 9, ...(dumps !== undefined && { dumps }) },
+      })
+      assert.equal(problem.hint.includes('For virtual threads use --sampler jfr'), isTold)
+    },
+  )
 })

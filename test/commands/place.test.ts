@@ -33,7 +33,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** A session that is asked so often what it has recorded. */
+/** A session that counts how often its profile is requested. */
 class FakeSession {
   asked = 0
   profile: Profile = PROFILE
@@ -44,10 +44,10 @@ class FakeSession {
 }
 
 async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(5) // the test's own ceiling ends it
+  while (!isSo()) await sleep(5) // limited by the timeout of the test
 }
 
-describe('the output path is checked before recording starts', () => {
+describe('checks of the output path before recording starts', () => {
   it.each([
     ['in a missing directory', 'none/p.jfluid', /no such file or directory/],
     ['a directory', '.', /it is a directory/],
@@ -60,9 +60,9 @@ describe('the output path is checked before recording starts', () => {
     })
   })
 
-  it('an output path in a read-only directory is refused', async () => {
+  it('an output path in a read-only directory is refused before recording starts', async () => {
     chmodSync(directory, 0o500)
-    // Root may write everywhere but where there is nothing to write to.
+    // Root may write to any directory, so a directory that accepts no files is used.
     const place = isRoot ? '/sys' : directory
     await assert.rejects(ProfilePlace.at(join(place, 'p.jfluid'), {}, tell), /permission denied|read-only/)
   })
@@ -91,7 +91,7 @@ describe('the output path is checked before recording starts', () => {
 })
 
 describe('autosave during a recording', () => {
-  it('the autosave file is private, beside the profile, and marked as truncated', async () => {
+  it("the autosave file is readable only by its owner, is in the profile's directory, and is marked as truncated", async () => {
     const path = join(directory, 'p.jfluid')
     const place = await ProfilePlace.at(path, { autosave: 1 }, tell)
     place.guard(new FakeSession())
@@ -107,7 +107,7 @@ describe('autosave during a recording', () => {
     assert.deepEqual(await readProfile(path), PROFILE)
   })
 
-  it('autosave stops when the recording is about to end', async () => {
+  it('autosave stops when the end of the recording begins', async () => {
     const session = new FakeSession()
     const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: 1 }, tell)
     place.guard(session)
@@ -169,7 +169,7 @@ describe('autosave during a recording', () => {
     assert.deepEqual(readdirSync(directory), [])
   })
 
-  it('an unavailable directory is reported once, and autosave resumes when the directory is available again', async () => {
+  it('an unavailable directory of the autosave file is reported once, and autosave resumes when the directory is available again', async () => {
     const folder = join(directory, 'folder')
     mkdirSync(folder)
     const session = new FakeSession()
@@ -185,7 +185,7 @@ describe('autosave during a recording', () => {
     assert.deepEqual(readdirSync(folder), ['p.jfluid'])
   })
 
-  it('an autosave that fails does not prevent the final save', async () => {
+  it('if an autosave fails, the final profile is still written', async () => {
     const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: 1 }, tell)
     let asked = 0
     place.guard({
@@ -222,7 +222,7 @@ describe('a profile that cannot be written to its path', () => {
     assert.equal(existsSync(`${path}.autosave`), false)
   })
 
-  it('a profile that cannot be written to its path leaves its autosave file if no other directory is writable', async () => {
+  it('if a profile cannot be written to its path or to another directory, its autosave file is kept', async () => {
     const path = join(directory, 'p.jfluid')
     const place = await ProfilePlace.at(path, { autosave: 1 }, tell)
     place.guard(new FakeSession())
@@ -237,7 +237,7 @@ describe('a profile that cannot be written to its path', () => {
     assert.equal((await readProfile(`${path}.autosave`)).events.count, 2000)
   })
 
-  it('a profile that cannot be written to its path is reported as not written if no autosave file exists', async () => {
+  it('if a profile cannot be written to any directory and no autosave file exists, an error reports the reason', async () => {
     const place = await ProfilePlace.at('/dev/full', {}, tell)
     await assert.rejects(place.keep(PROFILE, ['/proc']), {
       name: 'CannotWriteProfile',
@@ -259,7 +259,7 @@ it('the error for a missing profile names its autosave file', async () => {
 })
 
 describe('a profile without a given file name', () => {
-  it('a profile without a given file name is written to the default directory, or to another directory if that fails', async () => {
+  it('a profile without a given file name is written to the default directory, or to another directory if the default directory is not writable', async () => {
     const path = await keepIn(directory, 'jfluid-1.jfluid', PROFILE)
     assert.equal(path, join(directory, 'jfluid-1.jfluid'))
     assert.equal((await readProfile(path)).events.count, PROFILE.events.count)

@@ -30,7 +30,7 @@ it.each([
   }
   expect((await inProcess('--help')).code).toBe(0)
   expect((await inProcess('report', 'no-such.jfluid')).stderr).toContain('no-such.jfluid')
-  // A JVM of another machine can be reached from here.
+  // JVMs on other machines can be reached from this system.
   const remote = await inProcess('record', 'ssh://host/4711', '--root', 'A.b')
   expect(remote).toMatchObject({
     code: EX_USAGE,

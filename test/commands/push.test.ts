@@ -37,8 +37,8 @@ async function fileOf(profile = PROFILE): Promise<string> {
   return path
 }
 
-describe('jfluid push', () => {
-  it('push uploads a file with the token from the environment', async () => {
+describe('the command jfluid push', () => {
+  it('push uploads a profile and sends the token from the environment', async () => {
     const store = await startStore()
     const args = [
       'push',
@@ -85,13 +85,15 @@ describe('jfluid push', () => {
     expect(wrong.stderr).not.toContain('ey-secret')
   })
 
-  it('push sends no data that the store cannot use', async () => {
+  it('push sends no profile that the store cannot use', async () => {
     const store = await startStore()
     const told = async (args: readonly string[]) => {
       const { code, stderr } = await jfluid([...args, '--to', store.url])
       return `${code} ${stderr.split('\n')[0]}`
     }
-    expect(await told(['push', await fileOf(EMPTY)])).toMatch(/^65 .*nothing to push: .* contains no calls$/)
+    expect(await told(['push', await fileOf(EMPTY)])).toMatch(
+      /^65 .*nothing to push: .* is empty, because no root was called$/,
+    )
     const regions = await fileOf({ ...PROFILE, regions: [REGION] })
     expect(await told(['push', regions])).toMatch(/^64 .*times of regions, and no tree/)
     expect(await told(['push', 'none.jfluid'])).toMatch(/^66 /)
@@ -116,7 +118,7 @@ describe('jfluid push', () => {
   })
 })
 
-describe('record with bad destination options', () => {
+describe('record with invalid destination options', () => {
   const refusal = (flags: DestinationFlags): string => {
     try {
       Destination.check(flags)
@@ -127,7 +129,7 @@ describe('record with bad destination options', () => {
     }
   }
 
-  it('record refuses to run without a file or a store', () => {
+  it('record is refused if neither an output file nor a store is given', () => {
     expect(refusal({})).toBe('NowhereToPut 64')
     expect(refusal({ out: 'p' })).toBe('nothing')
     expect(refusal({ push: 'http://h' })).toBe('nothing')
@@ -138,10 +140,13 @@ describe('record with bad destination options', () => {
   it.each([
     [{ out: 'p', label: ['a=b'] }, '--label needs --push'],
     [{ push: 'http://h', region: ['A.b:1-2'] }, '--push cannot be combined with --region'],
-  ])('record refuses %j: labels without a store, and regions with a store', (flags, message) => {
-    expect(() => checkOwnOptions('record', flags)).toThrow(message)
-    expect(() => checkOwnOptions('record', { out: 'p', region: ['A.b:1-2'] })).not.toThrow()
-  })
+  ])(
+    'record refuses %j, since labels need a store and regions cannot be pushed to a store',
+    (flags, message) => {
+      expect(() => checkOwnOptions('record', flags)).toThrow(message)
+      expect(() => checkOwnOptions('record', { out: 'p', region: ['A.b:1-2'] })).not.toThrow()
+    },
+  )
 })
 
 describe('a recording with --push', () => {
@@ -171,7 +176,7 @@ describe('a recording with --push', () => {
     expect(keptIn(done)).toBe(file())
   })
 
-  it('a recording with --push is in the file if the store refuses the profile, and the error names the next command', async () => {
+  it('if the store refuses a recording with --push, the profile is in the file, and the error names the command that pushes the file', async () => {
     const store = await startStore((response) => response.writeHead(403).end())
     const { problem, path } = await put({ out: file(), push: store.url })
     expect(path).toBe(file())
@@ -180,7 +185,7 @@ describe('a recording with --push', () => {
     expect(problem!.hint).toContain(`Then: jfluid push ${file()} --to ${store.url}`)
   })
 
-  it('a recording with --push keeps its labels when pushed by the command that the error prints', async () => {
+  it('the command in the error of a failed --push pushes the profile with its labels', async () => {
     let code = 403
     const store = await startStore((response) => response.writeHead(code).end())
     const naming = { label: ['service_name=shop/checkout', 'env=prod', 'note=a b', 'pid='] }
@@ -196,7 +201,7 @@ describe('a recording with --push', () => {
   })
 
   it('a recording with --push succeeds if the store accepts the profile but the temporary file cannot be deleted', async () => {
-    const pid = 4_000_000_000 + process.pid // of its own: the file is in the directory of all tests
+    const pid = 4_000_000_000 + process.pid // a unique id, since the file is in a directory that all tests share
     const mine = () => readdirSync('.').filter((name) => name.startsWith(`jfluid-${pid}-`))
     const store = await startStore((response) => {
       const [name] = mine()
@@ -222,7 +227,7 @@ describe('a recording with --push', () => {
     rmSync(dirname(path!), { recursive: true })
   })
 
-  it('a recording with --push is written to another directory if file and store fail, and both errors are reported', async () => {
+  it('if neither the file nor the store accepts a recording with --push, the recording is written to another directory, and both errors are reported', async () => {
     const store = await startStore((response) => response.writeHead(403).end())
     const { problem, path } = await put({ out: '/dev/full', push: store.url })
     expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
@@ -231,7 +236,7 @@ describe('a recording with --push', () => {
     rmSync(dirname(path!), { recursive: true })
   })
 
-  it('a recording with --push is not pushed if it is empty, and its warnings stay in the file', async () => {
+  it('an empty recording with --push is not pushed, and its warnings are kept in the file', async () => {
     const store = await startStore()
     const { lines, problem, path } = await put({ out: file(), push: store.url }, EMPTY)
     expect([problem, path, store.received.length]).toEqual([null, file(), 0])
@@ -239,7 +244,7 @@ describe('a recording with --push', () => {
     expect((await readProfile(file())).warnings).toEqual(['no root was called'])
   })
 
-  it('a recording with --push leaves no directory behind', () => {
+  it('a recording with --push deletes its temporary directory', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 })

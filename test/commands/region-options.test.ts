@@ -4,8 +4,8 @@ import type { SessionFlags } from '../../src/options/table.ts'
 
 const plain: SessionFlags = { scheme: 'b', mode: 'exact' }
 
-describe('--region', () => {
-  it('--region adds the methods as roots without callees', async () => {
+describe('the option --region', () => {
+  it('--region adds its methods as roots whose callees are not instrumented', async () => {
     const options = await commandOptions({ ...plain, region: ['Foo.bar:3-4', 'Foo.baz'] })
     expect(options).toMatchObject({ scheme: 'b', mode: 'exact', jdk: false })
     expect(options.roots.map(({ text, option }) => [text, option])).toEqual([

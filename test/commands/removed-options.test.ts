@@ -4,7 +4,7 @@ import { Command, Option } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { EX_USAGE } from '../../src/base/errors.ts'
 import { commandLine } from '../../src/commands/program.ts'
-import { shownCommands, shownOptions } from '../../src/commands/shell/table.ts'
+import { shownCommands, shownOptions } from '../../src/commands/shell/command-line.ts'
 import { attach } from '../../src/library/attachment.ts'
 import { COMMANDS as COMMANDS_NAMED, longOf } from '../../src/options/option.ts'
 import { withOptions } from '../../src/options/parser.ts'
@@ -28,7 +28,6 @@ const COMMANDS: readonly (readonly [name: string, ...rest: string[]])[] = [
   ['record', NOBODY],
   ['record', '--jdwp', '127.0.0.1:5005'],
   ['run', '--', 'java', 'Main'],
-  ['roots', NOBODY],
 ]
 
 /** Options that were removed with all their values. */
@@ -41,7 +40,7 @@ const refused = async (...words: string[]): Promise<unknown> =>
 
 describe.each(COMMANDS)('removed options of jfluid %s %s', (name, ...rest) => {
   const rows = removedFrom(COMMANDS_NAMED.find((it) => it === name)!)
-  it.each(rows)('$option $value is refused as removed', async (row) => {
+  it.each(rows)('removed option $option $value is refused with an explanation', async (row) => {
     const { option, value } = row
     const ways =
       value === undefined
@@ -69,7 +68,7 @@ it('every removed option has a reason and an alternative', () => {
   }
 })
 
-it('help and completion omit removed options', () => {
+it('help and shell completion omit removed options', () => {
   const program = commandLine('1.2.3')
   for (const command of shownCommands(program))
     expect(shownOptions(command).filter((it) => OPTIONS.includes(longOf(it)))).toEqual([])
@@ -78,14 +77,14 @@ it('help and completion omit removed options', () => {
       expect(command.helpInformation()).not.toMatch(new RegExp(`${option}(?![a-z-])`))
 })
 
-it('a removed option after -- is passed to the program', () => {
+it('a removed option after -- is passed on to the started program', () => {
   const run = commandLine('1.2.3').commands.find((it) => it.name() === 'run')!
   const program = ['java', '-jar', 'app.jar', '--proof']
   expect(run.parseOptions(['--root', 'a.B.c', '--', ...program]).operands).toEqual(program)
   expect(() => run.parseOptions(['--proof', '--', ...program])).toThrow(OptionRemoved)
 })
 
-it('a command that never had the removed option reports an unknown option', async () => {
+it('a command that never had the removed option reports the option as unknown', async () => {
   for (const name of ['ps', 'report', 'doctor']) {
     const { code, stderr } = await inProcess(name, '--proof')
     expect([code, stderr]).toEqual([EX_USAGE, expect.stringContaining("unknown option '--proof'")])
@@ -110,14 +109,14 @@ it('a single value of an existing option can be marked as removed', () => {
   expect(new OptionRemoved(SAMPLER).message).toBe('--sampler stacks was removed: it is slow')
 })
 
-it('the library refuses removed options with the same message', async () => {
+it('the library refuses a removed option with the same message as the command line', async () => {
   const given = { root: 'a.B.c', ...JSON.parse('{"errorBars":true}') }
   await expect(attach(Number(NOBODY), given)).rejects.toThrow(/^--error-bars was removed/)
   expect(() => checkRemovedOptions({ sampler: 'jfr' }, [SAMPLER])).not.toThrow()
   expect(() => checkRemovedOptions({ sampler: 'stacks' }, [SAMPLER])).toThrow(OptionRemoved)
 })
 
-it('options that were not removed are accepted', () => {
+it('options with values that were not removed are accepted', () => {
   const command = withOptions(new Command(), 'session').exitOverride()
   expect(command.parse(['--root', 'a.B.c'], { from: 'user' }).opts()).toEqual({
     ...{ root: ['a.B.c'], mode: 'exact', scheme: 'auto' },

@@ -18,7 +18,7 @@ it.each([
   [['--mode', 'sample', '--every', '9bc', '--follow-threads'], /cannot be combined with --follow-threads/],
   [['--mode', 'sample', '--reproducible'], /--reproducible cannot be combined with sampling by time/],
   [['--mode', 'sample', '--every', '9bc', '--bba', 'precise'], /--bba is for --mode bytecodes/],
-])('the sampling options %j are refused in one line', async (flags, message) => {
+])('the sampling options %j are refused with a message of one line', async (flags, message) => {
   const ran = await inProcess('record', '1', '--root', 'A.b', '--out', '/dev/null', ...flags)
   expect(ran).toMatchObject({ code: 64, stderr: expect.stringMatching(message) })
   expect(ran.stderr).not.toMatch(/\n\s+at /)

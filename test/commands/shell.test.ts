@@ -4,10 +4,10 @@ import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../src/commands/examples.ts'
 import { commandLine } from '../../src/commands/program.ts'
+import { shownCommands, shownOptions } from '../../src/commands/shell/command-line.ts'
 import { complete, type Known } from '../../src/commands/shell/complete.ts'
 import { manual } from '../../src/commands/shell/manual.ts'
 import { SCRIPTS, SHELLS } from '../../src/commands/shell/scripts.ts'
-import { shownCommands, shownOptions } from '../../src/commands/shell/table.ts'
 import { attributeOf, longOf } from '../../src/options/option.ts'
 import { inProcess } from '../support/in-process.ts'
 import { inBash } from './shells.ts'
@@ -15,7 +15,7 @@ import { inBash } from './shells.ts'
 const program = commandLine('1.2.3')
 const names = shownCommands(program).map((it) => it.name())
 
-/** The parser, with commands that do nothing. */
+/** Returns the parser, with commands that do nothing. */
 function parser(): Command {
   const program = commandLine('1.2.3')
   for (const command of program.commands) {
@@ -39,22 +39,22 @@ async function candidates(line: string): Promise<string[]> {
   return [...candidates.map(({ value }) => value), ...(files === 'none' ? [] : [`files ${files}`])]
 }
 
-describe('completion', () => {
-  it('completion offers commands', async () => {
+describe('shell completion', () => {
+  it('shell completion offers commands', async () => {
     expect(await candidates('')).toEqual([...names, '--help', '--version'])
     expect(await candidates('rec')).toEqual(['record'])
     expect(await candidates('help rec')).toEqual(['record'])
     expect(await candidates('nothing ')).toEqual([])
   })
 
-  it('completion offers process ids where the command expects a process id', async () => {
+  it('shell completion offers process ids where the command expects a process id', async () => {
     expect(await candidates('attach 4')).toEqual(['4711', '47'])
     expect(await candidates('attach --root A.b 4')).toEqual(['4711', '47'])
     expect(await candidates('attach 4711 ')).toEqual([])
     expect(await candidates('attach --root 4')).toEqual([])
   })
 
-  it('completion omits options that are already given, except repeatable options', async () => {
+  it('shell completion omits options that are already given, except repeatable options', async () => {
     expect(await candidates('attach 4711 --ro')).toEqual(['--root'])
     expect(await candidates('attach 4711 --root A.b --ro')).toEqual(['--root'])
     expect(await candidates('attach 4711 --sch')).toEqual(['--scheme'])
@@ -62,7 +62,7 @@ describe('completion', () => {
     expect(await candidates('attach 4711 -r A.b --he')).toEqual(['--help'])
   })
 
-  it('completion offers option values', async () => {
+  it('shell completion offers option values', async () => {
     expect(await candidates('record 1 --mode co')).toEqual(['count'])
     expect(await candidates('record 1 --mode=co')).toEqual(['--mode=count'])
     expect(await candidates('record 1 --scheme ')).toEqual(['auto', 'a', 'b', 'adaptive'])
@@ -71,7 +71,7 @@ describe('completion', () => {
     expect(await candidates('completion ')).toEqual([...SHELLS])
   })
 
-  it('completion offers files with the right extension', async () => {
+  it('shell completion offers files with the expected file name extension', async () => {
     expect(await candidates('report ')).toEqual(['files .jfluid'])
     expect(await candidates('record 1 --out ')).toEqual(['files all'])
     expect(await candidates('record 1 --profiler ')).toEqual(['files .jar'])
@@ -79,7 +79,7 @@ describe('completion', () => {
     expect(await candidates('run --root A.b -- ja')).toEqual(['files command'])
   })
 
-  it('the parser accepts every value that completion offers', async () => {
+  it('the option parser accepts every value that shell completion offers', async () => {
     for (const shown of shownCommands(program)) {
       const name = shown.name()
       for (const row of shownOptions(shown)) {
@@ -107,25 +107,25 @@ it.each(SHELLS)('the completion script for %s calls jfluid __complete', (shell) 
   expect(SCRIPTS[shell]).toContain('__complete')
 })
 
-describe('examples', () => {
-  it('every command has examples', () => {
+describe('usage examples in the help', () => {
+  it('every command has usage examples', () => {
     expect(Object.keys(EXAMPLES).sort()).toEqual([...names].sort())
   })
 
   const all = Object.values(EXAMPLES).flatMap((examples) => examples.map(({ line }) => line))
-  it.each(all)('the parser accepts the example jfluid %s', async (line) => {
+  it.each(all)('the option parser accepts the usage example jfluid %s', async (line) => {
     const [own = ''] = line.split(/ [|>] (?=[^']*(?:'[^']*'[^']*)*$)/) // not in quotes
     const words = [...own.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word)
     await parser().parseAsync(words, { from: 'user' })
   })
 
-  it.each(names)('jfluid %s --help shows its examples', async (name) => {
+  it.each(names)('jfluid %s --help shows the usage examples of the command', async (name) => {
     const { stdout } = await inProcess(name, '--help')
     for (const { line } of EXAMPLES[name]!) expect(stdout).toContain(`  jfluid ${line}`)
   })
 })
 
-describe('the manual', () => {
+describe('the manual page', () => {
   const page = manual(program, '1.2.3')
 
   it('the manual page lists all commands and options', () => {

@@ -19,9 +19,9 @@ function ask(shell: string, args: readonly string[]): string {
 }
 
 /**
- * What bash would offer, as its `complete` asks the function.
+ * Returns the completions that bash would offer. Calls the function as bash's `complete` does.
  *
- * @param script  what `jfluid completion bash` prints
+ * @param script  output of `jfluid completion bash`
  */
 export function inBash(script: string, ...words: string[]): string[] {
   const text = ask('bash', [

@@ -7,6 +7,7 @@ const jvm = (pid: number, mainClass: string | undefined, attachable: true | stri
   ...{ pid, user: 'shop', uid: 1, version: '25', vm: undefined, mainClass, command: mainClass },
   container: undefined,
   attachable,
+  startedAt: 0,
 })
 const JVMS = [
   jvm(1, 'com.shop.Server'),
@@ -18,7 +19,7 @@ const JVMS = [
 ]
 
 it.each([
-  ['com.shop.Server', 1], // in full, though it is a part of another
+  ['com.shop.Server', 1], // the full name of one JVM, although it is also a part of another name
   ['server', 1], // by its simple name
   ['Server2', 2],
   ['er2', 2],
@@ -36,14 +37,14 @@ it('a target name that matches several JVMs is refused', () => {
 
 it.each([
   ['com.shop.*', [1, 2]],
-  ['Server*', [1, 2]], // without a dot: the simple name
+  ['Server*', [1, 2]], // a pattern without a dot is compared with the simple name
   ['*.batch', [3, 6]],
   ['a*.jar', [4]],
-  ['com.shop.Serve', [1, 2]], // a part
+  ['com.shop.Serve', [1, 2]], // a part of the names
   ['com.shop.Serve*r', [1]],
   ['Shop*', []],
   ['*', [1, 2, 3, 4, 6]],
-])('the pattern %s selects the JVMs %j', (pattern, pids) => {
+])('the target pattern %s selects the JVMs %j', (pattern, pids) => {
   expect(jvmsNamed(pattern, JVMS).map((it) => it.pid)).toEqual(pids)
 })
 

@@ -16,7 +16,7 @@ function check(flags: SessionFlags): void {
   if (isSampledByJvm(flags)) checkNotSampled('attach', { ...flags, jdwp })
 }
 
-it('--jdwp accepts roots and regions', () => {
+it('record --jdwp accepts roots and regions', () => {
   expect(() => check(root)).not.toThrow()
   expect(() => check({ ...plain, region: ['a.B.c'] })).not.toThrow()
   expect(() => check({ ...root, mode: 'sample', every: '100bc' })).not.toThrow()

@@ -10,8 +10,8 @@ const flags = (given: Partial<SessionFlags>): SessionFlags => ({
   ...given,
 })
 
-describe('--mode sample by time', () => {
-  it('only --mode sample by time uses the sampler of the JVM', () => {
+describe('--mode sample with a time interval', () => {
+  it('only --mode sample with a time interval uses the sampler of the JVM', () => {
     expect(isSampledByJvm(flags({}))).toBe(true)
     expect(isSampledByJvm(flags({ root: ['A.b'], sampler: 'cpu' }))).toBe(true)
     expect(isSampledByJvm(flags({ root: ['A.b'] }))).toBe(true)
@@ -21,7 +21,7 @@ describe('--mode sample by time', () => {
   })
 
   it.each<[Partial<SessionFlags>, object]>([
-    // The sampler then depends on the JVM.
+    // Without options the sampler depends on the JVM.
     [{}, {}],
     [{ every: '1ms' }, { every: 1_000_000 }],
     [
@@ -59,21 +59,21 @@ describe('--mode sample by time', () => {
     ['1.5ms', 'jfr'],
     ['0.1ms', 'jfr'],
     ['1bc', 'cpu'],
-  ])('%s is not a valid sampling interval for the sampler %s', (every, sampler) => {
+  ])('the sampling interval %s is refused for the sampler %s', (every, sampler) => {
     expect(() => wholeJvmSampling(flags({ every, sampler }))).toThrow(IntervalNotTaken)
   })
 
-  it('an invalid sampling interval is refused and described in the error', () => {
+  it('an invalid sampling interval is refused, and the error describes valid intervals', () => {
     expect(() => wholeJvmSampling(flags({ every: '1' }))).toThrow(BadInterval)
   })
 })
 
-it('samples are kept only inside the given roots', () => {
+it('samples are kept only if the sampled thread is inside a given root', () => {
   const { roots } = wholeJvmSampling(flags({ root: ['A.b(int)'], sampler: 'jfr' }))
   expect(roots).toEqual([expect.objectContaining({ className: 'A', method: 'b', parameters: 'int' })])
 })
 
-it('modes that take no samples refuse sampling options', async () => {
+it('modes without sampling refuse sampling options', async () => {
   await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(
     '--sampler is for sampling, and --mode exact takes no samples',
   )

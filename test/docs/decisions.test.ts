@@ -44,15 +44,15 @@ ${rows.join('\n')}
 `
 }
 
-describe('docs/decisions', () => {
-  it('files have consecutive numbers, equal in name and heading', () => {
+describe('the decision records in docs/decisions', () => {
+  it('files in docs/decisions have consecutive numbers, and the file name and heading have the same number', () => {
     for (const [i, { file, number }] of decisions.entries()) {
       expect(number, file).toBe(i + 1)
       expect(file).toMatch(new RegExp(`^${String(i + 1).padStart(4, '0')}-[a-z0-9-]+\\.md$`))
     }
   })
 
-  it.each(decisions)('$file has a status and a decision', ({ number, status, text }) => {
+  it.each(decisions)('decision record $file has a status and a decision', ({ number, status, text }) => {
     expect(status).toMatch(STATUS)
     expect(text).toContain('**Decision:**')
     for (const [by] of status.replace(/\(.*/, '').matchAll(/\d+/g)) {
@@ -61,11 +61,11 @@ describe('docs/decisions', () => {
     }
   })
 
-  it('the index lists all decisions', async () => {
+  it('the index of docs/decisions lists all decision records', async () => {
     await expect(index()).toMatchFileSnapshot('../../docs/decisions/README.md')
   })
 
-  it('decision numbers named in code and documents exist', () => {
+  it('each decision number named in code or documents exists', () => {
     const named = ['src', 'backend-java', 'test', 'docs'].flatMap((top) =>
       readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
         .filter((file) => /\.(ts|tsx|mjs|java|md)$/.test(file))

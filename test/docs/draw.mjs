@@ -14,7 +14,7 @@ const filesIn = (folder, ending) =>
     .map((it) => join(folder, it))
 const linesOf = (file) => readFileSync(join(root, file), 'utf8').split('\n')
 
-/** Mulberry32: returns a generator of random numbers from 0 to 1. */
+/** Returns a generator of random numbers from 0 to 1 (Mulberry32). */
 function random(from) {
   let state = from >>> 0
   return () => {

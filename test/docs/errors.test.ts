@@ -26,30 +26,33 @@ it('every error class is exported and has a sample', () => {
   expect(classes.filter(({ samples }) => samples === undefined).map(({ name }) => name)).toEqual([])
 })
 
-describe.each(classes.map(({ name, samples = [] }) => ({ name, samples })))('$name', ({ name, samples }) => {
-  it.each(samples.map(({ message, hint, exitCode }) => ({ message, hint, exitCode })))(
-    '$message',
-    ({ message, hint, exitCode }) => {
-      for (const text of [message, hint]) {
-        expect(text).not.toMatch(/undefined|NaN|null|\[object|^\s*$|\s$/m)
-        expect(text.length, text).toBeLessThanOrEqual(MAX_LENGTH)
-      }
-      // The command line puts "jfluid: " before a message.
-      expect(message).not.toMatch(/^[A-Z][a-z]|[.;,:]$/)
-      expect(VERBS, hint).toContain(hint.split(' ')[0])
-      if (!FOREIGN.includes(name))
-        expect(exitCode > 128 || codes.includes(exitCode), `${exitCode}`).toBe(true)
-    },
-  )
-})
+describe.each(classes.map(({ name, samples = [] }) => ({ name, samples })))(
+  'error class $name',
+  ({ name, samples }) => {
+    it.each(samples.map(({ message, hint, exitCode }) => ({ message, hint, exitCode })))(
+      'the message and its hint are well-formed, and the exit code is documented: $message',
+      ({ message, hint, exitCode }) => {
+        for (const text of [message, hint]) {
+          expect(text).not.toMatch(/undefined|NaN|null|\[object|^\s*$|\s$/m)
+          expect(text.length, text).toBeLessThanOrEqual(MAX_LENGTH)
+        }
+        // The command line puts "jfluid: " before a message.
+        expect(message).not.toMatch(/^[A-Z][a-z]|[.;,:]$/)
+        expect(VERBS, hint).toContain(hint.split(' ')[0])
+        if (!FOREIGN.includes(name))
+          expect(exitCode > 128 || codes.includes(exitCode), `${exitCode}`).toBe(true)
+      },
+    )
+  },
+)
 
-it('no two classes have the same message', () => {
+it('no two error classes have the same message', () => {
   const all = classes.flatMap(({ name, samples = [] }) => samples.map(({ message }) => ({ name, message })))
   expect(
     all.filter((it) => all.some(({ name, message }) => name !== it.name && message === it.message)),
   ).toEqual([])
 })
 
-it('docs/errors.md lists all samples', async () => {
+it('docs/errors.md lists the sample messages of all error classes', async () => {
   await expect(errorsPage(classes)).toMatchFileSnapshot('../../docs/errors.md')
 })

@@ -20,12 +20,12 @@ const rowsIn = (dir: string): Kept[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Kept)
 
-describe('the report on faults', () => {
-  it('the report is generated from its rows', () => {
+describe('the report on fault tests, RESULTS.md', () => {
+  it('RESULTS.md, the report on fault tests, is generated from its stored rows', () => {
     expect(read(faults, 'RESULTS.md')).toBe(report('--print'))
   })
 
-  it('each row belongs to an existing test and names a commit', () => {
+  it('each stored row of the fault report belongs to an existing test and names a commit', () => {
     for (const { section, fault, commit, date } of rowsIn(faults)) {
       const found = ['faults', 'security'].some((it) =>
         readdirSync(join(faults, '..', it)).some(
@@ -40,7 +40,7 @@ describe('the report on faults', () => {
     }
   })
 
-  it('the report has exactly one section for each fault test', () => {
+  it('the fault report has exactly one section for each fault test', () => {
     const places = [...read(faults, 'RESULTS.md').matchAll(/<!-- rows: (.*) -->/g)].flatMap(([, all]) =>
       all!.split(' '),
     )
@@ -57,7 +57,7 @@ describe('the report on faults', () => {
   })
 })
 
-describe('a stored row of the report on faults', () => {
+describe('a stored row of the report on fault tests', () => {
   const row: Row = {
     ...{ section: 'clients', fault: 'SIGKILL | a pipe', jdk: '17.0.15' },
     ...{ tried: 1200, failed: 1, harmed: 0, wrong: 2, profilesDue: 5, profilesKept: 4, leftBehind: null },
@@ -79,7 +79,7 @@ describe('a stored row of the report on faults', () => {
     return { rows: rowsIn(dir), text: read(dir, 'RESULTS.md') }
   }
 
-  it('a stored row is in the table of its section, and is counted in the summary', () => {
+  it('a stored row of the fault report is in the table of its section, and is counted in the summary', () => {
     const { rows, text } = kept([row])
     const [{ commit }] = rows as [Kept]
     expect(text.split('\n').filter((line) => /^\| (SIGKILL|Clients)/.test(line))).toEqual([
@@ -90,7 +90,7 @@ describe('a stored row of the report on faults', () => {
     expect(text.endsWith('<!-- end -->\n\nProse.\n')).toBe(true)
   })
 
-  it('a row replaces the row of the same fault and JDK only', () => {
+  it('a new row of the fault report replaces only the row with the same fault and JDK', () => {
     const { rows } = kept([row, { ...row, jdk: '25.0.3' }], [{ ...row, tried: 7 }])
     expect(rows.map(({ jdk, tried }) => [jdk, tried])).toEqual([
       ['17.0.15', 7],
@@ -98,7 +98,7 @@ describe('a stored row of the report on faults', () => {
     ])
   })
 
-  it('a row without a section is refused', () => {
+  it('a row of the fault report is refused if the report has no such section', () => {
     expect(() => kept([{ ...row, section: 'nowhere' }])).toThrow(/no place in RESULTS.md for rows of nowhere/)
   })
 })

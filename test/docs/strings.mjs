@@ -1,7 +1,7 @@
 // Prints every text of the sources that a user can see, grouped by the commands that reach it. For people who review the wording.
 //
 //   node test/docs/strings.mjs            all commands
-//   node test/docs/strings.mjs doctor     the texts of one command, with those that it shares with others
+//   node test/docs/strings.mjs doctor     the texts of one command, including texts that it shares with other commands
 //
 // Commands and their first modules are read from src/commands/program.ts, and static and dynamic imports are followed from there. Not
 // listed: texts of the debug log, messages of broken invariants (`new Error`), samples of error classes, and strings without a blank
@@ -74,7 +74,7 @@ export function userStrings() {
     .sort((a, b) => a.commands.length - b.commands.length || a.commands[0].localeCompare(b.commands[0]))
 }
 
-/** Modules that each command loads first. */
+/** Returns the modules that each command loads first. */
 function entries() {
   const { ast } = parsed(PROGRAM)
   const found = new Map([[EVERY, [PROGRAM, resolve(ROOT, 'src/cli.ts')].map(toSource)]])

@@ -13,6 +13,8 @@ import {
   CONTROL_ROOT,
   CONTROL_SUBMIT,
   CONTROL_SUSPEND,
+  CONTROL_THREW,
+  CONTROL_VALUE,
   KIND_CONTROL,
 } from '../../src/events/event-layout.ts'
 import { catchWord, controlWord, enterWord, exitWord, threadWord, word } from './fake-target.ts'
@@ -40,7 +42,7 @@ describe('decoding of event words', () => {
     assert.equal(state.lastTicks, 2 ** 32)
   })
 
-  it('the decoder decodes method and time of handlers, which do not count as events', () => {
+  it('the decoder decodes method and time of an exception handler word; the word does not count as an event', () => {
     const { events, state } = decode([
       enterWord(1, 0),
       catchWord(1, 2 ** 32 + 5),
@@ -51,7 +53,7 @@ describe('decoding of event words', () => {
     assert.equal(state.lastTicks, 2 ** 33)
   })
 
-  it('the decoder decodes the method that a StackOverflowError ended, which does not count as an event', () => {
+  it('the decoder decodes the word for a method that a StackOverflowError ended; the word does not count as an event', () => {
     const words = [exitWord(3, 8), controlWord(CONTROL_OVERFLOW, 2 ** 22 - 1), exitWord(2, 9)]
     const { events, state } = decode(words)
     assert.deepEqual(events, ['@1', 'exit 3 8', 'overflow 4194303', 'exit 2 9'])
@@ -64,13 +66,21 @@ describe('decoding of event words', () => {
     assert.equal(builder.overflows.size, 0)
   })
 
-  it('the ticks of events continue from the epoch of the chunk', () => {
+  it('the decoder decodes the words with details of a root call', () => {
+    const value = 31 * 2 ** 35 + 7 * 2 ** 32 + 0xffff_fffe
+    const words = [controlWord(CONTROL_THREW, 63), exitWord(2, 9), controlWord(CONTROL_VALUE, value)]
+    const { events, state } = decode(words)
+    assert.deepEqual(events, ['@1', 'threw 63', 'exit 2 9', 'value 31 7 4294967294'])
+    assert.equal(state.events, 1)
+  })
+
+  it('the ticks of events are added to the epoch of their chunk', () => {
     const state = new WriterState(1)
     state.startChunk(3)
     assert.deepEqual(decode([enterWord(1, 5)], state).events, ['@1', `enter 1 ${3 * 2 ** 40 + 5}`])
   })
 
-  it('the ticks of events continue from an EPOCH word, in the next piece of words, too, up to 2^53', () => {
+  it('the ticks of events after an EPOCH word are added to that epoch, up to 2^53, even if the words are read in several pieces', () => {
     const state = new WriterState(1)
     const first = decode(
       [exitWord(1, 2 ** 40 - 1), controlWord(CONTROL_EPOCH, 1), exitWord(1, 2 ** 40)],
@@ -85,7 +95,7 @@ describe('decoding of event words', () => {
     assert.equal(state.events, 4)
   })
 
-  it('ticks beyond 2^53 increase in the steps that a double can represent, and never decrease', () => {
+  it('ticks beyond 2^53 are rounded to values that a double can represent, and never decrease', () => {
     // From 2^57 on, neighbouring doubles differ by 32 ticks.
     const { events } = decode([
       controlWord(CONTROL_EPOCH, MAX_EPOCHS - 1),
@@ -98,7 +108,7 @@ describe('decoding of event words', () => {
     )
   })
 
-  it('the decoder passes on submissions, and stops at a BEGIN word that must wait', () => {
+  it('the decoder reports submissions of tasks, and stops at a BEGIN word whose submission is not read yet', () => {
     const words = [
       controlWord(CONTROL_SUBMIT, 2 ** 40 - 1),
       controlWord(CONTROL_DROP, 3),
@@ -111,7 +121,7 @@ describe('decoding of event words', () => {
     assert.deepEqual([taken, state.held], [2, true])
   })
 
-  it('the decoder passes on control events: SUSPEND and RESUME as times, ADJUST as a duration', () => {
+  it('the decoder reports control events: SUSPEND and RESUME with a time, ADJUST with a duration', () => {
     const state = new WriterState(1)
     state.startChunk(2)
     const { events } = decode(
@@ -134,7 +144,7 @@ describe('decoding of event words', () => {
     assert.equal(state.events, 0)
   })
 
-  it('a THREAD word applies to the events after it, including those in the next piece of words, until the next chunk', () => {
+  it('a THREAD word applies to all later events of its chunk, including events that are read in the next piece', () => {
     const state = new WriterState(1)
     assert.deepEqual(decode([threadWord(9, 65535), enterWord(1, 0)], state).events, [
       '@1',
@@ -152,7 +162,7 @@ describe('decoding of event words', () => {
     assert.deepEqual(decode([enterWord(1, 0)], state).events, ['@1', 'enter 1 0'])
   })
 
-  it('the decoder stops before a thread whose segment may not begin yet', () => {
+  it('the decoder stops at a THREAD word if the reader does not yet accept the segment that begins there', () => {
     const { events, taken, state } = decode(
       [enterWord(1, 0), threadWord(9, 0), enterWord(1, 0)],
       undefined,
@@ -170,17 +180,17 @@ describe('decoding of event words', () => {
   })
 
   it.each<[string, [number, number]]>([
-    ['a word without a kind', [1, 0]],
-    ['a handler of no method', [5, 200]],
-    ['a control event of a later version', controlWord(77)],
+    ['a word without a valid kind', [1, 0]],
+    ['an exception handler word without a method', [5, 200]],
+    ['a control event of a later protocol version', controlWord(77)],
     ['a control event with a code of 0', word(KIND_CONTROL, 0, 5)],
-    ['a thread without a number', threadWord(0, 4)],
-    ['an epoch beyond 2^58 ticks', controlWord(CONTROL_EPOCH, MAX_EPOCHS)],
+    ['a THREAD word without a thread number', threadWord(0, 4)],
+    ['an EPOCH word beyond 2^58 ticks', controlWord(CONTROL_EPOCH, MAX_EPOCHS)],
   ])('the decoder stops at %s', (_what, garbage) => {
     assert.equal(decode([enterWord(1, 0), garbage, enterWord(1, 0)]).taken, 1)
   })
 
-  it('the decoder decodes any 64 bits without hanging or throwing', () => {
+  it('the decoder accepts any 64 bits without hanging or throwing an error', () => {
     const words = new Uint32Array(20_000)
     for (let i = 0; i < words.length; i++) words[i] = Math.floor(Math.random() * 2 ** 32)
     for (let from = 0; from < words.length; ) {
@@ -191,7 +201,7 @@ describe('decoding of event words', () => {
   })
 })
 
-describe('decoding allocates nothing', () => {
+describe('memory allocated by the decoder', () => {
   // 10 million events; a boxed number for each would be 160 MB.
   const EVENTS = 4000
   const ROUNDS = 2500
@@ -214,7 +224,7 @@ describe('decoding allocates nothing', () => {
       for (let round = 0; round < count; round += 100) {
         const before = process.memoryUsage().heapUsed
         for (let i = 0; i < 100; i++) decodeEvents(words, 0, words.length, state, sink, OPEN)
-        // Negative after a garbage collection, which is rare within 100 rounds.
+        // The difference is negative after a garbage collection, which is rare within 100 rounds.
         bytes += Math.max(0, process.memoryUsage().heapUsed - before)
       }
       return bytes
@@ -229,14 +239,14 @@ describe('decoding allocates nothing', () => {
     return { bytes: run(ROUNDS), events: rounds * EVENTS }
   }
 
-  it('decoding alone allocates nothing', () => {
+  it('the decoder alone allocates no memory', () => {
     const sink = new SummingSink()
     const { bytes, events } = allocated(sink)
     assert.ok(bytes < MAX_BYTES, `${bytes} bytes`)
     assert.equal(sink.events, events)
   })
 
-  it('decoding with the tree builder allocates nothing', () => {
+  it('the decoder allocates no memory when it passes events to the tree builder', () => {
     const builder = new CctBuilder()
     const { bytes } = allocated(builder)
     assert.ok(bytes < MAX_BYTES, `${bytes} bytes`)

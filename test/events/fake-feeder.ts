@@ -1,6 +1,6 @@
 // The steps of Feeder.java for a buffer: the agent's side of a MirrorRing.
 
-import { LAST, MORE } from '../../src/events/mirror.ts'
+import { LAST, MORE } from '../../src/events/remote-ring.ts'
 import type { Ring } from '../../src/events/ring.ts'
 import { CHUNK_EVENTS, CHUNK_FREE } from '../../src/events/ring-layout.ts'
 

@@ -40,7 +40,7 @@ import {
 
 export type Steps = Generator<undefined, void, unknown>
 
-/** The two halves of an event, low first. */
+/** Returns the two halves of an event, low first. */
 export function word(kind: number, field: number, low40: number): [number, number] {
   const high = kind * 2 ** 30 + field * 2 ** (TICK_BITS - 32) + Math.floor(low40 / 2 ** 32)
   return [low40 % 2 ** 32, high]
@@ -110,7 +110,7 @@ export class FakeTarget {
     return this.load(RING_HEARTBEAT)
   }
 
-  /** The reader stored in the header: process id, thread id and start time. */
+  /** Returns the reader stored in the header: process id, thread id and start time. */
   reader(): [number, number, number] {
     return [this.load(RING_READER_PROCESS), this.load(RING_READER_THREAD), this.load(RING_READER_SINCE)]
   }
@@ -119,7 +119,7 @@ export class FakeTarget {
     this.store(RING_ENDED, 1)
   }
 
-  /** Plays the agent when chunks are scarce. */
+  /** Acts like the agent when chunks are scarce. */
   reclaim(): void {
     for (let chunk = 0; chunk < this.chunkCount; chunk++) {
       if (this.state(chunk) === CHUNK_IDLE) this.setState(chunk, CHUNK_FULL)
@@ -135,10 +135,10 @@ export class FakeTarget {
 export class FakeThread {
   readonly number: number
   segment = 0
-  /** Its calls in order, which a reader must reproduce. */
+  /** Calls of this thread in order. A reader must reproduce them. */
   readonly done: string[] = []
   readonly stack: number[] = []
-  /** The writer of its latest segment. */
+  /** Writer of the thread's latest segment. */
   writer: FakeWriter | undefined
 
   constructor(number: number) {
@@ -182,13 +182,13 @@ export class FakeWriter {
     thread.done.push('root')
   }
 
-  /** Outside all roots: other threads may take the chunk. */
+  /** Leaves all roots. From now on other threads may take the chunk. */
   *rest(): Steps {
     if (this.#chunk >= 0) this.#target.setState(this.#chunk, CHUNK_IDLE)
     yield
   }
 
-  /** Before a root: claims the chunk again, if it still belongs to this thread. */
+  /** Prepares for a root: claims the chunk again, if the chunk still belongs to this thread. */
   *wake(): Steps {
     if (this.#chunk < 0) return
     const at = this.#target.offset(this.#chunk)

@@ -33,21 +33,21 @@ describe('layouts shared by client and target', () => {
   const shared = Object.keys(plain).filter((name) => new RegExp(`static final \\w+ ${name} =`).test(java))
 
   it.each(shared.filter((name) => !/^(KIND|CONTROL)_/.test(name)))(
-    'constant %s is the same in Java',
+    'the TypeScript constant %s has the same value in Java',
     (name) => {
       assert.equal(javaConstant(name), BigInt(plain[name] as number))
     },
   )
 
   it.each(shared.filter((name) => /^KIND_/.test(name)))(
-    'field %s is the same in Java, at its offset',
+    'the event kind %s has the same value in TypeScript and Java',
     (name) => {
       assert.equal(javaConstant(name) >> 62n, BigInt(plain[name] as number))
     },
   )
 
   it.each(shared.filter((name) => /^CONTROL_/.test(name)))(
-    'field %s is the same in Java, at its offset',
+    'the control event code %s has the same value in TypeScript and Java',
     (name) => {
       const word = javaConstant(name)
       assert.equal(word >> 62n, BigInt(event.KIND_CONTROL))
@@ -58,11 +58,11 @@ describe('layouts shared by client and target', () => {
     },
   )
 
-  it.each(Object.entries(WAIT_KINDS))('wait kind %s is %i in Java', (name, kind) => {
+  it.each(Object.entries(WAIT_KINDS))('the wait kind %s has the value %i in Java', (name, kind) => {
     assert.equal(javaConstant(`KIND_${name.toUpperCase()}`), BigInt(kind))
   })
 
-  it('all layout constants are shared except those of the client only', () => {
+  it('every layout constant is also in Java, except the listed constants that only the client uses', () => {
     const ours = Object.keys(plain).filter(
       (name) => typeof plain[name] === 'number' && !shared.includes(name),
     )

@@ -7,7 +7,7 @@ import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { EventSink } from '../../src/events/decode.ts'
 import { MAX_EPOCHS } from '../../src/events/event-halves.ts'
 import { CONTROL_BEGIN, CONTROL_SUBMIT, KIND_ENTER, KIND_EXIT } from '../../src/events/event-layout.ts'
-import { LAST, MirrorRing, MORE } from '../../src/events/mirror.ts'
+import { LAST, MirrorRing, MORE } from '../../src/events/remote-ring.ts'
 import {
   createRing,
   openRing,
@@ -30,6 +30,9 @@ import {
   threadWord,
 } from './fake-target.ts'
 import { RecordingSink } from './sinks.ts'
+
+/** The events that build trees. */
+type CallEvents = Required<Omit<EventSink, 'value' | 'threw'>>
 
 const CHUNKS = 8
 const PER_CHUNK = (4096 - CHUNK_EVENTS) / 8
@@ -63,11 +66,11 @@ const many = (count: number, from: number) => Array.from({ length: count }, (_, 
 describe.each([
   ['mapped', false],
   ['read as a file', true],
-])('reading a buffer that is %s', (_way, asFile) => {
+])('the reader of an event buffer that is %s', (_way, asFile) => {
   beforeEach(() => open(asFile))
   afterEach(() => close())
 
-  it('the reader reads a chunk as far as the chunk is written', () => {
+  it('the reader reads the written part of a chunk', () => {
     target.put(3, CHUNK_BUSY, 5, 0, [enterWord(1, 10)])
     assert.equal(reader.poll(), 1)
     assert.equal(reader.poll(), 0)
@@ -112,10 +115,10 @@ describe.each([
     )
   })
 
-  it('the reader does not read a later chunk before the earlier chunk is full', () => {
+  it("the reader does not read a later chunk of a writer before the writer's earlier chunk is full", () => {
     target.put(0, CHUNK_BUSY, 5, 0, many(1, 0))
     assert.equal(reader.poll(), 1)
-    // A full chunk with one more event, and its signed successor, in the order of the stores.
+    // Adds one event to the chunk, marks the chunk as full, and adds the next chunk, in the order in which a target stores the data.
     target.store(target.offset(0) + CHUNK_EVENTS + 8, ...enterWord(1, 1))
     target.setState(0, CHUNK_FULL)
     target.put(1, CHUNK_BUSY, 5, 1, many(1, 2))
@@ -123,7 +126,7 @@ describe.each([
     assert.deepEqual(sink.of(5), ['enter 1 0', 'enter 1 1', 'enter 1 2'])
   })
 
-  it('the reader copies full chunks if few chunks are free, and reads the copies in order', () => {
+  it('if few chunks are free, the reader copies full chunks, and later reads the copies in order', () => {
     target.put(0, CHUNK_FULL, 5, 0, many(PER_CHUNK, 0))
     target.put(1, CHUNK_FULL, 5, 1, many(2, 1000))
     target.put(2, CHUNK_FULL, 6, 0, many(3, 0))
@@ -143,7 +146,7 @@ describe.each([
     assert.equal(sink.of(6).length, 7)
   })
 
-  it('the reader catches up with a running writer, and gives later words to another sink', () => {
+  it('the reader reads all words that a running writer had written at a given moment, and passes later words to another sink', () => {
     let next = 0
     const write = (chunk: number) => {
       target.put(chunk, CHUNK_FULL, 5, next, many(2, 10 * next))
@@ -169,7 +172,7 @@ describe.each([
     assert.equal(later.of(5)[0], sink.of(5)[0]!.replace(/\d+$/, String((read / 2) * 10)))
   })
 
-  it('the reader copies chunks during a callback, except the chunk being read', () => {
+  it('the reader can copy chunks during a callback, except the chunk that is being read', () => {
     const chunks = [0, 1, 2, 3, 4]
     for (const chunk of chunks) target.put(chunk, CHUNK_FULL, 5, chunk, many(2, 10 * chunk))
     let states: number[] = []
@@ -191,7 +194,7 @@ describe.each([
     assert.ok(chunks.every((chunk) => target.state(chunk) === CHUNK_FREE))
   })
 
-  it('without memory for copies full chunks are read in place', () => {
+  it('if there is no memory for copies, full chunks are read in place', () => {
     for (const chunk of [0, 1, 2, 3, 4]) target.put(chunk, CHUNK_FULL, 5, chunk, many(2, 10 * chunk))
     const Own = Uint32Array
     vi.stubGlobal(
@@ -218,13 +221,13 @@ describe.each([
     assert.deepEqual(times, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41])
   })
 
-  it('an invalid chunk is not copied, and refused when it is read', () => {
+  it('an invalid chunk is not copied, and is refused when the reader reads it', () => {
     for (const chunk of [0, 1, 2, 3, 4]) target.put(chunk, CHUNK_FULL, 5, 0, many(2, 0))
     reader.setAside()
     assert.throws(() => reader.poll(), /chunk \d of writer 5: has sequence 0 again/)
   })
 
-  it('the reader reads a BEGIN after the SUBMIT with the same token, across several writers', () => {
+  it('the reader reads a BEGIN word after the SUBMIT word with the same token, even if the words are from different writers', () => {
     target.put(0, CHUNK_FULL, 4, 0, [controlWord(CONTROL_BEGIN, 2), enterWord(3, 30)])
     target.put(1, CHUNK_FULL, 5, 0, [
       controlWord(CONTROL_BEGIN, 1),
@@ -240,14 +243,14 @@ describe.each([
     assert.equal(reader.returnedChunks, 3)
   })
 
-  it('the reader delays a segment for any number of rounds until the previous segment is reached', () => {
+  it('the reader delays a segment of a virtual thread for any number of rounds until the previous segment is read', () => {
     const chunks = 40
     const path = join(dir, 'large')
     createRing(path, { chunkBytes: 4096, chunkCount: chunks })
     const large = new FakeTarget(path, 4096, chunks)
     const buffer = openRing(path)
     const [guest, other] = [20, 21]
-    // A thread that alternates between two carriers with each chunk, and then the first part of its next segment on a third carrier.
+    // A thread alternates between two carriers with each chunk. After this, the first part of its next segment is on a third carrier.
     for (let turn = 0; turn < 32; turn++) {
       const words = [threadWord(guest, turn), enterWord(1, turn)]
       large.put(turn, CHUNK_FULL, 5 + (turn % 2), Math.floor(turn / 2), words)
@@ -263,7 +266,7 @@ describe.each([
     assert.equal(sink.of(guest).length, 32)
   })
 
-  it('the reader delays a BEGIN until its SUBMIT arrives, and returns the chunk only after that', () => {
+  it('the reader delays a BEGIN word until its SUBMIT word arrives, and returns the chunk only after reading the BEGIN word', () => {
     target.put(0, CHUNK_FULL, 4, 0, [enterWord(1, 5), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     assert.equal(reader.poll(), 1)
     assert.equal(target.state(0), CHUNK_FULL)
@@ -274,7 +277,7 @@ describe.each([
     assert.equal(reader.disordered, 0)
   })
 
-  it('the reader continues without a SUBMIT that never arrives', () => {
+  it('the reader continues after a few rounds if a SUBMIT word never arrives', () => {
     target.put(0, CHUNK_FULL, 4, 0, [controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     for (let round = 0; round < 6; round++) reader.poll()
     assert.deepEqual(sink.of(4), ['begin 1', 'enter 2 30'])
@@ -282,7 +285,7 @@ describe.each([
     assert.equal(target.state(0), CHUNK_FREE)
   })
 
-  it('the reader keeps segments of a virtual thread in order while the first segment waits for a SUBMIT', () => {
+  it('the reader keeps segments of a virtual thread in order while the first segment waits for a SUBMIT word', () => {
     target.put(0, CHUNK_BUSY, 4, 0, [threadWord(9, 1), exitWord(2, 40)])
     target.put(1, CHUNK_BUSY, 5, 0, [threadWord(9, 0), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     target.put(2, CHUNK_BUSY, 6, 0, [controlWord(CONTROL_SUBMIT, 1)])
@@ -291,7 +294,7 @@ describe.each([
     assert.equal(reader.disordered, 0)
   })
 
-  it('the reader stops waiting for a missing SUBMIT, even if another writer waits for a later segment', () => {
+  it('the reader stops waiting for a missing SUBMIT word, even if another writer waits for a later segment', () => {
     target.put(0, CHUNK_FULL, 4, 0, [threadWord(9, 1), exitWord(2, 40)])
     target.put(1, CHUNK_FULL, 5, 0, [threadWord(9, 0), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     for (let round = 0; round < 8; round++) reader.poll()
@@ -300,7 +303,7 @@ describe.each([
     assert.deepEqual([target.state(0), target.state(1)], [CHUNK_FREE, CHUNK_FREE])
   })
 
-  it('a round covers all writers, even if most writers have written nothing', () => {
+  it('a round of the reader covers all writers, even if most writers have written nothing', () => {
     for (let chunk = 0; chunk < 6; chunk++) target.put(chunk, CHUNK_IDLE, chunk + 1, 0, [enterWord(1, chunk)])
     assert.equal(reader.poll(), 6)
     assert.equal(reader.poll(2), 0)
@@ -310,7 +313,7 @@ describe.each([
     assert.equal(reader.complete, true)
   })
 
-  it('the length of a round is limited, and a round includes every writer', () => {
+  it('the duration of a round of the reader is limited, and the round includes every writer', () => {
     for (let chunk = 0; chunk < 6; chunk++)
       target.put(chunk, CHUNK_FULL, chunk < 3 ? 1 : 2, chunk % 3, many(10, 0))
     assert.equal(reader.poll(2), 20)
@@ -319,20 +322,20 @@ describe.each([
     assert.equal(reader.complete, true)
   })
 
-  describe('a virtual thread on two carriers', () => {
-    it('a virtual thread is read in the order of its segments, for any order of carriers', () => {
+  describe('segments of a virtual thread on two carrier threads', () => {
+    it('the segments of a virtual thread are read in their order, whatever the order of the carrier threads', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [threadWord(9, 1), exitWord(1, 30)])
       target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
       assert.equal(reader.poll(), 2)
       assert.deepEqual(sink.of(9), ['enter 1 10', 'exit 1 30'])
     })
 
-    it('a segment is read to its end before the next begins', () => {
+    it('a segment of a virtual thread is read to its end before the next segment of that thread', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [enterWord(7, 1)])
       target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
       assert.equal(reader.poll(), 2)
-      // Carrier 3 has one more event of the segment, and then another thread. Carrier 2, which is read
-      // first, has the next segment of the thread.
+      // Carrier 3 gets one more event of the segment, and then an event of another thread. Carrier 2, which is read first, gets the next
+      // segment of the thread.
       const segment = [...enterWord(2, 20), ...threadWord(8, 0), ...enterWord(5, 35)]
       target.store(target.offset(1) + CHUNK_EVENTS + 16, ...segment)
       target.store(target.offset(0) + CHUNK_EVENTS + 8, ...threadWord(9, 1), ...exitWord(2, 30))
@@ -341,7 +344,7 @@ describe.each([
       assert.deepEqual(sink.of(8), ['enter 5 35'])
     })
 
-    it('a carrier is delayed until the previous segment has begun', () => {
+    it('the words of a carrier thread are delayed until the previous segment of the virtual thread has begun', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [enterWord(7, 1), threadWord(9, 1), exitWord(1, 30)])
       assert.equal(reader.poll(), 1)
       target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
@@ -350,7 +353,7 @@ describe.each([
       assert.equal(reader.disordered, 0)
     })
 
-    it('carriers that wait for each other in a chain are delayed', () => {
+    it('in a chain of carrier threads that wait for segments of other carriers, each carrier is delayed', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [
         threadWord(9, 2),
         enterWord(3, 30),
@@ -374,7 +377,7 @@ describe.each([
       assert.deepEqual(sink.of(8), ['enter 1 20', 'enter 3 60', 'enter 4 70'])
     })
 
-    it('a virtual thread is read on in the next chunk of the same carrier', () => {
+    it('the segments of a virtual thread continue in the next chunk of the same carrier thread', () => {
       target.put(0, CHUNK_FULL, 2, 0, [threadWord(9, 0), ...many(PER_CHUNK - 1, 0)])
       target.put(1, CHUNK_BUSY, 2, 1, [threadWord(9, 1), enterWord(2, 2000)])
       assert.equal(reader.poll(), PER_CHUNK)
@@ -391,7 +394,7 @@ describe.each([
       assert.equal(reader.disordered, 0)
     })
 
-    it('the reader continues without a lost segment after a few rounds', () => {
+    it('the reader continues after a few rounds if a segment is lost', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [threadWord(9, 4), exitWord(1, 30), threadWord(9, 5), enterWord(1, 40)])
       let rounds = 0
       while (reader.poll() === 0) rounds++
@@ -401,31 +404,31 @@ describe.each([
     })
   })
 
-  describe('an overwritten buffer', () => {
-    it('an overwritten buffer is an error with its position', () => {
+  describe('an event buffer with overwritten contents', () => {
+    it('for an overwritten word in the buffer, the reader throws an error that names the position', () => {
       target.put(2, CHUNK_BUSY, 5, 0, [enterWord(1, 1), [0xbeef, 0xffc0ffee], enterWord(1, 2)])
       assert.throws(() => reader.poll(), /unknown event 0xffc0ffee0000beef, of writer 5, chunk 0, offset 24/)
     })
 
-    it('a repeated sequence number is an error', () => {
+    it('the reader throws an error for a repeated sequence number of a chunk', () => {
       target.put(2, CHUNK_BUSY, 5, 0, many(1, 0))
       target.put(3, CHUNK_BUSY, 5, 0, many(1, 0))
       assert.throws(() => reader.poll(), /chunk 3 of writer 5: has sequence 0 again/)
     })
 
-    it('a missing sequence number is an error', () => {
+    it('the reader throws an error for a missing sequence number of a chunk', () => {
       target.put(2, CHUNK_BUSY, 5, 1, many(1, 0))
       assert.throws(() => reader.drain(), /chunk 2 of writer 5: chunk number 0 is missing/)
     })
 
-    it('an invalid writer or epoch is an error', () => {
+    it('the reader throws an error for an invalid writer number or epoch of a chunk', () => {
       target.put(2, CHUNK_BUSY, 2 ** 24, 0, [])
       assert.throws(() => reader.poll(), /writer 16777216: no such writer/)
       target.put(2, CHUNK_BUSY, 5, 0, [], MAX_EPOCHS)
       assert.throws(() => reader.poll(), /beyond 2\^58 ticks/)
     })
 
-    it('random contents never hang the reader', () => {
+    it('the reader never hangs on random buffer contents', () => {
       for (let attempt = 0; attempt < (FULL ? 1000 : 50); attempt++) {
         const random = () => Math.floor(Math.random() * 2 ** 32)
         const words = Array.from({ length: 50 }, (): [number, number] => [random(), random()])
@@ -640,38 +643,41 @@ function builtTree(builder: CctBuilder): Map<string, [calls: number, ticks: numb
 describe.each([
   ['mapped', false, FULL ? 100 : 10],
   ['read as a file', true, FULL ? 30 : 4],
-])('a target that writes between any two accesses of the reader, buffer %s', (_way, asFile, runs) => {
-  afterEach(() => close())
+])(
+  'a target that writes events between any two accesses of the reader (event buffer %s)',
+  (_way, asFile, runs) => {
+    afterEach(() => close())
 
-  it.each(Array.from({ length: runs }, (_, i) => i))('no event is lost or reordered (run %i)', (run) => {
-    open(asFile)
-    const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0
-    const random = generator(seed)
-    const program = new Program(random, 60)
-    const builder = new CctBuilder()
-    const both = new Interleaved(ring, () => {
-      for (let steps = random(20) === 0 ? random(600) : random(4); steps > 0; steps--) program.step()
-    })
-    const told = tee(sink, builder)
-    const busy: EventSink = {
-      ...told,
-      calls: (words, from, to, base) => {
+    it.each(Array.from({ length: runs }, (_, i) => i))('no event is lost or reordered (run %i)', (run) => {
+      open(asFile)
+      const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0
+      const random = generator(seed)
+      const program = new Program(random, 60)
+      const builder = new CctBuilder()
+      const both = new Interleaved(ring, () => {
+        for (let steps = random(20) === 0 ? random(600) : random(4); steps > 0; steps--) program.step()
+      })
+      const told = tee(sink, builder)
+      const busy: EventSink = {
+        ...told,
+        calls: (words, from, to, base) => {
+          if (random(8) === 0) reading.setAside()
+          return told.calls(words, from, to, base)
+        },
+      }
+      const reading = new RingReader(both, busy)
+      while (!program.over) {
+        for (let steps = random(400); steps > 0; steps--) program.step()
         if (random(8) === 0) reading.setAside()
-        return told.calls(words, from, to, base)
-      },
-    }
-    const reading = new RingReader(both, busy)
-    while (!program.over) {
-      for (let steps = random(400); steps > 0; steps--) program.step()
-      if (random(8) === 0) reading.setAside()
-      reading.poll(1 + random(6))
-    }
-    reading.drain()
-    allWasRead(reading, program, builder, seed)
-  })
-})
+        reading.poll(1 + random(6))
+      }
+      reading.drain()
+      allWasRead(reading, program, builder, seed)
+    })
+  },
+)
 
-describe('a target that runs while its buffer is sent over a network', () => {
+describe('a target that writes events while its buffer is sent over a network', () => {
   beforeEach(() => open(false))
   afterEach(() => close())
 
@@ -725,7 +731,7 @@ function allWasRead(reading: RingReader, program: Program, builder: CctBuilder, 
   assert.deepEqual(builtTree(builder), naiveTree(program.threads), `seed ${seed}`)
 }
 
-function tee(a: Required<EventSink>, b: Required<EventSink>): Required<EventSink> {
+function tee(a: CallEvents, b: CallEvents): CallEvents {
   return {
     calls: (words, from, to, base) => {
       a.calls(words, from, to, base)

@@ -19,8 +19,8 @@ afterEach(() => {
   delete process.env.JFLUID_NO_MMAP
 })
 
-describe('creating the event buffer', () => {
-  it('the buffer is a private file with every byte written, so that no store of the target can fail', () => {
+describe('creation of the event buffer', () => {
+  it('the event buffer is a private file in which every byte is already written, so that no write of the target can fail', () => {
     const bytes = createRing(path)
     const stat = statSync(path)
     assert.equal(bytes, ringBytes(32768, 512))
@@ -29,13 +29,13 @@ describe('creating the event buffer', () => {
     assert.equal(stat.mode & 0o777, 0o600)
   })
 
-  it('the creation of the buffer never reuses an existing file', () => {
+  it('the event buffer is never created in an existing file', () => {
     writeFileSync(path, 'mine')
     assert.throws(() => createRing(path), CannotCreateRing)
     assert.equal(statSync(path).size, 4)
   })
 
-  it('the creation of the buffer fails with a hint if space or permission is missing', () => {
+  it('the creation of the event buffer fails with a hint if disk space or a permission is missing', () => {
     const full = new CannotCreateRing('/dev/shm/x', 17 * 2 ** 20, {
       cause: Object.assign(new Error('no space'), { code: 'ENOSPC' }),
     })
@@ -45,23 +45,23 @@ describe('creating the event buffer', () => {
     assert.throws(() => createRing(join(dir, 'none', 'ring')), /cannot create the event buffer .*: ENOENT/)
   })
 
-  it('a failed creation of the buffer leaves no file', () => {
-    const owner = { uid: -2, gid: -2 } // nobody can be given a file that way
+  it('a failed creation of the event buffer leaves no file', () => {
+    const owner = { uid: -2, gid: -2 } // no file can be given to these ids
     assert.throws(() => createRing(path, { owner }), CannotCreateRing)
     assert.throws(() => statSync(path), /ENOENT/)
   })
 })
 
-describe('opening an invalid buffer', () => {
+describe('opening an invalid event buffer', () => {
   it.each([
     ['an empty file', ''],
-    ['a text', 'a file of another make, longer than a header'],
-  ])('a file that is no buffer is refused: %s', (_what, text) => {
+    ['a text file', 'a file of another format, longer than a header'],
+  ])('a file that is not an event buffer is refused: %s', (_what, text) => {
     writeFileSync(path, text)
     assert.throws(() => openRing(path), ForeignRing)
   })
 
-  it('a truncated buffer is refused', () => {
+  it('a truncated event buffer is refused', () => {
     createRing(path, { chunkBytes: 4096, chunkCount: 2 })
     writeFileSync(path, new Uint8Array(4096), { flag: 'a' })
     assert.throws(() => openRing(path), /2 chunks of 4096 bytes in 20480 bytes/)
@@ -71,7 +71,7 @@ describe('opening an invalid buffer', () => {
 describe.each([
   ['mapped', false],
   ['read as a file', true],
-])('a buffer that is %s', (_way, asFile) => {
+])('an event buffer that is %s', (_way, asFile) => {
   let ring: Ring
   let target: FakeTarget
   beforeEach(() => {
@@ -86,12 +86,12 @@ describe.each([
     target.close()
   })
 
-  it('the buffer has the requested size', () => {
+  it('the event buffer has the requested size', () => {
     assert.equal(ring.mapped, !asFile)
     assert.deepEqual([ring.chunkBytes, ring.chunkCount], [4096, 3])
   })
 
-  it('chunks are readable while the target writes them', () => {
+  it('chunks of the event buffer are readable while the target writes to the chunks', () => {
     ring.refresh()
     assert.equal(ring.state(2), CHUNK_FREE)
     assert.equal(ring.writer(2), 0)
@@ -123,7 +123,7 @@ describe.each([
     },
   )
 
-  it('reading of a chunk does not continue into the next chunk', () => {
+  it('a read of a chunk ends at the end of that chunk', () => {
     const events = Array.from({ length: 510 }, (_, i) => enterWord(1, i))
     target.put(0, CHUNK_FULL, 1, 0, events)
     target.put(1, CHUNK_FULL, 1, 1, events)
@@ -132,7 +132,7 @@ describe.each([
     assert.equal(ring.look(0, 4096, 0), 4096)
   })
 
-  it('a returned chunk is empty', () => {
+  it('a chunk returned to the target is empty', () => {
     target.put(1, CHUNK_FULL, 3, 0, [enterWord(1, 1), enterWord(2, 2)], 9)
     ring.refresh()
     ring.free(1, CHUNK_EVENTS + 16)
@@ -142,7 +142,7 @@ describe.each([
     assert.deepEqual([ring.state(1), ring.writer(1)], [CHUNK_FREE, 0])
   })
 
-  it('the client increments the heartbeat, and reads that the target has ended', () => {
+  it('the client increments the heartbeat in the buffer, and reads in the buffer whether the target has ended', () => {
     ring.beat()
     ring.beat()
     assert.equal(target.heartbeat(), 2)
@@ -153,7 +153,7 @@ describe.each([
     assert.equal(ring.ended(), 1)
   })
 
-  it('an epoch that a tick cannot contain is refused', () => {
+  it('an epoch is refused if its ticks exceed 2^58', () => {
     target.put(0, CHUNK_BUSY, 1, 0, [], MAX_EPOCHS)
     ring.refresh()
     assert.equal(ring.epoch(0), -1)

@@ -3,7 +3,7 @@ import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../../sr
 import { KIND_ENTER, KIND_EXIT, TICK_BITS } from '../../src/events/event-layout.ts'
 import { enterWord, exitWord } from './fake-target.ts'
 
-/** Reused for every event, since no sink keeps it. */
+/** Words of one event. The array is reused for every event, since no sink keeps it. */
 const ONE = new Uint32Array(2)
 
 /** Sends one entry to a sink. */
@@ -78,6 +78,12 @@ export class RecordingSink implements Required<EventSink> {
 
   overflow(method: number): void {
     this.#note(`overflow ${method}`)
+  }
+  value(slot: number, kind: number, data: number): void {
+    this.#note(`value ${slot} ${kind} ${data}`)
+  }
+  threw(classNumber: number): void {
+    this.#note(`threw ${classNumber}`)
   }
   track(classId: number, token: number): void {
     this.#note(`track ${classId} ${token}`)

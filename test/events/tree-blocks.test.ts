@@ -61,7 +61,7 @@ class Paths implements TreeSink {
   }
 }
 
-describe('trees kept by threads', () => {
+describe('calling context trees that target threads keep in the buffer', () => {
   let dir: string
   let fd: number
   let trees: TreeBlocks
@@ -107,7 +107,7 @@ describe('trees kept by threads', () => {
     store(blockAt(0) + record * RECORD_BYTES + RECORD_METHOD, method)
   }
 
-  it('trees are read while they grow, and each read adds the changes', () => {
+  it('trees in the buffer are read while they grow, and each read adds the changes since the previous read', () => {
     take(0, 7)
     write(1, 0, TOP, 0)
     write(2, 1, 1, 5, 100)
@@ -122,7 +122,7 @@ describe('trees kept by threads', () => {
     expect(trees.calls).toBe(2 ** 40) // events report the roots
   })
 
-  it('a parent may be in a block read earlier, or in a block without an owner yet', () => {
+  it('the parent of a node may be in a block that was read earlier, or in a block that has no owner yet', () => {
     take(1, 7)
     write(RECORDS + 1, 2, 3, 4)
     trees.read(sink)
@@ -137,7 +137,7 @@ describe('trees kept by threads', () => {
     expect(sink.calls).toEqual({ '7/1': 1, '7/1/3': 4 })
   })
 
-  it('inconsistent trees are ignored', () => {
+  it('nodes of inconsistent trees in the buffer are ignored', () => {
     take(0, 7)
     write(1, 2, 1, 3) // each node is the parent of the other
     write(2, 1, 1, 3)
@@ -147,7 +147,7 @@ describe('trees kept by threads', () => {
     expect(sink.calls).toEqual({})
   })
 
-  it('blocks of an ended thread are read once more, and returned when all threads of the tree have ended', () => {
+  it('tree blocks of an ended thread are read once more, and returned when all threads that share the tree have ended', () => {
     take(0, 7)
     take(1, 7)
     write(1, 0, TOP, 0)
@@ -168,12 +168,12 @@ describe('trees kept by threads', () => {
     expect(sink.calls).toEqual({ '7/1': 1, '7/1/2': 10, '8/1': 3 })
   })
 
-  it('blocks of an ended thread are not returned while the copied states show a free block', () => {
+  it('tree blocks of an ended thread are not returned if the copied block states still show another block of the thread as free', () => {
     take(0, 7)
     write(1, 0, TOP, 0)
     write(2, 1, 1, 1)
     state(0, BLOCK_OVER)
-    // Between the copy and the end of the poll: the calls of the thread before block 0 was full.
+    // Between the copy of the states and the end of the poll, block 1 appears, with calls that the thread made before block 0 was full.
     const addTo = sink.addTo.bind(sink)
     sink.addTo = (...told) => {
       addTo(...told)
@@ -189,7 +189,7 @@ describe('trees kept by threads', () => {
     expect(sink.calls).toEqual({ '7/1': 1, '7/1/2': 9 })
   })
 
-  it('trees continue under other thread numbers, and are searched again for shared numbers', () => {
+  it('after contexts are renumbered, reads of the trees in the buffer continue, and contexts in a collapsed row are looked up again', () => {
     take(0, 7)
     write(1, 0, TOP, 0)
     write(2, 1, 1, 1)
@@ -209,7 +209,7 @@ describe('trees kept by threads', () => {
     expect(asked).toBe(1)
   })
 
-  it('blocks are added before all blocks are used, within the initial file size', () => {
+  it('tree blocks are added before all blocks are used, within the initial file size', () => {
     const { size, blocks } = statSync(join(dir, 'ring'))
     for (const block of [0, 1, 2, 3]) take(block, 7)
     trees.read(sink)
@@ -221,7 +221,7 @@ describe('trees kept by threads', () => {
     expect(now.blocks).toBeGreaterThanOrEqual(blocks + (2 * BLOCK_BYTES) / 512)
   })
 
-  it('if no block can be added, the target is informed, and the reason is reported when all blocks are used', () => {
+  it('if no tree block can be added, the target is informed, and the reason is reported when all blocks are used', () => {
     const header = (): number => {
       const read = new Uint32Array(1)
       readSync(fd, read, 0, 4, RING_BLOCKS)
@@ -243,7 +243,7 @@ describe('trees kept by threads', () => {
     expect([header(), sink.calls['7/1']]).toEqual([0x8000_0004, 5])
   })
 
-  it('the maximum number of blocks is reported when all blocks are used', () => {
+  it('the maximum number of tree blocks is reported when all blocks are used', () => {
     const path = join(dir, 'most')
     createRing(path, { ...CHUNKS, blockCount: MAX_BLOCKS - 1 })
     const most = TreeBlocks.open(path)
@@ -262,7 +262,7 @@ describe('trees kept by threads', () => {
     most.close()
   })
 
-  it('the heartbeat is called every 64 blocks', () => {
+  it('the heartbeat function is called every 64 tree blocks', () => {
     const path = join(dir, 'many')
     const blockCount = 1024
     createRing(path, { ...CHUNKS, blockCount })
@@ -271,7 +271,7 @@ describe('trees kept by threads', () => {
     writeSync(all, new Int32Array(blockCount).fill(BLOCK_OVER), 0, blockCount * 4, AT)
     let signs = 0
     many.read(sink, () => signs++)
-    // The blocks are read, checked and returned.
+    // Progress is reported in three passes, in which the blocks are read, checked and returned.
     expect(signs).toBeGreaterThanOrEqual((3 * blockCount) / 64)
     expect(many.released).toBe(blockCount)
     writeSync(all, new Int32Array(blockCount).fill(BLOCK_TAKEN), 0, blockCount * 4, AT)
@@ -282,7 +282,7 @@ describe('trees kept by threads', () => {
     many.close()
   })
 
-  it('random contents of blocks are a jfluid error or few contexts', () => {
+  it('random tree blocks are refused with a jfluid error or decoded into few contexts', () => {
     let [sound, placed] = [0, 0]
     let seed = 1
     const random = (below: number): number => {
@@ -315,13 +315,13 @@ describe('trees kept by threads', () => {
       }
       expect(builder.contexts).toBeLessThanOrEqual(8 * RECORDS)
     }
-    // The words are the same each time. There are many of both kinds.
+    // The random words are the same in each run of the test. Many rounds succeed, and many end with an error.
     expect(sound).toBeGreaterThan(50)
     expect(sound).toBeLessThan(150)
     expect(placed).toBeGreaterThan(1000)
   })
 
-  it('trees in the buffer do not move the chunks before the trees', () => {
+  it('the chunks of the buffer have the same positions with trees and without trees', () => {
     const ring = openRing(join(dir, 'ring'))
     expect(ring.chunkCount).toBe(1)
     ring.close()

@@ -66,7 +66,7 @@ describe('Speedscope and Perfetto in a browser', () => {
     /** Resolves when the profile with this title is shown: "main id=1 (1/2)". */
     const shows = (title: string) => page.getByText(title).waitFor()
 
-    /** Rows of the view "Sandwich": "total self name", without percentages. */
+    /** Returns the rows of the view "Sandwich": "total self name", without percentages. */
     async function methods(): Promise<string[]> {
       await page.keyboard.press('3')
       // The hidden list of profiles is a table as well.
@@ -85,7 +85,7 @@ describe('Speedscope and Perfetto in a browser', () => {
         .sort()
     }
 
-    it('speedscope shows contexts by name, and methods with their times', async () => {
+    it('speedscope shows the names of contexts, and methods with their times', async () => {
       await open(profileOf('main 1x 100ns ( work 2x 200ns ( leaf 30x 300ns ) other 1x 400ns )'))
       await draws(...['main', 'work', 'leaf', 'other'].map((name) => `com.acme.App.${name}`))
       assert.deepEqual(await methods(), [
@@ -109,12 +109,12 @@ describe('Speedscope and Perfetto in a browser', () => {
         ],
         'call sites': ['10.00ns 10.00ns work:7', '20.00ns 20.00ns work:9', '35.00ns 5.00ns main'],
       }),
-    )('speedscope shows %s in the right unit', async (_, profile, expected) => {
+    )('speedscope shows a profile with %s in the right unit', async (_, profile, expected) => {
       await open(profile)
       assert.deepEqual(await methods(), expected)
     })
 
-    it('speedscope has a profile per thread', async () => {
+    it('speedscope shows one profile per thread', async () => {
       await open(twoThreads(), true)
       await shows('main id=1 (1/2)')
       await page.keyboard.press('n')
@@ -122,7 +122,7 @@ describe('Speedscope and Perfetto in a browser', () => {
       assert.deepEqual(await methods(), ['54.00ns 54.00ns work', '74.00ns 20.00ns main'])
     })
 
-    it('speedscope shows traced calls in order of time, after the profile of samples', async () => {
+    it('speedscope shows traced calls in time order, listed after the profile of all calls', async () => {
       await open(traced())
       await page.keyboard.press('n')
       await shows('call 1 in t1 (2/4)')
@@ -139,7 +139,7 @@ describe('Speedscope and Perfetto in a browser', () => {
     })
   })
 
-  it('Perfetto reads trace events: threads, begin and end of calls, and arrows of tasks', async () => {
+  it('Perfetto reads the threads, the begin and end of calls, and the arrows of tasks from a trace events file', async () => {
     const trace = await written(traced(), 'trace-events')
     const types: Readonly<Record<string, string>> = {
       ...{ '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' },

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
 import { callSites, exported, twoThreads } from './exported.ts'
 
-/** Rows in the format of RFC 4180: CR LF ends a row, and two quotes inside quotes are one. */
+/** Parses rows in the format of RFC 4180: CR LF ends a row, and two quotes inside quotes are one quote. */
 function rowsOf(text: string): string[][] {
   const rows: string[][] = [[]]
   for (const [, , quotes, plain, end] of text.matchAll(/(("(?:[^"]|"")*")|([^",\r\n]*))(,|\r\n)/g)) {
@@ -14,8 +14,8 @@ function rowsOf(text: string): string[][] {
   return rows
 }
 
-describe('the export format csv', () => {
-  it('csv has one row per context, below a row of column names', async () => {
+describe('the export format CSV', () => {
+  it('a CSV export has a row of column names, and one row per context', async () => {
     const text = await exported(profileOf('main 1x 10.5ns ( work 2x -4ns )'), 'csv')
     assert.equal(
       text,
@@ -28,7 +28,7 @@ describe('the export format csv', () => {
     )
   })
 
-  it('csv has rows per thread, with any characters in names', async () => {
+  it('a CSV export has rows per thread on request, and names may contain any characters', async () => {
     const rows = rowsOf(await exported(twoThreads(), 'csv', true))
     assert.deepEqual(
       rows.map((row) => row.slice(0, 5)),
@@ -41,7 +41,7 @@ describe('the export format csv', () => {
     )
   })
 
-  it('csv marks names that look like formulas, and every original name can be restored', async () => {
+  it('a CSV export marks names that look like spreadsheet formulas, and every original name can be restored', async () => {
     const names = [
       '=1+1',
       '+1',
@@ -93,7 +93,7 @@ describe('the export format csv', () => {
     assert.deepEqual(row!.slice(3, 8), ["'=cmd|x.-main", "'=cmd|x", "'-main", '()V', "'@app"])
   })
 
-  it('csv has call sites if the profile has them', async () => {
+  it('a CSV export has call sites if the profile has call sites', async () => {
     const [head, , seven] = rowsOf(await exported(callSites(), 'csv'))
     assert.deepEqual(head!.slice(4, 10), ['class', 'method', 'descriptor', 'loader', 'bci', 'line'])
     assert.deepEqual(seven!.slice(3, 10), [
@@ -102,7 +102,7 @@ describe('the export format csv', () => {
     ])
   })
 
-  it('the length of csv rows is limited for a recursion 3,000 deep', async () => {
+  it('the length of rows in a CSV export is limited even for a recursion 3,000 deep', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const rows = rowsOf(await exported(deep, 'csv'))
     assert.equal(rows.length, 3001)

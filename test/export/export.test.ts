@@ -21,12 +21,12 @@ import { cli } from '../support/jfluid.ts'
 import { exported } from './exported.ts'
 
 describe('export formats', () => {
-  it('export formats are found by name, and each format has an extension', () => {
+  it('export formats are found by name, and each format has a file name extension', () => {
     assert.equal(formatNamed('JSON').name, 'json')
     assert.equal(new Set(formats.map((format) => format.extension)).size, formats.length)
   })
 
-  it("export formats have the names that are in the command's help", () => {
+  it('export formats have the names listed in the help of the export command', () => {
     assert.deepEqual(
       formats.map((format) => format.name),
       FORMAT_NAMES,
@@ -55,16 +55,16 @@ describe('export formats', () => {
     )
   })
 
-  it('exports of an empty profile are valid files', async () => {
+  it('an export of an empty profile is a valid file in every format', async () => {
     assert.equal(await exported(profileOf(''), 'collapsed'), '')
     assert.deepEqual(JSON.parse(await exported(profileOf(''), 'json')).merged, [])
   })
 })
 
-describe('the export format of collapsed stacks', () => {
+describe('the export format "collapsed" (collapsed stacks)', () => {
   const profile = profileOf('main 1x 10.4ns ( work 2x 54.5ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )')
 
-  it('collapsed stacks have one line per context with rounded self time, and no line if the self time is zero or negative', async () => {
+  it('an export as collapsed stacks has one line per context with rounded self time, and no line if the self time is zero or negative', async () => {
     assert.equal(
       await exported(profile, 'collapsed'),
       `com.acme.App.main 10
@@ -74,12 +74,12 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
     )
   })
 
-  it('collapsed stacks start with the thread on request', async () => {
+  it('on request, each line of collapsed stacks begins with the thread name', async () => {
     const [first] = (await exported(profile, 'collapsed', true)).split('\n')
     assert.equal(first, '[worker-1 id=21];com.acme.App.main 10')
   })
 
-  it('the frames of collapsed stacks contain no separators or line ends', async () => {
+  it('frame names in collapsed stacks contain no separators and no line ends', async () => {
     const odd = profileOf('main 1x 1ns', {
       methodNames: [
         { class: '', method: '', descriptor: '', loader: '' },
@@ -89,7 +89,7 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
     assert.equal(await exported(odd, 'collapsed'), 'a:b.c?d 1\n')
   })
 
-  it('the length of lines in collapsed stacks is limited for a recursion 3,000 deep', async () => {
+  it('the length of lines in collapsed stacks is limited even for a recursion 3,000 deep', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const lines = (await exported(deep, 'collapsed')).trimEnd().split('\n')
     assert.equal(lines.length, 3000)
@@ -102,7 +102,7 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
 describe('an export to a file', () => {
   const profile = profileOf('main 1x 10ns')
 
-  it('an exported file is complete and private, and no other file is left', async () => {
+  it('an exported file is complete and readable only by its owner, and no temporary file is left', async () => {
     const dir = temporaryDirectory()
     const out = join(dir, 'p.csv')
     const told: number[] = []
@@ -113,7 +113,7 @@ describe('an export to a file', () => {
     assert.equal(told.at(-1), statSync(out).size)
   })
 
-  it('an export is written through a symbolic link, and to a device', async () => {
+  it('an export is written to the target of a symbolic link, and to a device', async () => {
     const dir = temporaryDirectory()
     symlinkSync(join(dir, 'real.csv'), join(dir, 'link.csv'))
     writeFileSync(join(dir, 'real.csv'), 'old')
@@ -123,7 +123,7 @@ describe('an export to a file', () => {
     assert.ok(statSync('/dev/null').isCharacterDevice())
   })
 
-  it('an export is written through a symbolic link whose target does not exist', async () => {
+  it('an export to a symbolic link whose target does not exist creates the target', async () => {
     const dir = temporaryDirectory()
     symlinkSync('real.csv', join(dir, 'link.csv'))
     await exportToFile(profile, formatNamed('csv'), join(dir, 'link.csv'))
@@ -131,7 +131,7 @@ describe('an export to a file', () => {
     assert.match(readFileSync(join(dir, 'real.csv'), 'utf8'), /^node,/)
   })
 
-  it('an export is written to a pipe through a link such as /dev/fd, and the link stays', async () => {
+  it('an export to a pipe through a link such as /dev/fd is written to the pipe, and the link is kept', async () => {
     const dir = temporaryDirectory()
     const [file, link] = [join(dir, 'p.jfluid'), join(dir, 'stdout')]
     await writeProfile(profile, file)
@@ -150,7 +150,7 @@ describe('an export to a file', () => {
     ['a missing folder', 'missing/p.csv', /no such file or directory/],
     ['a file in place of a folder', 'file/p.csv', /part of the path is not a directory/],
     ['a name that is too long', `${'n'.repeat(300)}.csv`, /the name is too long/],
-  ])('%s ends the export with exit code 73 and advice', async (_, path, message) => {
+  ])('an export to %s ends with exit code 73 and advice', async (_, path, message) => {
     const dir = temporaryDirectory()
     mkdirSync(join(dir, 'folder'))
     writeFileSync(join(dir, 'file'), 'old')
@@ -166,7 +166,7 @@ describe('an export to a file', () => {
     assert.equal(readFileSync(join(dir, 'file'), 'utf8'), 'old')
   })
 
-  it('a failed export keeps the previous file', async () => {
+  it('a failed export leaves the existing file unchanged', async () => {
     const out = join(temporaryDirectory(), 'p.csv')
     writeFileSync(out, 'old')
     const failing = {

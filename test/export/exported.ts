@@ -23,7 +23,7 @@ export async function exported(profile: Profile, format: string, threads = false
   return (await exportedBytes(profile, format, threads)).toString()
 }
 
-/** Two threads. Only the second calls `work`; merged they form one tree. */
+/** Returns a profile of two threads. Only the second thread calls `work`. Merged, the two trees form one tree. */
 export function twoThreads(): Profile {
   const methods = new Methods()
   const merged = treeOf('main 3x 30ns ( work 2x 54ns )', methods)
@@ -35,7 +35,7 @@ export function twoThreads(): Profile {
   return profileOfTree(merged, methods.names, { threads })
 }
 
-/** `main` allocates 2 strings with 48 bytes together, and `work` allocates 1 array of 100 bytes. */
+/** Returns a profile in which `main` allocates 2 strings of 48 bytes in total, and `work` allocates 1 array of 100 bytes. */
 export function allocations(): Profile {
   const profile = profileOf('main 1x 0ns ( string 2x 48ns work 3x 0ns ( array 1x 100ns ) )')
   const { calls } = profile.merged.metrics
@@ -55,7 +55,7 @@ export function allocations(): Profile {
   return { ...profile, mode: 'alloc', allocation: { sampleEvery: 1 }, methodNames, merged, threads }
 }
 
-/** `lock` calls `(blocked on com.acme.Lock)`, which takes 700 of its 710 ns. */
+/** Returns a profile in which `lock` calls `(blocked on com.acme.Lock)`, which takes 700 of the 710 ns of `lock`. */
 export function waits(): Profile {
   const profile = profileOf('lock 1x 10ns ( wait 2x 700ns )')
   const [none, lock] = profile.methodNames
@@ -71,7 +71,7 @@ export function waits(): Profile {
   return { ...profile, mode: 'locks', methodNames: [none!, lock!, wait], merged, threads }
 }
 
-/** Costs in a unit without a name: `main` has 5 self, `work` 7. */
+/** Returns a profile with costs in a unit without a name: `main` has 5 self, `work` 7. */
 export function counted(mode: 'bytecodes' | 'count' | 'sample'): Profile {
   const profile = profileOf('main 5x 5ns ( work 7x 7ns )')
   const calls = Float64Array.of(5, 7)
@@ -85,7 +85,7 @@ export function counted(mode: 'bytecodes' | 'count' | 'sample'): Profile {
   return { ...profile, mode, merged, threads: [{ id: 21, name: 'worker-1', tree: merged }] }
 }
 
-/** `main` calls `work` once from line 7 and twice from line 9; each call costs 10 ns. */
+/** Returns a profile in which `main` calls `work` once from line 7 and twice from line 9. Each call costs 10 ns. */
 export function callSites(): Profile {
   const profile = profileOf('main 1x 5ns ( seven 1x 10ns nine 2x 20ns )')
   const [none, main, seven] = profile.methodNames
@@ -109,7 +109,7 @@ export const PROFILES = {
   'call sites': callSites,
 } as const
 
-/** Rows of a test table: description, profile, and expected export. */
+/** Returns rows of a test table: description, profile, and expected export. */
 export function ofEveryMetric<Expected>(
   expected: Readonly<Record<keyof typeof PROFILES, Expected>>,
 ): [keyof typeof PROFILES, Profile, Expected][] {
@@ -120,7 +120,7 @@ export function ofEveryMetric<Expected>(
   ])
 }
 
-/** Two calls: one submits work, and the other has the same method twice. */
+/** Returns a profile of two calls: one submits work, and the other has the same method twice. */
 export function traced(): Profile {
   const methods = new Methods()
   const tree = treeOf('main 2x 30ns ( get 1x 15ns main 1x 2ns ) run 1x 13ns', methods)

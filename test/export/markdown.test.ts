@@ -5,8 +5,8 @@ import { REGION } from '../profile/region.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { callSites, exported, ofEveryMetric, twoThreads } from './exported.ts'
 
-describe('the export format markdown', () => {
-  it('markdown has the program, the hottest path and the hot methods', async () => {
+describe('the export format Markdown', () => {
+  it('a Markdown export has the program, the hottest path and the hot methods', async () => {
     const profile = profileOf(
       'main 2x 1000000ns ( work 2x 7000000ns ( leaf 9x 2000000ns ) other 1x 500000ns )',
     )
@@ -43,14 +43,14 @@ describe('the export format markdown', () => {
     )
   })
 
-  it('markdown has line numbers on the hottest path, and no line numbers for hot methods', async () => {
+  it('a Markdown export has line numbers on the hottest path, and no line numbers for hot methods', async () => {
     const [path, hot] = (await exported(callSites(), 'markdown')).split('## Hot methods')
     assert.match(path!, /`com\.acme\.App\.work:9`/)
     assert.match(hot!, /\| 85\.7 \| .* \| 3 \| `com\.acme\.App\.work` \|\n/)
     assert.doesNotMatch(hot!, /:\d+`/)
   })
 
-  it('markdown has names in code spans, with any characters', () => {
+  it('a Markdown export has names in code spans, even names with special characters', () => {
     assert.equal(codeSpan(''), '` `')
     assert.equal(codeSpan('a.B.<init>'), '`a.B.<init>`')
     assert.equal(codeSpan('a`b``c'), '``` a`b``c ```')
@@ -58,7 +58,7 @@ describe('the export format markdown', () => {
     assert.ok(codeSpan('x'.repeat(10_000)).length < 170)
   })
 
-  it('markdown stays below 60 lines, and reports what is omitted', async () => {
+  it('a Markdown export has fewer than 60 lines, and reports omitted rows', async () => {
     const names = Array.from({ length: 101 }, (_, id) => `m${id} 1x 1ns`).join(' ')
     const tree = randomTree(5000, 100, seeded(3))
     const many = (text: string) => Array.from({ length: 30 }, (_, at) => `${text} ${at}`)
@@ -74,7 +74,7 @@ describe('the export format markdown', () => {
     assert.match(await exported(deep, 'markdown'), /^and 2,990 calls further down the path\.$/m)
   })
 
-  it('markdown has a table of threads on request', async () => {
+  it('a Markdown export has a table of threads on request', async () => {
     const text = await exported(twoThreads(), 'markdown', true)
     assert.match(
       text,
@@ -92,11 +92,11 @@ describe('the export format markdown', () => {
       bytes: /^\| 100 \| 67\.6 \| 1 \| `new byte\[\]` \|$/m,
       'call sites': /`com\.acme\.App\.work:9`/,
     }),
-  )('markdown has %s', async (_, profile, row) => {
+  )('a Markdown export of a profile with %s has the right values', async (_, profile, row) => {
     assert.match(await exported(profile, 'markdown'), row)
   })
 
-  it('markdown has times of regions, and reports an empty profile', async () => {
+  it('a Markdown export has the times of regions, and a message if the profile is empty', async () => {
     const text = await exported(profileOf('main 1x 1ns', { regions: [REGION] }), 'markdown')
     assert.match(text, /## Gross time of regions\n\n\| count .*\n.*\n\| .*`com\.acme\.App\.main/)
     assert.match(await exported(profileOf(''), 'markdown'), /\nNothing was recorded\.\n$/)

@@ -21,7 +21,7 @@ const PROCESS_MB = 500
 const TELL_MEMORY = 'data:text/javascript,process.on("exit",()=>console.log(process.resourceUsage().maxRSS))'
 const LIVENESS_MS = 600_000
 
-describe('profiles of 1,000,000 contexts', () => {
+describe('exports of profiles with 1,000,000 contexts', () => {
   let file = ''
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('profiles of 1,000,000 contexts', () => {
   it.each(
     formats.filter(({ needsTrace }) => needsTrace !== true).map(({ name, extension }) => [name, extension]),
   )(
-    `--format %s needs no more than ${HEAP_MIB} MiB of heap`,
+    `export --format %s needs no more than ${HEAP_MIB} MiB of heap`,
     async (name, extension) => {
       const out = join(dirname(file), `million${extension}`)
       const limited = [

@@ -9,7 +9,7 @@ import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/
 import { exportedBytes, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Sample {
-  /** From the top node down; a line number follows the name if known. */
+  /** Names from the top node down; a line number follows the name if known. */
   readonly stack: string
   readonly values: readonly number[]
   readonly labels: Readonly<Record<string, string | number>>
@@ -58,14 +58,14 @@ async function pprofOf(profile: Profile, threads = false): Promise<Pprof> {
 const lines = ({ samples }: Pprof) => samples.map(({ stack, values }) => `${stack} ${values.join(' ')}`)
 
 describe('the export format pprof', () => {
-  it('pprof has one sample per context with calls and self time, including negative self time', async () => {
+  it('a pprof export has one sample per context, with calls and self time, even if the self time is negative', async () => {
     const file = await pprofOf(profileOf('main 1x 10ns ( work 2x 54ns ( main 1x 0ns ) other 1x -3ns )'))
     assert.deepEqual(file.types, ['calls/count', 'time/nanoseconds'])
     assert.equal(file.shown, 'time')
     assert.deepEqual(lines(file), ['main 1 10', 'main;work 2 54', 'main;work;main 1 0', 'main;other 1 -3'])
   })
 
-  it('pprof has date, duration, program and metadata', async () => {
+  it('a pprof export has date, duration, program and metadata', async () => {
     const { message, comments } = await pprofOf(profileOf('main 1x 1ns', { warnings: ['one'] }))
     assert.equal(BigInt(message.timeNanos), BigInt(Date.parse('2026-11-21T08:00:00.000Z')) * 1_000_000n)
     assert.equal(Number(message.durationNanos), 10_000_000_000)
@@ -73,7 +73,7 @@ describe('the export format pprof', () => {
     assert.deepEqual(comments.slice(1), ['roots: com.acme.App.main', 'warning: one'])
   })
 
-  it('pprof has threads as labels on request', async () => {
+  it('a pprof export has threads as labels on request', async () => {
     const { samples } = await pprofOf(twoThreads(), true)
     assert.deepEqual(
       samples.map(({ stack, labels }) => [stack, labels]),
@@ -107,7 +107,7 @@ describe('the export format pprof', () => {
         expected: ['main 1 5', 'main:7;work 1 10', 'main:9;work 2 20'],
       },
     }),
-  )('pprof has %s', async (_, profile, { types, expected }) => {
+  )('a pprof export of a profile with %s has the right values', async (_, profile, { types, expected }) => {
     const file = await pprofOf(profile)
     assert.deepEqual(
       file.types.map((it) => it.split('/')[0]),
@@ -117,18 +117,18 @@ describe('the export format pprof', () => {
     assert.deepEqual(lines(file), expected)
   })
 
-  it('pprof of an empty profile has no samples', async () => {
+  it('a pprof export of an empty profile has no samples', async () => {
     assert.deepEqual((await pprofOf(profileOf(''))).samples, [])
   })
 
-  it('the length of pprof stacks is limited for a recursion 3,000 deep', async () => {
+  it('the length of stacks in a pprof export is limited even for a recursion 3,000 deep', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const last = (await pprofOf(deep)).samples.at(-1)!.stack.split(';')
     assert.equal(last.length, 513)
     assert.equal(last[256], '[2488 frames]')
   })
 
-  it('the pprof sums of each method equal its calls, and its times within a nanosecond', async () => {
+  it('in a pprof export, the calls of each method are exact, and the times are within one nanosecond', async () => {
     const tree = randomTree(2000, 30, seeded(7))
     const halves = tree.metrics.selfNs!.map((ns) => ns + 0.5)
     const merged = { ...tree, metrics: { ...tree.metrics, selfNs: halves } }

@@ -33,7 +33,7 @@ async function speedscopeOf(profile: Profile, threads = false): Promise<Speedsco
   return file as Speedscope
 }
 
-/** Format: "main;work 54", one for each sample. */
+/** Returns stacks in the format "main;work 54", one for each sample. */
 function stacks({ shared, profiles }: Speedscope, profile = 0): string[] {
   const { samples, weights, endValue } = profiles[profile]!
   assert.equal(samples.length, weights.length)
@@ -46,7 +46,7 @@ function stacks({ shared, profiles }: Speedscope, profile = 0): string[] {
 }
 
 describe('the export format speedscope', () => {
-  it('speedscope has one sample per context with self time, root first', async () => {
+  it('a speedscope export has one sample per context with self time, with the root as first frame', async () => {
     const profile = profileOf(
       'main 1x 10.4ns ( work 2x 54.5ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )',
     )
@@ -58,7 +58,7 @@ describe('the export format speedscope', () => {
     )
   })
 
-  it('speedscope has on request one profile for each thread with calls', async () => {
+  it('a speedscope export has, on request, one profile for each thread with calls', async () => {
     const file = await speedscopeOf(twoThreads(), true)
     assert.deepEqual(
       file.profiles.map((it) => it.name),
@@ -77,17 +77,17 @@ describe('the export format speedscope', () => {
       bytes: { unit: 'bytes', expected: ['main;new java.lang.String 48', 'main;work;new byte[] 100'] },
       'call sites': { unit: 'nanoseconds', expected: ['main 5', 'main;work:7 10', 'main;work:9 20'] },
     }),
-  )('speedscope has %s in the right unit', async (_, profile, { unit, expected }) => {
+  )('a speedscope export of a profile with %s has the right unit', async (_, profile, { unit, expected }) => {
     const file = await speedscopeOf(profile)
     assert.equal(file.profiles[0]!.unit, unit)
     assert.deepEqual(stacks(file), expected)
   })
 
-  it('the speedscope file of an empty profile is valid, and contains a profile without samples', async () => {
+  it('a speedscope export of an empty profile is valid, and contains a profile without samples', async () => {
     assert.deepEqual(stacks(await speedscopeOf(profileOf(''))), [])
   })
 
-  it('the length of speedscope stacks is limited for a recursion 3,000 deep, and a frame says how many frames are missing', async () => {
+  it('the length of stacks in a speedscope export is limited for a recursion 3,000 deep, and a frame states how many frames are missing', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const [last] = stacks(await speedscopeOf(deep)).slice(-1)
     assert.equal(last!.split(';').length, 513)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { hotMethods } from '../../src/cct/snapshot.ts'
 import { exportToFile, formatNamed } from '../../src/export/formats.ts'
 import { nameOf, type Profile } from '../../src/profile/profile.ts'
-import type { signature } from '../../src/profile/text.ts'
+import { fullName } from '../../src/profile/text.ts'
 import { profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { PROFILES, twoThreads } from './exported.ts'
@@ -14,7 +14,7 @@ import { PROFILES, twoThreads } from './exported.ts'
 export const METHODS = 12
 const SEED = 19
 
-/** A tree of recursive methods, with times of some seconds. */
+/** Returns a profile of recursive methods, with times of some seconds. */
 export function recursive(): Profile {
   const tree = randomTree(3000, METHODS, seeded(SEED))
   const names = Array.from({ length: METHODS }, (_, id) => `m${id} 1x 1ns`).join(' ')
@@ -62,10 +62,10 @@ export interface Sums {
 }
 
 /** Sums of all methods, keyed by name. */
-export function ours(profile: Profile, nameBy: typeof signature): Map<string, Sums> {
+export function ours(profile: Profile): Map<string, Sums> {
   return new Map(
     hotMethods(profile.merged).map(({ method, self, total }) => [
-      nameBy(nameOf(profile.methodNames, method)),
+      fullName(nameOf(profile.methodNames, method)),
       { self, total },
     ]),
   )

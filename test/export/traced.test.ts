@@ -18,7 +18,7 @@ const schema = JSON.parse(
 const isValid = new Ajv({ strict: false }).compile(schema)
 
 describe('traced calls in speedscope and trace event files', () => {
-  it('traced calls are evented speedscope profiles after the sampled profile, and the file is valid by the speedscope schema', async () => {
+  it('traced calls are exported as speedscope profiles of type "evented", and the file is valid by the speedscope schema', async () => {
     const file: unknown = JSON.parse(await exported(traced(), 'speedscope'))
     assert.ok(isValid(file), JSON.stringify(isValid.errors))
     const { shared, profiles } = file as {
@@ -45,7 +45,7 @@ describe('traced calls in speedscope and trace event files', () => {
     assert.equal(profiles[0]!.type, 'sampled')
   })
 
-  it('traced calls of many events are valid: the innermost frame is closed first', async () => {
+  it('in an export of traced calls with many events, the innermost frame is always closed first', async () => {
     const methods = new Methods()
     const loop = Array.from(
       { length: 2000 },
@@ -67,7 +67,7 @@ describe('traced calls in speedscope and trace event files', () => {
     assert.equal(file.profiles[1]!.events.length, 8002)
   })
 
-  it('traced calls are trace events in microseconds since the start: a begin and an end per call, and an arrow per task', async () => {
+  it('traced calls are exported as trace events with times in microseconds since the start, a begin and an end per call, and an arrow per task', async () => {
     const { traceEvents } = JSON.parse(await exported(traced(), 'trace-events')) as {
       traceEvents: {
         ph: string
@@ -100,7 +100,7 @@ describe('traced calls in speedscope and trace event files', () => {
     ])
   })
 
-  it('the trace events of one thread never go back in time, for any order of calls', async () => {
+  it('times in the trace events of one thread never decrease, for any order of calls', async () => {
     const methods = new Methods()
     // The second call's task begins before the first call's task, in the same thread; the third call's task begins before the first task has ended.
     const calls = [

@@ -12,7 +12,7 @@ export class Alone {
     this.#measure = measure
   }
 
-  /** Whether a duration in ms is caused, or may be caused, by jfluid. */
+  /** Returns whether a duration in ms is caused, or may be caused, by jfluid. */
   async isExceededBy(ms: number): Promise<boolean> {
     this.#ms ??= await this.#measure()
     if (ms <= this.#ms + HELD_MS) return false

@@ -1,4 +1,4 @@
-// Clients on a terminal of their own.
+// Clients that run on their own terminal.
 
 import { join } from 'node:path'
 import { readProfile } from '../../src/profile/file.ts'
@@ -18,7 +18,7 @@ export function onTerminal(
   return { terminal, out }
 }
 
-/** A file that is there, and damaged, is an error. */
+/** Returns whether the profile contains events. Throws if the file exists and is damaged. */
 export async function keptIn(file: string): Promise<Outcome['profile']> {
   return (await readProfile(file)).events.count > 0 ? 'kept' : 'lost'
 }

@@ -12,14 +12,14 @@ import { stderrLine } from '../support/jfluid.ts'
 import { aftermath, type Client, clientTrials, startClient, verdict } from './lost-clients.ts'
 import { TRIAL_MS, times } from './trials.ts'
 
-/** A small file system where its profile goes, that it alone sees. */
+/** Command prefix that mounts a small file system at the profile's directory. Only the client sees this file system. */
 const SMALL_DISK = (dir: string) => [
   ...['unshare', '-m', 'sh', '-c', `mount -t tmpfs -o size=256k tmpfs ${dir} && exec "$@"`, 'sh'],
 ]
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(jdks)('a client whose disk fills, JDK $version', (jdk) => {
   const tries = times(50)
-  it('a client whose disk fills during a recording writes its profile elsewhere', {
+  it('a client whose disk fills during a recording saves the profile in another directory', {
     timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     expect(process.getuid?.(), 'a file system is mounted, which takes root').toBe(0)
@@ -41,7 +41,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 })
 
-/** Leaves no byte on the file system of its profile, which is to be seen by way of the process only. */
+/** Fills the file system of the profile completely. The file system is reached through the process, since no other process sees it. */
 function fill({ pid, file }: Client): void {
   const filler = openSync(join(`/proc/${pid}/root`, dirname(file), 'filler'), 'w')
   const bytes = Buffer.alloc(4096)

@@ -7,11 +7,11 @@ import { newestOrAll } from '../support/jdks.ts'
 import { aftermath, clientTrials, startClient, verdict } from './lost-clients.ts'
 import { TRIAL_MS, times } from './trials.ts'
 
-/** Maximum size of a file that the client writes; the buffer is much larger. */
+/** Command prefix that limits the size of files that the client writes. The buffer is much larger than this limit. */
 const LIMITED = () => ['sh', '-c', 'ulimit -f 64 && exec "$@"', 'sh']
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('a client without space for the event buffer, JDK $version', (jdk) => {
   const tries = times(1, 50)
-  it('a client without room for the event buffer reports this and changes nothing in the target', {
+  it('a client that cannot create the event buffer for lack of space reports the error and changes nothing in the target', {
     timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     await clientTrials('client: no room for the buffer', jdk, tries, async (witness) => {

@@ -14,7 +14,7 @@ const isShown = (lines: string[]): boolean =>
 
 describe.each(jdks)('a client whose terminal closes, JDK $version', (jdk) => {
   const tries = times(50)
-  it(`the target is restored after the terminal of its client closed, ${tries} times`, {
+  it(`the target is restored after the terminal of its client was closed (${tries} trials)`, {
     timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     await clientTrials('client: its terminal closed', jdk, tries, async (witness, chance, n) => {
@@ -36,7 +36,7 @@ describe.each(jdks)('a client whose terminal closes, JDK $version', (jdk) => {
 
 describe.each(jdks)('a live view with a blocked terminal, JDK $version', (jdk) => {
   const tries = times(50)
-  it('a live view with a blocked terminal ends when it is terminated', {
+  it('a live view with a blocked terminal ends when it receives SIGTERM', {
     timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     await clientTrials('client: its terminal takes nothing, attach', jdk, tries, async (witness, chance) => {

@@ -1,15 +1,18 @@
-// Clients to which something happens at a moment that is chosen.
+// Clients with a fault that is injected at a chosen moment.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryDirectory } from '../support/java-process.ts'
 
 /**
- * Of threads that wait for a client that is stopped: 250 ms, and what a redefinition adds. One that began to wait before may have
- * had most of the second that it has for a client that lives: ASLEEP_MS.
+ * Maximum wait of a thread for a stopped client: 250 ms, and the time that a redefinition adds. A thread that began to wait before the stop
+ * may have used most of the second that it waits for a living client: ASLEEP_MS.
  */
 export const STOPPED_ASLEEP_MS = 400
-/** What happens in a client, by its environment: FAULT, and FAULT_MS after its start or after it has said FAULT_SAID, or once the file FAULT_AT is there: then FAULT_AT-over is, once it is over. */
+/**
+ * Injects the fault FAULT into a client, by environment variables: FAULT_MS after the start, or FAULT_MS after the message FAULT_SAID, or
+ * when the file FAULT_AT exists. In the last case the file FAULT_AT-over is created after the fault.
+ */
 const FAULTS = `
 const { existsSync, writeFileSync } = require('node:fs')
 const { isMainThread } = require('node:worker_threads')
@@ -46,7 +49,7 @@ if (isMainThread === (where === 'main thread')) {
   }
 }
 `
-/** The environment of a client to which this happens. */
+/** Returns the environment of a client with this fault. */
 export function withFault(
   fault: string,
   when: { FAULT_MS?: string; FAULT_AT?: string; FAULT_SAID?: string; FAULT_SLEEP_MS?: string },
@@ -57,13 +60,13 @@ export function withFault(
   return { FAULT: fault, ...when, NODE_OPTIONS: `--require ${faulty} ${options}` }
 }
 
-/** All threads of a process stand still. */
+/** Returns whether all threads of a process are stopped. */
 export function allStopped(pid: number): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).every((thread) =>
       /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')),
     )
   } catch {
-    return false // one of them has ended
+    return false // a thread has ended
   }
 }

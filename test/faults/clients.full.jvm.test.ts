@@ -39,7 +39,7 @@ const LAST_WORDS: Readonly<Record<number, RegExp>> = {
 
 describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) => {
   const kills = times(200)
-  it(`the target is restored after its client was killed, ${kills} times`, {
+  it(`the target is restored after its client was killed (${kills} trials)`, {
     timeout: 60_000 + kills * 30_000 + TRIAL_MS,
   }, async () => {
     const phases = new Phases()
@@ -53,7 +53,7 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
         await sleep(chance.between(0, 300))
       } else await anyMoment(client, chance)
       const saved = hasSaved(client)
-      // Threads may wait longer for a living client than for a dead one: two numbers.
+      // Threads may wait longer for a living client than for a dead client, so both waits are recorded.
       const living = await harmOf(witness)
       await client.process.kill()
       phases.note(phaseOf(client))
@@ -66,7 +66,7 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
   })
 
   const stops = times(50)
-  it(`the target is restored after its client was stopped and continued, ${stops} times`, {
+  it(`the target is restored after its client was stopped and continued (${stops} trials)`, {
     timeout: 60_000 + stops * 40_000 + TRIAL_MS,
   }, async () => {
     const phases = new Phases()
@@ -100,7 +100,7 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
     phases.tell('stopped')
   })
 
-  it('the agent ends after a timeout if the client does not verify the restored code', {
+  it('the agent ends after a timeout if the client does not verify the restored code of the target', {
     timeout: 120_000,
   }, async () => {
     const witness = await settled(jdk)
@@ -154,7 +154,7 @@ describe.each(jdks)('clients that fail at random moments, JDK $version', (jdk) =
     ['recording thread: throws', ''],
     ['recording thread: runs out of memory', '--max-old-space-size=100'],
   ])(
-    `the target is restored after a client crash: %s, ${crashes} times`,
+    `the target is restored after a client crash: %s (${crashes} trials)`,
     { timeout: 60_000 + crashes * 30_000 + TRIAL_MS },
     async (fault, options) => {
       const phases = new Phases()
@@ -205,7 +205,7 @@ async function ended(client: Client, witness: Witness, found: Aftermath, isTold 
   }
 }
 
-/** Harm that a target reports while it may still have probes. */
+/** Returns the harm that a target reports while it may still have probes. */
 async function lookedAt(witness: Witness): Promise<Aftermath> {
   const { harm, longest, asleep } = await harmOf(witness)
   return { harm, ms: { 'stood still': longest, asleep } }
@@ -215,7 +215,7 @@ function hasSaved(client: Client): boolean {
   return existsSync(client.file) || existsSync(client.autosaved)
 }
 
-/** The data saved before the kill exist and are complete. */
+/** Returns `lost` if data were saved before the kill and are now missing. */
 async function profileOf(client: Client, saved: boolean): Promise<Outcome['profile']> {
   return (await keptBy(client)) !== null ? 'kept' : saved ? 'lost' : 'none'
 }

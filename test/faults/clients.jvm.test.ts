@@ -22,7 +22,10 @@ import {
 import { TRIAL_MS, times } from './trials.ts'
 import type { Witness } from './witness.ts'
 
-/** 20 classes: the first one waits a second, the others half of it, a quarter, …; if each waited as long as the first, it would be 20 s. */
+/**
+ * Limit for loading 20 classes: the first class waits one second, the next ones half a second, a quarter, …. If each class waited as long
+ * as the first, the total would be 20 s.
+ */
 const HUNG_ASLEEP_MS = 2000 + STOPPED_ASLEEP_MS
 
 describe.each(newestOrAll)('clients that fail during a recording, JDK $version', (jdk) => {
@@ -70,7 +73,7 @@ describe.each(newestOrAll)('clients that fail during a recording, JDK $version',
     )
   })
 
-  /** 20 classes are loaded in the meantime. */
+  /** Loads 20 classes while the client's main thread hangs. */
   async function hangs(witness: Witness): Promise<Aftermath & { all: number; allAsleep: number }> {
     const now = join(temporaryDirectory('jfluid-clients-'), 'now')
     const client = startClient(witness, {
@@ -84,7 +87,7 @@ describe.each(newestOrAll)('clients that fail during a recording, JDK $version',
     return { ...(await aftermath(witness, performance.now())), all, allAsleep }
   }
 
-  it('a client that is stopped before recording does not block class loading, and reports later why the session ended', {
+  it('a client that is stopped before recording starts does not block class loading; after the client continues, it reports why the session ended', {
     timeout: TIMEOUT,
   }, async () => {
     const fault = 'client: SIGSTOP while it instruments, and a class is loaded'
@@ -104,7 +107,7 @@ describe.each(newestOrAll)('clients that fail during a recording, JDK $version',
     )
   })
 
-  /** A class is loaded in the meantime. */
+  /** Loads a class while the client is stopped. */
   async function stopsEarly(witness: Witness): Promise<Aftermath & { wrong: string[]; asleep: number }> {
     const env = withFault('main thread: stops', { FAULT_SAID: 'instrumenting' })
     const client = startClient(witness, { duration: '10m', env })

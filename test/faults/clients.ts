@@ -35,21 +35,21 @@ export async function momentOf(client: RecordingClient, phase: RegExp, chance: C
   await Promise.race([stderrLine(client.process, phase).then(() => sleep(after)), ended])
 }
 
-/** Whether the client had data to save. */
+/** Returns whether the client had data to save. */
 export function hadBegun({ process }: RecordingClient): boolean {
   return /^recording/m.test(process.stderr())
 }
 
 export interface Verdict {
   readonly exit: JavaExit
-  /** Errors in its output. */
+  /** Errors in the client's output. */
   readonly wrong: readonly string[]
-  /** Null if it kept no profile. */
+  /** Null if the client kept no profile. */
   readonly profile: JsonProfile | null
 }
 
 /**
- * Waits for its end.
+ * Waits for the end of the client.
  *
  * @param expected  last message for each exit code; code 0 needs no message
  */

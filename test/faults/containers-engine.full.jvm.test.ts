@@ -1,5 +1,6 @@
-// JVMs in containers of a real engine, Podman as root, and jfluid outside, in the same container and in one beside it: what
-// containers.full.jvm.test.ts makes with unshare, and what only an engine does: rights taken away, filters of system calls, control groups, names.
+// JVMs in containers of a real engine (Podman as root), with jfluid outside, in the same container, or in a second container. Tests the
+// cases that containers.full.jvm.test.ts simulates with unshare, and the parts that only an engine has: dropped capabilities, filters of
+// system calls, control groups, names.
 //
 // No image is downloaded: the root is a directory with a JDK, the system's /usr as a lower layer, and an upper layer.
 
@@ -33,7 +34,7 @@ let runtime: readonly string[] = []
 const podman = (...words: readonly string[]) =>
   spawnSync('podman', [...runtime, ...words], { encoding: 'utf8' })
 
-/** A root used as the lower layer of containers, with a Java runtime at /opt/jdk if given. */
+/** Returns a root directory for the lower layer of containers, with a Java runtime at /opt/jdk if given. */
 function rootWith(jdk?: Jdk): string {
   const root = temporaryDirectory('jfluid-root-')
   for (const folder of ['tmp', 'proc', 'dev', 'sys', 'run', 'etc', 'usr', 'opt/jdk', 'mnt', 'var/tmp'])
@@ -55,13 +56,13 @@ function rootWith(jdk?: Jdk): string {
   return root
 }
 
-/** Arguments for a container that is removed when its program ends. */
+/** Returns the arguments for a container that is removed when its program ends. */
 const run = (root: string, options: readonly string[], ...program: readonly string[]): string[] => [
   ...['run', '--rm', ...LIMITS, '--volume', '/usr:/usr:ro', ...options, '--rootfs', `${root}:O`],
   ...program,
 ]
 
-/** Reason for which no container can run here; empty if containers work. */
+/** Returns the reason for which no container can run here; empty if containers work. */
 function whyNoContainers(): string {
   const root = rootWith()
   const said: string[] = []
@@ -78,7 +79,7 @@ beforeAll(() => {
   obstacle = whyNoContainers()
 })
 
-it('the machine can create containers with an engine: apt-get install podman runc', () => {
+it('the machine has a container engine (packages podman and runc) that can create containers', () => {
   expect(process.geteuid?.()).toBe(0)
   expect(obstacle).toBe('')
 })
@@ -146,37 +147,40 @@ const recording = (target: string, out: string): string[] => [
   ...['record', target, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out],
 ]
 
-/** Whether the program still answers, and has printed nothing else. */
+/** Waits until the program answers. Returns harm if the program has printed a thread dump. */
 async function harmOf({ outer }: Boxed): Promise<string[]> {
   outer.send('pause')
   await outer.line(/^paused /)
   return /thread dump/.test(outer.stdout()) ? ['it has printed its threads'] : []
 }
 
-/** Files of jfluid. Other files of this kind exist only if the container shares the pid namespace of the machine. */
+/** Returns the files of jfluid. Other files of this kind exist only if the container shares the pid namespace of the machine. */
 function leftIn({ pid }: Boxed): string[] {
   const names = (place: string) => readdirSync(join(`/proc/${pid}/root`, place)).map((it) => `${place}/${it}`)
   return ['tmp', 'dev/shm'].flatMap(names).filter((it) => /\/(?:\.attach_pid|\.jfluid_pid|jfluid-)/.test(it))
 }
 
 const ENTERED: readonly (readonly [name: string, options: readonly string[]])[] = [
-  ['as it comes', []],
-  ['a read-only root', ['--read-only']],
+  ['default options', []],
+  ['a read-only file system', ['--read-only']],
   [
-    'a read-only root, and only a /tmp to write in',
+    'a read-only file system and a writable /tmp',
     ['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp'],
   ],
   ['another user', USER],
   ['no capabilities', DROPPED],
-  ['another user without capabilities, and a read-only root', [...USER, ...DROPPED, '--read-only']],
-  ['the processes of the machine', ['--pid', 'host']],
-  ['users of its own', OWN_USERS],
-  ['users of its own, another of them', [...OWN_USERS, ...USER, '--read-only']],
+  ['another user, no capabilities and a read-only file system', [...USER, ...DROPPED, '--read-only']],
+  ['the pid namespace of the machine', ['--pid', 'host']],
+  ['its own user namespace', OWN_USERS],
+  [
+    'its own user namespace, another user and a read-only file system',
+    [...OWN_USERS, ...USER, '--read-only'],
+  ],
   ['little shared memory', ['--shm-size', '1m']],
-  ['little in /tmp, where nothing is run', LITTLE_TMP],
+  ['a small /tmp without execute permission', LITTLE_TMP],
 ]
 
-describe('a JVM in a container of an engine', () => {
+describe('a JVM in a container of a container engine', () => {
   forEachJdk((jdk) => {
     let root = ''
     let classes = ''
@@ -202,10 +206,10 @@ describe('a JVM in a container of an engine', () => {
         )
       })
 
-    describe('an attach by name from outside', () => {
+    describe('an attach from outside by container name', () => {
       for (const [name, options] of ENTERED)
         trial(
-          name,
+          `an attach by container name works with ${name}`,
           options,
           async ({ name, pid }) => {
             const wrong: string[] = []
@@ -231,9 +235,14 @@ describe('a JVM in a container of an engine', () => {
       const out = '/tmp/p.jfluid'
       const entered = ({ code, said }: Client) =>
         code === 0 && said.includes('nothing of jfluid remains') ? [] : [`${code}: ${said}`]
-      trial('from inside', OURS, async (box) => entered(await within(box, ...recording('1', out))), 'none')
       trial(
-        'from one that shares their processes',
+        'an attach from the container of the JVM works',
+        OURS,
+        async (box) => entered(await within(box, ...recording('1', out))),
+        'none',
+      )
+      trial(
+        'an attach from another container in the pid namespace of the JVM works',
         [],
         async (box) => {
           return entered(await beside(root, ['--pid', `container:${box.name}`], ...recording('1', out)))
@@ -241,7 +250,7 @@ describe('a JVM in a container of an engine', () => {
         'none',
       )
       trial(
-        'from one that sees those of the machine',
+        'an attach from another container in the pid namespace of the machine works',
         [],
         async ({ pid }) => {
           return entered(await beside(root, ['--pid', 'host'], ...recording(`${pid}`, out)))
@@ -256,7 +265,7 @@ describe('a JVM in a container of an engine', () => {
       const out = () => join(temporaryDirectory(), 'p.jfluid')
 
       trial(
-        'with no room for the events, before the agent is loaded',
+        'an attach without room for the event buffer is refused before the agent is loaded',
         ['--shm-size', '1m', ...LITTLE_TMP],
         async ({ name }) => {
           const ran = await outside(...recording(`container:${name}`, out()))
@@ -273,7 +282,7 @@ describe('a JVM in a container of an engine', () => {
         'none',
       )
       trial(
-        'while they are paused',
+        'an attach to a JVM in a paused container is refused',
         [],
         async ({ name }) => {
           podman('pause', name)
@@ -291,7 +300,7 @@ describe('a JVM in a container of an engine', () => {
     })
 
     // No signal may be sent: the JVM would look for a request in its own /tmp, find none, and print all its threads.
-    it('a JVM outside the container is profiled only from a container that can see it', async () => {
+    it('a JVM outside the container is profiled only if the container of the client may inspect the JVM', async () => {
       await trials('engine: a JVM outside, a client inside', jdk, times(2), async () => {
         const outer = startJava(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
         await outer.line(/^ready/)

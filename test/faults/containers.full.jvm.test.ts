@@ -59,26 +59,26 @@ const MAY_NOT_LOOK = ['setpriv', '--bounding-set', '-sys_ptrace', '--inh-caps', 
 
 const ENTERED: readonly (readonly [name: string, surroundings: Surroundings, client?: readonly string[]])[] =
   [
-    ['a /tmp of its own', { namespaces: MOUNT, setUp: OWN_TMP }],
-    // In the machine's /tmp its counters would look like those of process 1.
-    ['processes of its own', { namespaces: [...MOUNT, ...PIDS], setUp: OWN_TMP }],
-    ['a network of its own', { namespaces: ['--net'] }],
-    ['a user namespace of root', { namespaces: ['--user', '--map-root-user'] }],
-    ['users of its own, its root', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS }],
-    ['users of its own, another of them', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS, as: APP }],
-    ['everything but users of its own', { namespaces: ALL, setUp: PRIVATE }],
-    ['everything of its own', { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP }],
+    ['its own /tmp', { namespaces: MOUNT, setUp: OWN_TMP }],
+    // In the machine's /tmp the JVM's counters would look like the counters of process 1.
+    ['its own pid namespace', { namespaces: [...MOUNT, ...PIDS], setUp: OWN_TMP }],
+    ['its own network namespace', { namespaces: ['--net'] }],
+    ['a user namespace that maps only root', { namespaces: ['--user', '--map-root-user'] }],
+    ['its own user namespace, as root', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS }],
+    ['its own user namespace, as uid 1000', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS, as: APP }],
+    ['all kinds of namespaces except users', { namespaces: ALL, setUp: PRIVATE }],
+    ['all kinds of namespaces, as uid 1000', { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP }],
     [
-      'everything of its own, made by no root',
+      'all kinds of namespaces, created without root',
       { namespaces: ['--user', '--map-root-user', ...ALL], setUp: PRIVATE, user: OTHER },
     ],
-    ['a read-only root', { namespaces: MOUNT, setUp: `${OWN_TMP} && mount -o remount,ro,bind /` }],
+    ['a read-only file system', { namespaces: MOUNT, setUp: `${OWN_TMP} && mount -o remount,ro,bind /` }],
     ['no /dev/shm', { namespaces: MOUNT, setUp: noSharedMemory }],
     ['little shared memory', { namespaces: MOUNT, setUp: `${PRIVATE} && mount -o remount,size=4m /dev/shm` }],
-    ['another user, and a /tmp of its own', { namespaces: MOUNT, setUp: PRIVATE, as: APP }],
+    ['another user and its own /tmp', { namespaces: MOUNT, setUp: PRIVATE, as: APP }],
     ['a chroot', { namespaces: MOUNT, setUp: minimal, as: ['chroot', ROOT] }],
-    ['an overlaid root', { namespaces: MOUNT, setUp: layered, as: ['chroot', `${ROOT}/root`] }],
-    ['the files of a root that may not look', { namespaces: ['--net'] }, MAY_NOT_LOOK],
+    ['an overlay as root file system', { namespaces: MOUNT, setUp: layered, as: ['chroot', `${ROOT}/root`] }],
+    ['a client without CAP_SYS_PTRACE', { namespaces: ['--net'] }, MAY_NOT_LOOK],
   ]
 
 it('the machine can create containers for these tests', () => {
@@ -141,7 +141,7 @@ interface Client {
   readonly pid: number
 }
 
-/** Whether the program still answers, and has printed nothing else. */
+/** Waits until the program answers. Returns harm if the program has ended or has printed a thread dump. */
 async function harmOf({ outer, runs }: Contained): Promise<string[]> {
   if (!runs()) return [`it has ended: ${outer.stdout()}${outer.stderr()}`]
   outer.send('pause')
@@ -149,7 +149,7 @@ async function harmOf({ outer, runs }: Contained): Promise<string[]> {
   return /thread dump/.test(outer.stdout()) ? ['it has printed its threads'] : []
 }
 
-/** A copy of the runtime, which the test can remove. */
+/** Returns a copy of the runtime, which the test can remove. */
 function copyOf(jdk: Jdk): string {
   const home = join(temporaryDirectory('jfluid-jdk-'), 'jdk')
   mkdirSync(home)
@@ -172,7 +172,7 @@ describe('a refused attach', () => {
         record(java.pid, join(temporaryDirectory(), 'p.jfluid')),
       runtime: () => Jdk = () => jdk,
     ) =>
-      it(`an attach is refused: ${name}`, async () => {
+      it(`an attach to a JVM in a container is refused: ${name}`, async () => {
         const classes = await compileFixture(jdk, 'Ticker')
         await trials(`container: refused, ${name}`, jdk, times(2), async () => {
           const java = await startContained(runtime(), classes, ['fix.Ticker', '1', 'tiny'], surroundings)
@@ -188,11 +188,11 @@ describe('a refused attach', () => {
       })
 
     const readOnly = { namespaces: MOUNT, setUp: 'mount -t tmpfs -o ro tmpfs /tmp' }
-    refused('a /tmp that is read-only', readOnly, STATUS.attachDisabled, /its \/tmp is read-only/)
+    refused('the /tmp of the JVM is read-only', readOnly, STATUS.attachDisabled, /its \/tmp is read-only/)
 
     // Detected after the JVM has not answered: only the JVM knows all its capabilities.
     refused(
-      'a /tmp that its user may not write',
+      'the user of the JVM cannot write to /tmp',
       { namespaces: MOUNT, setUp: 'mount -t tmpfs -o mode=755 tmpfs /tmp', as: APP },
       STATUS.notNow,
       /probably it cannot create its attach socket \(its \/tmp is of uid 0 and gid 0, mode 755, and it runs as uid 1000\)/,
@@ -200,21 +200,21 @@ describe('a refused attach', () => {
 
     const other = ({ pid }: Contained, ...words: string[]) => asClient(words, 'doctor', `${pid}`)
     refused(
-      'another user',
+      'the client runs as another user',
       { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP },
       STATUS.notOwner,
       /Run jfluid as root/,
       (java) => other(java, 'setpriv', '--reuid', '4243', '--regid', '4243', '--clear-groups'),
     )
     refused(
-      'a client in another container',
+      'the client runs in another pid namespace',
       { namespaces: MOUNT },
       STATUS.noSuchProcess,
       /in a container jfluid sees only/,
       (java) => other(java, 'unshare', ...PIDS),
     )
     refused(
-      'root that may not look',
+      'the client runs as root without CAP_SYS_PTRACE',
       { namespaces: ALL, setUp: PRIVATE },
       STATUS.notOwner,
       /has no permission to read/,
@@ -222,7 +222,7 @@ describe('a refused attach', () => {
     )
     // Like a client in a separate container with the pid namespace of the machine: it has another /tmp.
     refused(
-      'root that may not look, though it has the same processes',
+      'the client runs as root without CAP_SYS_PTRACE in the pid namespace of the JVM',
       { namespaces: MOUNT, setUp: PRIVATE },
       STATUS.notOwner,
       /has no permission to read/,
@@ -230,7 +230,7 @@ describe('a refused attach', () => {
     )
     let home = ''
     refused(
-      'a JDK that has been deleted',
+      'the JDK of the JVM has been deleted',
       { namespaces: MOUNT },
       STATUS.notAJvm,
       /has been deleted or replaced/,

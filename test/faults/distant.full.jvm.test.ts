@@ -1,5 +1,6 @@
-// A JVM on another machine, over a link that delays and loses packets, and is cut for longer than a connection lives: what the view of a
-// hundred thousand contexts takes of it, that it goes on, and that the profile is exact in the end. Two network namespaces, as root.
+// A JVM on another machine, over a link that delays and loses packets and is cut for longer than a connection survives. The rate of the
+// view of a hundred thousand contexts is limited, the session continues, and the profile is exact in the end. Uses two network namespaces,
+// and needs root.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -25,8 +26,8 @@ const SECONDS = 10
 const CUT_MS = 20_000
 
 const LINKS: readonly (LinkOptions & { readonly name: string })[] = [
-  { name: 'a near one', delayMs: 0, loss: 0 },
-  { name: '40 ms each way, 1 % lost', delayMs: 40, loss: 0.01 },
+  { name: 'no delay and no loss', delayMs: 0, loss: 0 },
+  { name: '40 ms delay each way and 1 % loss', delayMs: 40, loss: 0.01 },
 ]
 
 it('the machine can create a network for the tests of remote JVMs', () => {
@@ -38,7 +39,7 @@ it('the machine can create a network for the tests of remote JVMs', () => {
 describe('a JVM over a slow network', { timeout: TRIAL_MS }, () => {
   forEachJdk((jdk) => {
     it.each(LINKS)(
-      'a live view and its profile are exact over the link: $name',
+      'a live view and its profile are exact over a network link with $name',
       async ({ name, ...options }) => {
         const classes = await compileFixture(jdk, 'Broad')
         await trials(

@@ -46,7 +46,7 @@ const DEATHS: readonly Death[] = [
   },
 ]
 
-/** Messages of a client about a JVM that has ended: before the attach, during it, while recording. */
+/** Messages of a client about a JVM that has ended: before the attach, during the attach, and while recording. */
 const GONE = {
   [STATUS.noSuchProcess]: /^jfluid: cannot attach to \d+: (the process has ended|no such process)$/m,
   [STATUS.jvmEnded]: /^jfluid: (JVM \d+ ended during the recording$|the connection to the JVM was lost: )/m,
@@ -61,7 +61,7 @@ forNewestJdk((jdk) => {
     return java
   }
 
-  /** Time in ms from the request to end until the process has ended. */
+  /** Returns the time in ms from the request to end until the process has ended. */
   async function endOf(java: JavaProcess, death: Death): Promise<number> {
     const told = performance.now()
     death.die(java)
@@ -94,7 +94,7 @@ forNewestJdk((jdk) => {
 
   // lifecycle-ends.jvm.test.ts tests how the other endings are reported.
   it.each(FULL ? DEATHS : DEATHS.filter(({ fault }) => fault === 'a crash inside the root'))(
-    'a client reports the end of the target: $fault',
+    'a client reports the end of the target, keeps the profile and leaves nothing behind: $fault',
     { timeout: 1_800_000 },
     async (death) => {
       const alone = new Alone(async () => await endOf(await start(...(death.vm ?? [])), death))

@@ -81,7 +81,7 @@ const MODES: readonly (readonly [name: string, flags: readonly string[]])[] = [
   ['traces', [...METHOD, '--trace', '5']],
 ]
 
-/** Number of bytes allocated by the calling thread. */
+/** Returns the number of bytes that the calling thread has allocated. */
 async function took(java: JavaProcess, line: string): Promise<number> {
   const nth = java.stdout().split('\ntook ').length
   java.send(line)
@@ -95,7 +95,7 @@ async function start(jdk: Jdk): Promise<JavaProcess> {
 }
 
 forNewestJdk((jdk) => {
-  describe(`${(ROUNDS * CALLS) / 1e6} million calls`, () => {
+  describe(`${(ROUNDS * CALLS) / 1e6} million calls with probes`, () => {
     it.each(FULL ? MODES : MODES.slice(0, 1))(
       'with probes for %s, calls allocate no bytes on the heap',
       { timeout: 600_000 },

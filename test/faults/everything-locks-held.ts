@@ -23,8 +23,8 @@ export const LOCKS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The JVM itself needs these locks for the attach commands: it reads its properties, makes the class loader add an
- * agent's jar, and prints the warning of JEP 451. If they are held, the client gives up, and no other thread waits.
+ * Returns whether the JVM needs this lock for the attach commands: it reads its properties, makes the class loader add an agent's jar, and
+ * prints the warning of JEP 451. If the lock is held, the client gives up, and no other thread waits.
  */
 export const unattachable = (name: string, { version }: Jdk): boolean =>
   name === 'properties' || (name === 'loader' && version < 25) || (name === 'out' && version >= 21)
@@ -181,16 +181,16 @@ const HELD = `
     }
   }`
 
-/** A call loads a class and makes seven first invocations: each may wait for the client, for at most a second. */
+/** A call of the root loads a class and makes seven first invocations. Each may wait for the client, for at most a second. */
 const LONGEST_MS = 10_000
 
-/** Threads that wait for a loader's lock as long as it is held: decision 74. */
+/** Threads that wait for a loader's lock until it is released: decision 74. */
 const STAYING = ['jfluid-link']
 
-/** 20 * 2 + 1 and 20 + 2 + 1; 64 and one more, three times. */
+/** Result of the root: 20 * 2 + 1 plus 20 + 2 + 1; 64 and one more, three times. */
 const RESULT = 'called 195'
 
-/** Duration in ms. @returns harm, if any */
+/** Calls the root. Returns the duration in ms, and harm if there is any. */
 async function called(java: JavaProcess): Promise<{ harm: string[]; ms: number }> {
   const begun = performance.now()
   let timer: NodeJS.Timeout | undefined
@@ -211,7 +211,7 @@ async function release(java: JavaProcess): Promise<void> {
   await java.line(/^released/)
 }
 
-/** A session with a program whose thread holds these locks forever. */
+/** Runs a session with a program whose thread holds these locks forever. */
 export async function heldFor(jdk: Jdk, names: readonly string[]): Promise<Outcome> {
   const classes = await compileJava(jdk, { 'fix/Held': HELD })
   const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Held'])

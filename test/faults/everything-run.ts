@@ -28,7 +28,7 @@ export const MODES = [
   ['--region', 'every.Main.part'],
 ] as const
 
-/** Further options of a mode. A region replaces the root, and has no callees. */
+/** Returns all options of a mode with a root. A region replaces the root, and has no callees. */
 export function withRoot(root: string, flags: readonly string[]): readonly string[] {
   return flags[0] === '--region' ? flags : ['--root', root, '--jdk', '--yes', ...flags]
 }
@@ -50,7 +50,7 @@ export const told = (p: JavaProcess, code: number | null): Told => ({
   code,
 })
 
-/** Differences, one per line. */
+/** Returns the differences, one per line. */
 export function differences(found: Told, alone: Told): string[] {
   const lines = (text: string) => text.split('\n')
   const wrong = lines(alone.out).flatMap((line, i) => {
@@ -62,11 +62,11 @@ export function differences(found: Told, alone: Told): string[] {
   return wrong
 }
 
-/** Exit status of the program, or of the client that passes it on. */
+/** Returns a difference in the exit status of the program, or of the client that passes the status on. */
 export const ending = (found: Told, alone: Told): string[] =>
   found.code === alone.code ? [] : [`it ended with ${found.code}`]
 
-/** Whether `over` comes before the program has been silent for too long. */
+/** Returns whether `over` is settled before the program has printed nothing for too long. */
 export async function goesOn(p: JavaProcess, over: Promise<unknown>): Promise<boolean> {
   let length = -1
   let timer: NodeJS.Timeout | undefined
@@ -88,7 +88,7 @@ export async function hung(p: JavaProcess, jvm: number): Promise<Outcome> {
 
 const alones = new Map<Jdk, Promise<Told>>()
 
-/** As the program is by itself. */
+/** Returns the output and exit code of the program without jfluid. */
 export function alone(jdk: Jdk): Promise<Told> {
   let known = alones.get(jdk)
   if (known === undefined) {
@@ -101,12 +101,12 @@ export function alone(jdk: Jdk): Promise<Told> {
   return known
 }
 
-/** The JVM that `jfluid run` has started. */
+/** Returns the process id of the JVM that `jfluid run` has started. */
 export function childOf({ pid }: JavaProcess): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0])
 }
 
-/** Whether there is a profile, and something in it. */
+/** Returns whether a profile exists and contains events. */
 export async function isKept(file: string): Promise<Outcome['profile']> {
   if (!existsSync(file)) return 'lost'
   const { events } = await readProfile(file)

@@ -24,7 +24,7 @@ import { type Outcome, times, trials } from './trials.ts'
 
 async function fromTheStart(jdk: Jdk, flags: readonly string[]): Promise<Outcome> {
   const first = await once(jdk, flags)
-  // main() is held back for ten seconds. On a busy machine a client may be ready later, and then records nothing.
+  // jfluid delays main() for at most ten seconds. On a busy machine a client may be ready later, and then records nothing.
   const found = first ?? (await once(jdk, flags))
   if (found !== null) return found
   const wrong = ['the program had ended twice before there was anything to record']
@@ -52,7 +52,7 @@ async function once(jdk: Jdk, flags: readonly string[]): Promise<Outcome | null>
 
 forNewestJdk((jdk) => {
   it.each(MODES.map((flags) => [flags.join(' '), flags] as const))(
-    'with all methods instrumented from startup by %s, output and exit status are unchanged',
+    'if all methods are instrumented from startup with %s, output and exit status of the program are unchanged',
     { timeout: 3_600_000 },
     async (name, flags) => {
       await trials(`\`run --jdk ${name}\`, root \`main\``, jdk, times(1, 3), () => fromTheStart(jdk, flags))

@@ -14,7 +14,7 @@ import { times, trials } from './trials.ts'
 const OURS = /^L(java\/lang\/JFluid1|jfluid\/)/
 
 forEachJdk((jdk) => {
-  it('with all methods instrumented by an attach, output is unchanged in all modes, and all code is restored', {
+  it('if an attach instruments all methods, the output of the program is unchanged in all modes, and all code is restored', {
     timeout: 3_600_000,
   }, async () => {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', await compileEverything(jdk), 'every.Main'])
@@ -38,7 +38,7 @@ forEachJdk((jdk) => {
       await until(async () => !(await threadNames(java.pid)).some((name) => name.startsWith('jfluid-')))
       const harm =
         text === first ? [] : [`with ${flags.join(' ')} it printed\n${text}\nin place of\n${first}`]
-      // Permanent remains of jfluid exist after the first session.
+      // After the first session, some files of jfluid stay mapped permanently.
       settled ??= mappedFiles(java.pid)
       const left = [
         ...probed(await liveCode(jvm, 'L')).filter((it) => !OURS.test(it)),
@@ -51,7 +51,7 @@ forEachJdk((jdk) => {
   })
 
   it.each(['here', 'other', 'halt', 'hook', 'cleaner', 'finaliser', 'uncaught'])(
-    'exit from inside the root (%s) runs the shutdown hooks and keeps the exit status',
+    'if the program exits inside the root (way: %s), its output, shutdown hooks and exit status are the same as without jfluid',
     { timeout: 3_600_000 },
     async (how) => {
       const classes = await compileEverything(jdk)

@@ -1,16 +1,16 @@
-// Memory of a JVM after a garbage collection, which a soak compares before and after.
+// Memory of a JVM after a garbage collection. A soak test compares the memory before and after.
 
 import { readFileSync } from 'node:fs'
 import { jcmd } from '../live/remains.ts'
 
 export interface Footprint {
-  /** Bytes of live objects. */
+  /** Size of live objects, KiB. */
   readonly heapKib: number
   /** Bytes of live objects, keyed by class. */
   readonly objects: ReadonlyMap<string, number>
   readonly metaspaceKib: number
   readonly codeKib: number
-  /** Resident memory of the process. */
+  /** Resident memory of the process, KiB. */
   readonly residentKib: number
   /** Number of loaded classes, keyed by name without the numbers of hidden classes. */
   readonly classes: ReadonlyMap<string, number>
@@ -57,7 +57,7 @@ async function loadedClasses(pid: number): Promise<Map<string, number>> {
   return classes
 }
 
-/** Difference in the number of each class, without equal numbers. */
+/** Returns the difference in the number of each class, without classes of equal number. */
 export function moreClasses(before: Footprint, now: Footprint): [name: string, more: number][] {
   const names = new Set([...before.classes.keys(), ...now.classes.keys()])
   return [...names]
@@ -66,7 +66,7 @@ export function moreClasses(before: Footprint, now: Footprint): [name: string, m
     .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** Live objects that grew by more than `least` bytes, the largest growth first. */
+/** Returns the live objects that grew by more than `least` bytes, the largest growth first. */
 export function moreObjects(
   before: Footprint,
   now: Footprint,

@@ -45,7 +45,7 @@ const SUM = (CALLS * (CALLS + 1)) / 2
 describe('a JVM with a security manager', () => {
   forJdks({ before: 24, reason: 'security managers need JDK 23 or older' }, (jdk) => {
     it.each(WAYS)(
-      'an attach to a JVM with a security manager is refused and the program continues: %s',
+      'an attach to a JVM with a security manager is refused, and the program continues: %s',
       { timeout: 3_600_000 },
       async (way, options) => {
         const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
@@ -65,7 +65,8 @@ describe('a JVM with a security manager', () => {
         let worked = 0
         let before: Awaited<ReturnType<typeof look>> | null = null
         await trials(`a security manager, ${way}`, jdk, times(30), async (chance, n) => {
-          // This way executes the most steps, so it comes first: files that the JDK keeps open from then on exist for the later ways.
+          // This attach executes the most steps, so it comes first: the files that the JDK then keeps open already exist before the other
+          // attaches.
           const record = ['record', '--root', 'fix.Guarded.work', '--duration', '1s', '--out', '/dev/null']
           const command = chance.of([record, ['doctor', '--root', 'fix.Guarded.work'], ['detach']])
           const [name, ...args] = n === 0 ? record : command

@@ -42,7 +42,7 @@ const ENDS: readonly End[] = [
 interface Presence {
   readonly what: string
   /**
-   * The hook runs until this has finished.
+   * Runs the client. The hook runs until this function has finished.
    *
    * @param begin  makes the target end, and waits for its hook
    */
@@ -59,7 +59,7 @@ const CAME_TOO_LATE = {
 }
 
 const ALL_THE_WHILE: Presence = {
-  what: 'recorded all the while',
+  what: 'recorded before and during the hooks',
   async meet(java, begin, chance) {
     const client = record(java)
     await stderrLine(client.process, /^recording/)
@@ -71,7 +71,7 @@ const ALL_THE_WHILE: Presence = {
   recorded: 'all',
 }
 const LEAVES: Presence = {
-  what: 'the client leaves while they run',
+  what: 'the client detaches during the hooks',
   async meet(java, begin, chance) {
     const client = record(java)
     await stderrLine(client.process, /^recording/)
@@ -85,7 +85,7 @@ const LEAVES: Presence = {
   recorded: 'some',
 }
 const COMES: Presence = {
-  what: 'attached to while they run',
+  what: 'the client attaches during the hooks',
   async meet(java, begin) {
     await begin()
     const client = record(java)
@@ -96,7 +96,7 @@ const COMES: Presence = {
   recorded: 'some',
 }
 const COMES_LATE: Presence = {
-  what: 'attached to while they run, or too late',
+  what: 'the client attaches during the hooks, or too late',
   async meet(java, begin, chance) {
     await begin()
     const client = record(java)
@@ -121,7 +121,7 @@ forNewestJdk((jdk) => {
       await java.line(/^hook begins/)
     }
 
-  /** Time in ms from the request to stop until the hook has ended. */
+  /** Returns the time in ms from the request to stop until the hook has ended. */
   async function endOf(java: JavaProcess): Promise<number> {
     const told = performance.now()
     java.send('stop')
@@ -161,7 +161,9 @@ forNewestJdk((jdk) => {
   for (const presence of FULL ? [ALL_THE_WHILE, LEAVES, COMES, COMES_LATE] : [COMES]) {
     for (const end of FULL ? ENDS : ENDS.slice(0, 1)) {
       const fault = `shutdown hooks after ${end.how}: ${presence.what}`
-      it(`the program ends as without jfluid, ${fault}`, { timeout: 1_800_000 }, async () => {
+      it(`the program ends in the same way as without jfluid (${fault})`, {
+        timeout: 1_800_000,
+      }, async () => {
         const alone = new Alone(async () => {
           const java = await start()
           await hookOf(java, end)()

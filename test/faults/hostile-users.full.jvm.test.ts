@@ -1,5 +1,5 @@
-// Another user creates files where a JVM and jfluid look for theirs: jfluid neither follows, trusts, waits for nor changes them, as owner
-// and as root. Needs root, for three users.
+// Another user creates files at paths that a JVM and jfluid use: jfluid does not follow them, trust them, wait for them or change them, as
+// owner and as root. Needs root, for three users.
 
 import {
   chmodSync,
@@ -36,7 +36,7 @@ const OWNER = { uid: 65534, gid: 65534 }
 const OTHER = { uid: 65533, gid: 65533 }
 const ROOT = { uid: 0, gid: 0 }
 
-/** A file of root, which must not change. */
+/** Creates a file of root, which must not change. */
 function precious(): { path: string; isTouched(): boolean } {
   const dir = temporaryDirectory()
   chmodSync(dir, 0o755)
@@ -59,7 +59,7 @@ interface Planted {
   remove(): void
 }
 
-/** A file of the other user at a path that jfluid or the JVM uses. */
+/** Creates a file of the other user at a path that jfluid or the JVM uses. */
 async function plant(pid: number, leadsTo: string, chance: Chance): Promise<Planted> {
   const path = `/tmp/${chance.of([`.java_pid${pid}`, `.jfluid_pid${pid}`, `.attach_pid${pid}`])}`
   const isSocketPath = path.includes('java_pid')

@@ -24,7 +24,7 @@ import { Witness } from './witness.ts'
 /** Maximum time for the start and the end of a session. */
 const SOON_MS = 30_000
 
-/** Requests of a client that change nothing. Random data that form a valid command are a permitted command. */
+/** Requests of a client that change nothing. Random data may form a valid command, which the agent may execute. */
 const COMMANDS: readonly (readonly unknown[])[] = [
   ...[['hello'], ['status'], ['loadedClasses'], ['classBytes', [1, 2, 3]], ['stackTraces', 64], ['inside']],
   ...[
@@ -54,7 +54,7 @@ async function outcome(witness: Witness, profile: Outcome['profile']): Promise<O
   return { harm, profile, left: await witness.left(), ms: { 'stood still': longest, 'own again': gone } }
 }
 
-/** An authenticated client that sends invalid data, immediately or while it records. */
+/** Runs an authenticated client that sends invalid data, immediately or while it records. */
 async function garbage(witness: Witness, chance: Chance): Promise<Outcome> {
   const door = await attachDoor(witness.pid)
   if (chance.next() < 0.5) {
@@ -97,7 +97,7 @@ function speakNonsense(socket: Socket, chance: Chance): void {
   }
 }
 
-/** A proxy connection that sometimes changes a byte of the agent's data. The addressee is unchanged. */
+/** Makes the connection to the agent sometimes change a byte of the agent's data. */
 function damaged(link: Link, chance: Chance, often: number): Link {
   const socket = socketOf(link)
   socket.removeAllListeners('data')
@@ -131,7 +131,7 @@ function damaged(link: Link, chance: Chance, often: number): Link {
   return new Link(between as unknown as Socket)
 }
 
-/** An agent that sometimes sends invalid data. */
+/** Runs an agent that sometimes sends invalid data. */
 async function nonsense(witness: Witness, chance: Chance): Promise<Outcome> {
   const door = await attachDoor(witness.pid)
   const link = damaged(door.link, chance, chance.of([0.02, 0.1, 0.5]))
@@ -151,7 +151,7 @@ async function nonsense(witness: Witness, chance: Chance): Promise<Outcome> {
   return await outcome(witness, 'none')
 }
 
-/** Null if it was missed: the file is removed when the agent has connected. */
+/** Returns the socket of the session, or null if it was missed: the file is removed when the agent has connected. */
 async function socketOfSession(client: JavaProcess): Promise<string | null> {
   const mine = new RegExp(`^jfluid-\\d+-${client.pid}-`)
   for (;;) {
@@ -164,7 +164,7 @@ async function socketOfSession(client: JavaProcess): Promise<string | null> {
   }
 }
 
-/** Other processes of the same user that connect to the socket before the agent: the first of ten sessions in which one was fast enough. */
+/** Connects other processes of the same user to the socket before the agent. Runs up to ten sessions, until a process is fast enough. */
 async function strangers(witness: Witness, chance: Chance): Promise<Outcome> {
   for (let session = 0; session < 10; session++) {
     const { connected, kept } = await sessionWithStrangers(witness, chance)

@@ -5,11 +5,14 @@ import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { softLimit } from '../../src/attach/room.ts'
 
-/** User id of the account `nobody` in most Linux distributions. A limit on threads applies to its processes, and not to processes of root. */
+/**
+ * User id of the account `nobody` in most Linux distributions. A limit on threads applies to processes of this user, and not to processes
+ * of root.
+ */
 export const NOBODY = { uid: 65534, gid: 65534 }
 
 export interface Limit {
-  /** Takes effect at once, without starting a program. */
+  /** Takes effect at once. No program is started. */
   lower(): Promise<void>
   raise(): Promise<void>
 }

@@ -30,12 +30,14 @@ function manyMethods(nth: number): string {
   }`
 }
 
-/** A number of ticks that fits into an event. Its time in the profile gives the length of a tick. */
+/** A number of ticks that fits into an event. The time of these ticks in the profile shows the length of a tick. */
 const RULE = 2 ** 39
-/** Number of repetitions. A call that loses its processor during a clock reading then has little weight. */
+/** Number of repetitions. One call that loses its processor during a clock reading then has little weight. */
 const RULES = 64
 
-/** Changes fields of the runtime as if the session had started this time ago, at least for this thread. */
+/**
+ * Changes fields of the runtime as if the session had started this time ago. The times per thread are changed only for the current thread.
+ */
 const MOVE = `
       start.setLong(null, start.getLong(null) - ticks);
       for (Object info : (Object[]) table.get(null)) {
@@ -138,9 +140,9 @@ const LONG = `
   }`
 
 /** Other formats need a trace, or have a line of 512 frames for each level: more than a gigabyte. */
-const FORMATS = ['json', 'html', 'pprof', 'callgrind', 'firefox', 'markdown']
+const FORMATS = ['json', 'html', 'pprof', 'markdown']
 
-/** Number of nested calls of `method`. */
+/** Returns the number of nested calls of `method`. */
 function depthOf(nodes: readonly JsonNode[], method: string): { depth: number; calls: Set<number> } {
   const calls = new Set<number>()
   let depth = 0
@@ -181,7 +183,7 @@ forNewestJdk((jdk) => {
     await java.line(new RegExp(`^done ${line}$`), nth)
   }
 
-  /** Ends the program, with the remains of the recording. */
+  /** Ends the program and returns the outcome, with everything that the recording has left. */
   async function outcome(
     java: JavaProcess,
     recording: Recording,
@@ -192,7 +194,7 @@ forNewestJdk((jdk) => {
     return { harm: [], profile: 'kept', left, ...more }
   }
 
-  it(`${CLASSES * METHODS} methods are counted exactly`, { timeout: 900_000 }, async () => {
+  it(`calls of ${CLASSES * METHODS} methods are counted exactly`, { timeout: 900_000 }, async () => {
     await trials(`${(CLASSES * METHODS).toLocaleString('en')} methods`, jdk, times(1, 3), async () => {
       const java = await start()
       await run(java, 'methods') // otherwise the classes would be loaded in the root, with a thousand methods each
@@ -306,7 +308,7 @@ forNewestJdk((jdk) => {
         console.info(
           `JDK ${jdk.version}: ${ticks} ticks are ${expected / 1e9} s, and told as ${leapNs / 1e9}`,
         )
-        // Only these two methods took minutes. A lost overflow would be seven minutes.
+        // Only these two methods may take minutes. A lost overflow would show seven minutes in another method.
         const wrong = others.some((it) => Math.abs(it.selfNs) > 60e9) ? ['others took minutes'] : []
         if (Math.abs(leapNs - expected) > 60e9)
           wrong.push(`leap() took ${leapNs} ns of ${ticks} ticks, which are ${expected}`)

@@ -16,7 +16,7 @@ import { Witness } from './witness.ts'
 /** Maximum time until a target without its client is restored, if it has a processor. */
 export const OWN_CODE_MS = 2000
 /**
- * Maximum wait of a thread, except for a processor, whatever happens to the client: a second for a living client, plus the time of a
+ * Maximum wait of a thread, without waits for a processor, whatever happens to the client: a second for a living client, plus the time of a
  * redefinition. See src/bounds.md.
  */
 export const ASLEEP_MS = 1400
@@ -30,7 +30,7 @@ export const ROOTS = ['--root', 'fix.Witness.root', '--root', 'fix.Witness.fresh
 export interface Client {
   readonly process: JavaProcess
   readonly pid: number
-  /** Paths of its profile and its autosave. */
+  /** Paths of the client's profile and autosave. */
   readonly file: string
   readonly autosaved: string
 }
@@ -58,7 +58,7 @@ export function startClient(
   return { process: client, pid: client.pid, file, autosaved: `${file}.autosave` }
 }
 
-/** The latest step in its output. */
+/** Returns the latest step in the client's output. */
 export function phaseOf({ process }: Client): string {
   const phases = [
     'attaching',
@@ -73,7 +73,7 @@ export function phaseOf({ process }: Client): string {
   return phases.findLast((phase) => new RegExp(`^${phase}`, 'm').test(said)) ?? 'starting'
 }
 
-/** Whether the client had data to save. */
+/** Returns whether the client had data to save. */
 export function hasBegun({ process }: Client): boolean {
   return /^recording/m.test(process.stderr())
 }
@@ -123,13 +123,13 @@ export async function anyMoment(client: Client, chance: Chance): Promise<boolean
   return isDetach
 }
 
-/** Its profile, or its autosave; null if there is neither. Throws for a damaged file. */
+/** Returns the client's profile or autosave; null if neither exists. Throws for a damaged file. */
 export async function keptBy(client: Client): Promise<Profile | null> {
   const file = [client.file, client.autosaved].find((it) => existsSync(it))
   return file === undefined ? null : await readProfile(file)
 }
 
-/** Waits for its end. @returns errors in its output, according to the exit code */
+/** Waits for the end of the client. @returns errors in its output, according to the exit code */
 export async function verdict(
   { process }: Client,
   lastWords: Readonly<Record<number, RegExp>>,
@@ -147,8 +147,8 @@ export interface Aftermath {
 }
 
 /**
- * Harm since the last request, including stalls. An unfinished stall is reported completely by the next request,
- * so the last request of a trial is made this way.
+ * Returns the harm since the last request, including stalls. An unfinished stall is reported completely by the next request, so the last
+ * request of a trial is made with this function.
  */
 export async function harmOf(witness: Witness): ReturnType<Witness['harm']> {
   const found = await witness.harm()
@@ -157,25 +157,25 @@ export async function harmOf(witness: Witness): ReturnType<Witness['harm']> {
 }
 
 /**
- * The client has ended or can no longer act. Waits until the target has its original code, and returns the harm
- * since the last request.
+ * Call this when the client has ended or can no longer act. Waits until the target has its original code, and returns the harm since the
+ * last request.
  *
  * @param since  time of the loss, a performance.now()
  */
 export async function aftermath(witness: Witness, since: number): Promise<Aftermath> {
-  const first = await witness.withoutAgent() // or the test times out
-  // If a client was killed during its attach, the JVM still executes its requests in order: so an agent may appear now.
+  const first = await witness.withoutAgent() // without an end of the agent the test times out
+  // If a client was killed during its attach, the JVM still executes the client's requests in order, so an agent may appear now.
   await witness.withoutThreads()
   const late = await witness.withoutAgent()
   const seen = Math.max(first.seen, late.seen)
   const all = Math.max(0, seen - since)
-  // On a busy machine it takes longer, by the time without a processor.
+  // On a busy machine the restore takes longer, by the time without a processor.
   const own = Math.max(0, all - first.starvedMs - late.starvedMs)
   const hadProbes = await witness.hasProbes()
   const { harm, longest, asleep } = await harmOf(witness)
   if (hadProbes) harm.push('it had probes when the agent had gone')
   if (own > OWN_CODE_MS) harm.push(`its own code came back after ${own.toFixed(0)} ms`)
-  await until(async () => (await witness.rate(50)) > 0) // or the test times out
+  await until(async () => (await witness.rate(50)) > 0) // without calls of the root the test times out
   return {
     harm,
     ms: { 'own code': all, 'without waits for a processor': own, 'stood still': longest, asleep },
@@ -185,7 +185,7 @@ export async function aftermath(witness: Witness, since: number): Promise<Afterm
 const both = (some: Outcome['left'], more: Outcome['left']): Outcome['left'] =>
   some === null && more === null ? null : [...(some ?? []), ...(more ?? [])]
 
-/** Results of two checks. */
+/** Combines the results of two checks. */
 export function joined(outcome: Outcome, more: Partial<Outcome>): Outcome {
   const ms = { ...outcome.ms }
   for (const [name, value] of Object.entries(more.ms ?? {})) ms[name] = Math.max(ms[name] ?? 0, value)
@@ -215,7 +215,7 @@ export async function clientTrials(
   let witness: Witness | null = given ?? null
   return await trials(fault, jdk, tries, async (chance, n) => {
     witness ??= await settled(jdk)
-    // Effects of the previous trial that appeared after its check.
+    // Adds effects of the previous trial that appeared after its check.
     const { harm: since } = await harmOf(witness)
     const outcome = joined(await trial(witness, chance, n), {
       harm: since.map((it) => `before the trial began, ${it}`),
@@ -234,9 +234,9 @@ export async function clientTrials(
   })
 }
 
-/** A witness after one session. */
+/** Returns a witness after one session. */
 export async function settled(jdk: Jdk): Promise<Witness> {
-  // A witness that leaves a processor to the client: with few processors, more failures can happen at different moments.
+  // This witness leaves a processor to the client: with few processors, more failures can happen at different moments.
   const witness = await Witness.start(jdk, { rest: 10 })
   await witness.settle()
   return witness

@@ -22,15 +22,15 @@ import type { Witness } from './witness.ts'
 
 const REFUSED = { [STATUS.notNow]: /^jfluid: another jfluid is attached to JVM \d+$/m }
 const KEPT = { 0: /^profile written to /m }
-/** An agent without an event buffer cannot report there who ended the session. */
+/** Before the agent has an event buffer, it cannot report in the buffer who ended the session. */
 const DISMISSED = {
   [STATUS.notNow]:
     /^jfluid: (JVM \d+ ended the session before the recording began: |.*(it was ended by jfluid detach|another jfluid is attached))/m,
 }
-/** After this number of trials, each client must have been first and second at least once. */
+/** After this number of trials, each of the two clients must have been the first at least once. */
 const ENOUGH = 20
 
-/** Results of the witness and of the profiles of these clients. `clientTrials` checks for remains. */
+/** Returns the results of the witness and of the profiles of these clients. `clientTrials` checks what is left. */
 async function outcome(witness: Witness, wrong: string[], clients: readonly Client[]): Promise<Outcome> {
   await witness.withoutThreads()
   await witness.ownCode()
@@ -42,11 +42,11 @@ async function outcome(witness: Witness, wrong: string[], clients: readonly Clie
   return { harm, wrong, profile, left: null, ms: { 'stood still': longest, asleep } }
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(jdks)('clients that attach and detach at the same time, JDK $version', (jdk) => {
   const tries = times(40)
   const timeout = 60_000 + tries * 30_000 + TRIAL_MS
 
-  it('a client that attaches while another detaches is accepted or refused with a message', {
+  it('a client that attaches while another client detaches is accepted, or refused with a message', {
     timeout,
   }, async () => {
     let refused = 0

@@ -112,11 +112,11 @@ interface Target {
   call(n: number): Promise<number>
   /** Number of transformations spoilt since the last request. */
   spoilt(): Promise<number>
-  /** Remains of jfluid after the session. */
+  /** Returns traces of jfluid after the session. */
   left(): Promise<string[]>
 }
 
-/** The jar of the agent, which is also the program. */
+/** Returns the jar of the agent, which is also the program. */
 export async function hostileJar(jdk: Jdk): Promise<string> {
   const classes = await compileJava(jdk, { 'fix/Hostile': HOSTILE })
   const dir = temporaryDirectory('jfluid-agent-')
@@ -126,7 +126,7 @@ export async function hostileJar(jdk: Jdk): Promise<string> {
   return jar
 }
 
-/** @param first  whether its transformer was registered before jfluid's */
+/** @param first  whether the agent's transformer was registered before jfluid's transformer */
 export async function start(jdk: Jdk, jar: string, first: boolean): Promise<Target> {
   const port = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0'
   const java = startJava(jdk, [port, `-javaagent:${jar}${first ? '=first' : ''}`, '-cp', jar, 'fix.Hostile'])
@@ -157,7 +157,7 @@ export async function start(jdk: Jdk, jar: string, first: boolean): Promise<Targ
   }
 }
 
-/** Whether its code is the original code. Probes are reported separately. */
+/** Returns methods whose code is not the original code. Probes are reported separately. */
 export async function changed({ jvm }: Target, before: LiveCode): Promise<string[]> {
   const after = await liveCode(jvm, 'Lfix/')
   const probes = probed(after)
@@ -166,7 +166,7 @@ export async function changed({ jvm }: Target, before: LiveCode): Promise<string
     .map(([name]) => `${name} has not its own code`)
 }
 
-/** Ends a recording. If the client cannot end it, this is harm if the target has ended, and otherwise an error of the client. */
+/** Ends a recording. A failure to end it counts as harm if the target has ended, and otherwise as an error of the client. */
 export async function end(
   target: Target,
   recording: Recording,
@@ -183,7 +183,7 @@ export async function end(
   }
 }
 
-/** A method has all its calls or no calls; parents have as many calls as their children need. */
+/** Returns violations: a method must have all its calls or no calls, and parents must have as many calls as their children need. */
 export function unbalanced(profile: JsonProfile, calls: number): string[] {
   const counted = callsByMethod(profile)
   const wrong: string[] = []

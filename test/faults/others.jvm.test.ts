@@ -15,7 +15,10 @@ forNewestJdk((jdk) => {
     jar = await hostileJar(jdk)
   })
 
-  /** @param attempts  sessions to run until a transformation is spoilt: in about 1 of 64 sessions, none is by chance */
+  /**
+   * @param attempts  maximum number of sessions until a transformation is spoilt: by chance, no transformation is spoilt in 1 of 64
+   * sessions
+   */
   async function broken(
     what: string,
     first: boolean,
@@ -27,7 +30,7 @@ forNewestJdk((jdk) => {
     const { java, jvm, tell, call } = target
     const before = await liveCode(jvm, 'Lfix/')
     if (!first) await tell('add')
-    // During the installation of the probes, or after it.
+    // The agent becomes hostile during the installation of the probes, or after it.
     const hostile = `how ${SHARE} ${what} ${Math.floor(chance.between(0, 2 ** 31))}`
     const early = chance.next() < 0.5
     if (early) await tell(hostile)
@@ -40,7 +43,7 @@ forNewestJdk((jdk) => {
     const wrong: string[] = []
     if ((await call(calls)) > 0) harm.push('wrong results while it was profiled')
     const profile = await end(target, recording, { harm, wrong })
-    // In classes redefined during the session, or at the detach.
+    // Transformations of classes redefined during the session, or at the detach.
     if ((await target.spoilt()) === 0) {
       if (attempts === 1) throw new Error('no transformation was spoilt in three sessions')
       await jvm.dispose()
@@ -71,7 +74,7 @@ forNewestJdk((jdk) => {
   const tried = FULL ? ways : ways.filter(({ what, first, storms }) => what === 'garbage' && first && !storms)
 
   it.each(tried)(
-    'the target is restored despite another agent with $what (agent added before jfluid: $first, continuous retransformation: $storms)',
+    'the target is restored although another agent fails (fault: $what, agent added before jfluid: $first, continuous retransformation: $storms)',
     { timeout: 1_800_000 },
     async ({ what, first, storms }) => {
       const order = first ? 'before us' : 'after us'

@@ -1,11 +1,11 @@
-// RESULTS.md is made of rows.jsonl, which has a row for each fault and JDK, and of prose, which is written by hand:
+// Creates RESULTS.md from rows.jsonl, which has one row for each fault and JDK, and from prose in RESULTS.md that is written manually:
 //
-//   node test/faults/report.mjs [file …]          keeps the rows of these files, as of the commit that is checked out, and writes it
-//   node test/faults/report.mjs --print           prints what it should be
-//     --in dir                                    where both files lie, in place of this directory
+//   node test/faults/report.mjs [file …]          stores the rows of these files with the current commit, and writes RESULTS.md
+//   node test/faults/report.mjs --print           prints the expected RESULTS.md
+//     --in dir                                    directory of both files; default: this directory
 //
-// A row takes the place of the one that there was of the same section (test file), fault and JDK. A table is put between
-// "<!-- rows: section … -->" and "<!-- end -->", the one of all sections between "<!-- summary -->" and "<!-- end -->".
+// A new row replaces the old row of the same section (test file), fault and JDK. A table is inserted between "<!-- rows: section … -->" and
+// "<!-- end -->", and the table of all sections between "<!-- summary -->" and "<!-- end -->".
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -25,13 +25,13 @@ export function readRows(file) {
 
 const keyOf = ({ section, fault, jdk }) => [section, fault, jdk].join('\n')
 
-/** Those that were there, with the new ones in the places of their likes. */
+/** Returns the old rows and the new rows. A new row replaces the old row of the same section, fault and JDK. */
 export function merged(rows, more) {
   const all = new Map([...rows, ...more].map((row) => [keyOf(row), row]))
   return [...all.keys()].sort(order.compare).map((key) => all.get(key))
 }
 
-/** The commit that is checked out; with a + where files differ from it, but for these two. */
+/** Returns the current commit, followed by + if other files than these two have uncommitted changes. */
 function commit() {
   const git = (...args) => execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim()
   const changed = git('status', '--porcelain', '--', ':/', `:!${ROWS}`, `:!${REPORT}`)
@@ -43,7 +43,7 @@ const plain = (number) =>
 const count = (number) => (number === null ? '–' : number.toLocaleString('en'))
 const cells = (row) => `| ${row.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
 
-/** The lowest, the median and the highest of several; one number where there is but one. */
+/** Returns the minimum, median and maximum of the values; one number if all are equal. */
 function figure([name, { low, median, high, unit }]) {
   const values = low === high ? plain(low) : `${plain(low)}, ${plain(median)}, ${plain(high)}`
   return `${name} ${values} ${unit}`.trim()
@@ -67,7 +67,7 @@ export function table(rows) {
   return [head, '| --- | --- | --: | --: | --: | --: | --: | --: | --- | --- |', ...rows.map(line)].join('\n')
 }
 
-/** Of those that have the number at all. */
+/** Returns the sum over the rows that have this number, or null. */
 function sum(rows, name) {
   const known = rows.map((row) => row[name]).filter((value) => value !== null)
   return known.length === 0 ? null : known.reduce((all, value) => all + value, 0)
@@ -90,7 +90,7 @@ export function summary(groups) {
     '| section | rows | tries | failed | target harmed | client or profile wrong | left behind | rows of one try |',
     '| --- | --: | --: | --: | --: | --: | --: | --: |',
     ...groups.map(({ title, rows }) => of(title, rows)),
-    // Inputs for who reads them, by the million, are in no way comparable.
+    // Rows without a target are left out of this line: they have millions of inputs and are not comparable.
     of(
       '**all trials of a target**',
       all.filter(({ harmed }) => harmed !== null),
@@ -102,7 +102,7 @@ export function summary(groups) {
 
 const RANGE = /<!-- (rows: [^>]+|summary) -->\n[\s\S]*?<!-- end -->/g
 
-/** The report with the tables of these rows. Each of them has its place in it. */
+/** Returns the report with the tables of these rows. The report must have a place for each row. */
 export function written(report, rows) {
   const groups = [...report.matchAll(RANGE)]
     .filter(([, what]) => what !== 'summary')
@@ -130,7 +130,7 @@ export function written(report, rows) {
   })
 }
 
-/** Keeps rows that were had just now, and writes the report. */
+/** Stores new rows, and writes the report. */
 export function keep(files, dir = import.meta.dirname) {
   const of = { commit: commit(), date: new Date().toISOString().slice(0, 10) }
   const more = files.flatMap(readRows).map((row) => ({ ...row, ...of }))

@@ -1,7 +1,7 @@
-// npm run faults [-- [--keep] name …]: tries the faults many times, or those of the test files that begin so, and prints a table of
-// them. With --keep the rows are kept, and RESULTS.md is written anew.
+// npm run faults [-- [--keep] name …]: runs all faults, or the faults of test files whose names begin with one of the names, many times.
+// Prints a table of the results. With --keep the rows are stored, and RESULTS.md is written.
 //
-// JFLUID_TRIES says how often, JFLUID_SEED repeats a run.
+// JFLUID_TRIES sets the number of trials. JFLUID_SEED repeats a run.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -20,7 +20,7 @@ const tests = (names.length === 0 ? [''] : names).flatMap((name) => [
 ])
 const dir = mkdtempSync(join(tmpdir(), 'jfluid-faults-'))
 const file = join(dir, 'rows')
-// Ctrl-C ends the tests, and not the table of what they have found until then.
+// Ctrl-C ends the tests only. The table shows the results so far.
 process.on('SIGINT', () => {})
 const { status } = spawnSync('npx', ['vitest', 'run', ...tests], {
   stdio: 'inherit',

@@ -19,9 +19,9 @@ interface Disk {
   readonly name: string
   /** Shell commands before the JVM starts. */
   readonly before: string
-  /** Shell commands while it runs. */
+  /** Shell commands that fill or lock a directory while the JVM runs. */
   readonly spoil: string
-  /** Shell commands that restore a writable directory. */
+  /** Shell commands that make the directory writable again. */
   readonly mend: string
   /** Exit code of the first attach, and of an attach with the agent of an earlier session. */
   readonly fresh: number
@@ -58,7 +58,7 @@ const DISKS: readonly Disk[] = [
     ...{ fresh: 78, again: 73, says: /its \/tmp is read-only|could not be written \(EROFS\)/ },
   },
   {
-    name: 'both full',
+    name: 'shared memory and /tmp full',
     ...{
       before: `${SHM}; ${TMP}`,
       spoil: `${fill('/dev/shm')}; ${fill('/tmp')}`,
@@ -81,7 +81,7 @@ it('the machine supports mount namespaces for these tests', () => expect(IS_ROOT
 
 forEachJdk((jdk: Jdk) => {
   it.each(DISKS)(
-    'with $name, the attach is refused or works, and jfluid leaves nothing behind',
+    'an attach with $name either works or is refused, and jfluid leaves nothing behind',
     { timeout: 900_000 },
     async (disk) => {
       for (const when of ['fresh', 'again'] as const) {

@@ -10,7 +10,7 @@ import type { Outcome } from './trials.ts'
 /**
  * One thread calls `root` continuously; `root` allocates nothing. Commands on stdin:
  *
- *   metaspace <KiB>  loads classes until only this much can be committed: "done"
+ *   metaspace <KiB>  loads classes until only this amount of metaspace can be committed: "done"
  *   hold             fills the heap except 64 KiB, and keeps it full: "done"
  *   visit <n>        calls `visit` n times: "done"
  *   give             frees classes and heap: "done"
@@ -37,7 +37,7 @@ const LEAN = `
     static int late(int i) { return i + 1; }
 
     static Object[] grow(Object[] before, int size) { Object[] next = new Object[size]; next[0] = before; return next; }
-    /** Allocates nothing, since memory may be exhausted: errors are examined later. */
+    /** The last errors. They are stored without an allocation, since memory may be exhausted, and are examined later. */
     static final Throwable[] last = new Throwable[64];
     static Object[] full(int[] errors) {
       Object[] chain = null;
@@ -140,12 +140,12 @@ export class Lean {
 }
 
 export const ROOTS = ['root', 'round', 'visit'].flatMap((it) => ['--root', `fix.Lean.${it}`])
-/** Whether there is a profile with recorded data. */
+/** Returns whether there is a profile with recorded data. */
 export async function keptIn(file: string): Promise<Outcome['profile']> {
   return existsSync(file) && (await readProfileJson(file)).events.count > 0 ? 'kept' : 'lost'
 }
 
-/** Remains of jfluid after its threads have ended. */
+/** Returns traces of jfluid after its threads have ended. */
 export async function leftIn({ java: { pid } }: Lean): Promise<string[]> {
   await until(async () => !(await threadNames(pid)).some((name) => /jfluid/.test(name)))
   return [
@@ -155,7 +155,7 @@ export async function leftIn({ java: { pid } }: Lean): Promise<string[]> {
   ]
 }
 
-/** State and results of the program after it has memory again. */
+/** Returns an error if the next attach does not count exactly, after the program has memory again. */
 export async function nextAttach(lean: Lean): Promise<string[]> {
   const next = startRecording(lean.java.pid, ...ROOTS)
   await next.started

@@ -13,7 +13,7 @@ import { type Outcome, times, trials } from './trials.ts'
 forEachJdk((jdk) => {
   it.each([
     ['', []],
-    [' under adaptive', ['--scheme', 'adaptive']], // it is full at the end, when code is restored
+    [' with scheme adaptive', ['--scheme', 'adaptive']], // the metaspace is full at the end, when code is restored
   ])(
     'metaspace that fills up during a recording%s may end the session but does not harm the target',
     {

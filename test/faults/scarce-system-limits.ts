@@ -34,7 +34,7 @@ export function start(jdk: Jdk, { user }: Scarce): Promise<Witness> {
   return Witness.start(jdk, { vm: ['-Xmx64m'], threads: 1, options: { ...user, cwd: '/' } })
 }
 
-/** Errors after the limits are restored, including those of the next attach. */
+/** Returns the errors after the limits are restored, including errors of the next attach. */
 export async function outcome(witness: Witness, profile: Outcome['profile'], ms = {}) {
   const { harm, longest } = await witness.harm()
   const next = startRecording(witness.pid, ...ROOT_METHOD)

@@ -1,4 +1,4 @@
-// A target that can create no more threads or open no more files, from some moment of an attach, a recording or an agent start on.
+// A target that can create no more threads or open no more files, from some moment of an attach, of a recording or of an agent start.
 
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -49,7 +49,7 @@ forEachJdk((jdk) => {
         if (code !== 0 && code !== STATUS.notNow)
           wrong.push(`the client ended with ${code}, saying:\n${client.stderr()}`)
         const left = [...after.left]
-        // The listener abandoned by HotSpot leaves its socket open: one remaining descriptor of HotSpot.
+        // HotSpot has abandoned its listener without closing the socket, so one descriptor of HotSpot remains.
         const socket = left.indexOf('descriptor socket')
         if (lostListener && socket >= 0) left.splice(socket, 1)
         return { ...after, wrong, left }
@@ -59,13 +59,13 @@ forEachJdk((jdk) => {
   )
 
   it.each([THREADS, DESCRIPTORS])(
-    'a recording of a target that runs out of $what loses no event, and the agent detaches',
+    'if the target runs out of $what during a recording, no event is lost, and the agent detaches',
     { timeout: 1_200_000 },
     async (scarce) => {
       await trials(`no ${scarce.what} while profiled and at detach`, jdk, times(20), async (chance) => {
         const witness = await start(jdk, scarce)
         await witness.settle()
-        await witness.load(1) // the program's own classes are in files, and opening these needs descriptors
+        await witness.load(1) // the program's own classes are in files, and opening files needs descriptors
         const limit = scarce.limit(witness.pid)
         const recording = startRecording(witness.pid, ...ROOT_METHOD)
         witness.client(recording.process.pid)
@@ -73,7 +73,7 @@ forEachJdk((jdk) => {
         await sleep(chance.between(0, 300))
         await limit.lower()
         const classes = 1 + Math.floor(chance.between(0, 20))
-        await witness.load(classes) // redefinitions that get no thread
+        await witness.load(classes) // causes redefinitions that get no thread
         const profile = await recording.stop()
         const detached = /detached from \d+ in (\d+) ms/.exec(recording.process.stderr())?.[1]
         await limit.raise()

@@ -45,14 +45,15 @@ forOldestJdk((jdk) => {
 })
 
 forOldestJdk((jdk) => {
-  // A connection of jfluid or jcmd. Without a file descriptor for it, HotSpot's listener ends and leaves a socket without a listener.
-  it('the attach listener of a JVM is started again after it was lost', async () => {
+  // The connection of jfluid or jcmd needs a file descriptor. Without a free descriptor, HotSpot's listener ends and leaves a socket
+  // without a listener.
+  it('an attach works after the attach listener thread of the JVM has ended for lack of file descriptors', async () => {
     const witness = await start(jdk, DESCRIPTORS)
     await witness.settle()
     const limit = DESCRIPTORS.limit(witness.pid)
     await limit.lower()
     const path = socketPath(readTargetProcess(witness.pid)!)
-    // The kernel has reserved a descriptor for a pending accept: so two descriptors are needed.
+    // The kernel has reserved a descriptor for a pending accept, so two descriptors are needed.
     const ask = () => attachCommand(path, 'properties', [], { timeoutMs: 500 })
     await ask().catch(() => {})
     await expect(ask()).rejects.toThrow()

@@ -1,8 +1,8 @@
-// A program that attaches to one JVM again and again, and tells after each round of sessions what memory it has left:
+// A program that attaches to one JVM repeatedly, and reports its own memory after each round of sessions:
 //
 //   node --expose-gc soak-client.mjs <pid> <root>
 //
-// A number on stdin is so many sessions; the answer is one line of JSON. The built package, as a program uses it.
+// A number on stdin starts this number of sessions; the answer is one line of JSON. Uses the built package, as a program would.
 
 import { readdirSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -18,7 +18,7 @@ async function session() {
   sessions++
   const attachment = await attach(Number(pid), { root })
   const began = performance.now()
-  // Until the root has been called: lambdas are linked anew by then.
+  // Waits until the root has been called: the lambdas are then linked again.
   for (;;) {
     const { phase } = await attachment.status()
     if (phase === 'recording' && (await attachment.picture()).tree.count > 1) break

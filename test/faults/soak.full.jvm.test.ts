@@ -25,8 +25,9 @@ const MINUTES = Number(process.env.JFLUID_SOAK_MINUTES ?? 60)
 /** Heap of a lambda class that stays loaded: 1.5 times the measured size. */
 const KIB_OF_LAMBDA = 0.6
 /**
- * Memory that the JVM does not free for a redefined class and its lambda class: 1.5 times the measured size. On JDK 17 it grows with
- * their number. It is the same if another agent redefines the class with its own bytes repeatedly.
+ * Returns the memory in KiB that the JVM does not free for a redefined class and its lambda class: 1.5 times the measured size. On JDK 17
+ * this memory grows with the number of redefinitions. It is also not freed if another agent redefines the class with its own bytes
+ * repeatedly.
  */
 const kibOfRedefinition = (jdk: Jdk): number => (jdk.version < 25 ? 90 : 7.5)
 /** koffi keeps about 50 KiB for each worker thread that has loaded it. */
@@ -35,16 +36,16 @@ const KIB_OF_WORKER = 80
 const FILLER = '[Ljdk.internal.vm.FillerElement;'
 /** Classes of the objects that the shop itself keeps for each order. */
 const JOURNAL = ['[J', 'java.lang.Integer', 'java.util.HashMap$Node', '[Ljava.util.HashMap$Node;']
-/** Minimum share of the earlier throughput, or of that of an untouched JVM if lower; and time for the compilers. */
+/** Minimum share of the earlier throughput, or of the throughput of an untouched JVM if that is lower. BACK_MS: time for the compilers. */
 const GOAL = 0.97
 const BACK_MS = 60_000
-/** One thread: two threads could both create a lambda's class, of which one is discarded and stays loaded. */
+/** Starts a witness with one thread. Two threads could both create a lambda's class, of which one is discarded and stays loaded. */
 const start = (jdk: Jdk) => Witness.start(jdk, { threads: 1, rest: 2, vm: ['-Xmx256m'] })
 /**
- * Versions of its classes that stay loaded: the present one, and one more where a method runs since before the first session, its `main`
- * and the loop of its thread. Others are purged, but not while there is compiled code of them: JDK 17 sweeps that when enough of all
- * code has changed (SweeperThreshold, 0.5 % of the code cache), which takes some fifty sessions; with a hundredth of it none is left each
- * time. JDK 25 has no sweeper, each collection frees it.
+ * Number of versions of each class that stay loaded: the current version, and one more if a method has been running since before the first
+ * session, as `main` and the loop of the thread. Other versions are purged, but only when no compiled code of them is left. JDK 17 sweeps
+ * compiled code when enough of all code has changed (SweeperThreshold, 0.5 % of the code cache), which takes about fifty sessions; with a
+ * hundredth of this threshold, no old version was left. JDK 25 has no sweeper: each collection frees compiled code.
  */
 const VERSIONS = {
   'fix.Witness': 2,
@@ -54,7 +55,7 @@ const VERSIONS = {
   'fix.Witness$Step': 1,
   'fix.Witness$Worker': 2,
 }
-/** So many sessions more the sweeper may take. */
+/** Maximum number of further sessions until the sweeper has run. */
 const SWEPT = 250
 
 const versionsOf = ({ classes }: Footprint): Record<string, number> =>
@@ -62,7 +63,7 @@ const versionsOf = ({ classes }: Footprint): Record<string, number> =>
     [...classes].filter(([name]) => name.startsWith('fix.') && name !== 'fix.Witness$$Lambda').sort(),
   )
 
-/** As many more sessions as it takes until the JVM has swept and purged; or a look at what it has not. */
+/** Runs further sessions until the JVM has swept and purged old versions, or SWEPT sessions. Returns the last measurement. */
 async function purged(
   witness: Witness,
   client: Client,
@@ -74,7 +75,7 @@ async function purged(
   for (let sessions = 0; ; sessions++) {
     const before = countOf(after)
     for (after = await footprint(witness.pid); countOf(after) < before && !isPurged(after); ) {
-      // It is sweeping: what it frees in this round is purged by the collection after the next.
+      // The sweeper is running: code that it frees in this round is purged by the collection after the next.
       await sleep(500)
       const now = await footprint(witness.pid)
       if (countOf(now) === countOf(after)) break
@@ -85,14 +86,14 @@ async function purged(
   }
 }
 
-/** So often is looked. */
+/** Number of measurements. */
 const LOOKS = 20
 
 interface ClientMemory {
   readonly sessions: number
   readonly withoutCalls: number
   readonly longestDetachMs: number
-  /** As the last detach has counted them. */
+  /** Number of lambda classes that the last detach has counted. */
   readonly lambdaClasses: number
   readonly rss: number
   readonly heapUsed: number
@@ -101,20 +102,20 @@ interface ClientMemory {
   readonly descriptors: number
 }
 
-/** What is open and mapped in a JVM, and its threads. */
+/** Open descriptors, mapped files and threads of a JVM. */
 interface Around {
   readonly threads: readonly string[]
   readonly descriptors: readonly string[]
   readonly mapped: readonly string[]
 }
 
-/** Threads of the shop's own requests, which come and go with them. */
+/** Threads for the shop's own requests, which start and end with the requests. */
 const POOLED = /^HttpClient-\d+-Worker-\d+$/
 
-/** The agent's jar stays open, as that of any agent does (docs/target.md). */
+/** Names of jfluid's files. The agent's jar stays open, like the jar of any agent (docs/target.md). */
 const OURS = /jfluid-(?!agent\.jar$)/
 
-/** The connection of who has just asked the JVM may be open for a moment yet. */
+/** The connection of the latest request to the JVM may still be open for a moment. */
 const ATTACHED = 'socket'
 
 async function around(pid: number): Promise<Around> {
@@ -122,7 +123,7 @@ async function around(pid: number): Promise<Around> {
   return { threads, descriptors: descriptors(pid), mapped: mappedFiles(pid) }
 }
 
-/** A program that attaches again and again, from one process. */
+/** A program that attaches repeatedly, from one process. */
 class Client {
   readonly process: JavaProcess
   #answers = 0
@@ -150,7 +151,7 @@ forEachJdk((jdk) => {
     }, async () => {
       const [witness, control, other] = [await start(jdk), await start(jdk), await start(jdk)]
       const throughput = await Throughput.before(witness, control, other)
-      for (const it of [control, other]) it.java.child.kill('SIGSTOP') // they would take the processors from the sessions
+      for (const it of [control, other]) it.java.child.kill('SIGSTOP') // they would use processors that the sessions need
       await witness.settle()
       const client = new Client(witness.pid, 'fix.Witness.root')
       await client.sessions(2)
@@ -205,8 +206,8 @@ forEachJdk((jdk) => {
         },
       }))
 
-      // Its one lambda is linked anew each time its class is redefined: with probes, and with its own code again.
-      // A method that is found later than the others, on a busy machine, takes a redefinition more. The last detach has counted them all.
+      // The only lambda is linked again each time its class is redefined: with probes, and with its original code. On a busy machine, a
+      // method that is found later than the others needs one more redefinition. The last detach has counted all lambda classes.
       expect(versionsOf(after)).toEqual(VERSIONS)
       const more = moreClasses(before, after).filter(([, count]) => count > 0)
       expect(after.classes.get('fix.Witness$$Lambda')).toBe(last.lambdaClasses + 1)
@@ -215,7 +216,7 @@ forEachJdk((jdk) => {
       expect(lambdas).toBeGreaterThanOrEqual(2 * cycles)
       expect(lambdas).toBeLessThan(2.05 * cycles)
       expect(more.filter(([name]) => /jfluid/i.test(name))).toEqual([])
-      // The JVM makes some more of its own forms of calls.
+      // The JVM creates some more of its own call forms.
       const others = more.filter(([name]) => !/jfluid|^fix\./i.test(name))
       expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeLessThan(64)
       expect(after.heapKib - before.heapKib).toBeLessThan(KIB_OF_LAMBDA * lambdas + 512)
@@ -248,7 +249,7 @@ forEachJdk((jdk) => {
         ms: {},
         figures: {},
       }
-      // Longer than any trial may be. What is not as it should be throws.
+      // Takes longer than the timeout of a trial. A failed check throws.
       const found = await hour().catch((problem: unknown) => {
         keepRow({ ...row, ...none, failed: 1 })
         throw problem
@@ -301,7 +302,7 @@ forEachJdk((jdk) => {
         `JDK ${jdk.version}: ${calls} calls of the root, ${profile.events.count} events, gaps ${gaps}, healed ${healed}`,
       )
       console.info(profile.warnings)
-      // The first minutes are those of the compilers, and of what a client keeps up to its bounds.
+      // The first minutes are left out: code is compiled then, and the client's caches grow to their limits.
       const [from, to] = [looks[Math.floor(MINUTES / 4)]!, looks.at(-1)!]
       const grown = moreObjects(from.target, to.target, 64 * 1024).map(([name]) => name)
       expect(grown.filter((name) => !JOURNAL.includes(name) && name !== FILLER)).toEqual([])

@@ -11,14 +11,14 @@ import { type Chance, type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 import { HELD_MS, Witness } from './witness.ts'
 
 const STOPPED_MS = 1500
-/** A step that waits for the target, and one after it that does so again, with what a busy machine adds. */
+/** Timeouts of two consecutive steps that wait for the target, plus the delay of a busy machine. */
 const GIVEN_UP_MS = 25_000
 
 const DONE = { 0: /^detached from/m }
 const GIVEN_UP = {
   [STATUS.notNow]: /^jfluid: cannot attach to JVM \d+: it is stopped \(SIGSTOP\)$/m,
 }
-/** It was recording, or had done so. */
+/** Last messages of a client that was recording or had recorded. */
 const LEFT = {
   0: /^detached from JVM \d+ without an answer|^detached from/m,
 }
@@ -29,7 +29,7 @@ const recordWitness = (witness: Witness, duration: string): RecordingClient => {
   return client
 }
 
-/** What a target says and should not: its threads, when it is signalled and finds nobody who asks. */
+/** Returns an error if the target has printed its threads: it prints them when it gets a signal and finds no request. */
 const dumped = (witness: Witness): string[] =>
   /Full thread dump/.test(witness.java.stdout()) ? ['it printed its threads'] : []
 
@@ -54,14 +54,14 @@ forNewestJdk((jdk) => {
     const client = recordWitness(witness, '1s')
     await momentOf(client, phase, chance)
     await stop(witness.java)
-    await sleep(STOPPED_MS) // how long it is stopped
+    await sleep(STOPPED_MS) // duration of the stop
     witness.java.child.kill('SIGCONT')
     const { wrong, profile } = await verdictOf(client, DONE)
     const after = await asBefore(witness, STOPPED_MS + HELD_MS)
     return { ...after, wrong: [...wrong, ...after.wrong], profile: profile === null ? 'lost' : 'kept' }
   }
 
-  // What is said, and when it is given up: stopped-target.test.ts.
+  // stopped-target.test.ts tests the messages and timeouts.
   it('a target that is stopped for a while continues unharmed', {
     timeout: 1_800_000 + TRIAL_MS,
   }, async () => {
@@ -92,7 +92,7 @@ forNewestJdk((jdk) => {
     }
   }
 
-  it('a client gives up if its target stays stopped', {
+  it('a client ends and reports the reason if its target stays stopped', {
     timeout: 1_800_000 + TRIAL_MS,
   }, async () => {
     const witness = await Witness.start(jdk)

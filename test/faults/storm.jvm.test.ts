@@ -22,7 +22,7 @@ import { HELD_MS } from './witness.ts'
 /** Number of pairs of classes; with a disturbed client, the storm lasts as long as the disturbance. */
 const PAIRS = FULL ? 10_000 : 100
 const PAIRS_IN_TROUBLE = FULL ? 500 : 100
-/** One pair of this number is used inside the root; with a disturbed client, every pair. */
+/** Of this number of pairs, one is used inside the root. With a disturbed client, every pair is used inside the root. */
 const EVERY = 20
 const THREADS = 8
 const LOADERS = FULL ? 100 : 12
@@ -39,7 +39,7 @@ const PAIR_MS = 4_000 + HELD_MS
 
 /** Maximum time until the last class of a storm has its probes, if the client could not follow. It includes the check of all classes. */
 const AFTERWARDS_MS = FULL ? 300_000 : 60_000
-/** A session that has ended by itself does not show what follows: then another session is tried. */
+/** A session that has ended by itself does not show what follows. Another session is tried then, up to this number. */
 const SESSIONS_A_TRIAL = 3
 
 /** SIGUSR2 makes the client's main thread hang. */
@@ -59,7 +59,7 @@ interface Weather {
   strike(client: JavaProcess): Promise<void> | void
 }
 
-const CALM: Weather = { what: 'a client that is well', pairs: PAIRS, every: EVERY, strike() {} }
+const CALM: Weather = { what: 'the client runs normally', pairs: PAIRS, every: EVERY, strike() {} }
 const HANGS: Weather = {
   what: `the client hangs for ${HANG_MS / 1000} s`,
   pairs: PAIRS_IN_TROUBLE,
@@ -107,7 +107,7 @@ interface Counted {
   readonly withoutProbes: readonly string[]
 }
 
-/** Numbers of all pairs. */
+/** Returns the counts over all pairs. */
 function counted(profile: JsonProfile, { pairs, every }: Weather): Counted {
   const found = callsByMethod(profile)
   const [tooOften, withoutProbes]: [string[], string[]] = [[], []]
@@ -164,7 +164,7 @@ async function afterwards(jvm: JdwpTarget, client: JavaProcess, { pairs }: Weath
 }
 
 forNewestJdk((jdk) => {
-  /** @returns whether the session lasted until it was ended */
+  /** @returns whether the session continued until the client was asked to end it */
   async function stormed(
     scheme: string,
     weather: Weather,
@@ -187,7 +187,7 @@ forNewestJdk((jdk) => {
     expect(await java.line(/^again/)).toBe(`again ${weather.pairs / weather.every} wrong 0`)
     client.child.kill('SIGINT')
     const { code } = await client.exit
-    const lasted = code !== STATUS.notNow || weather === CALM // a busy machine may make it longer
+    const lasted = code !== STATUS.notNow || weather === CALM // on a busy machine the disturbance may end the session
     const wrong = lasted && code !== 0 ? [`the client ended with ${code}, saying:\n${client.stderr()}`] : []
     const profile = existsSync(file) ? await readProfileJson(file) : null
     if (profile !== null) wrong.push(...wrongIn(profile, weather, lasted))
@@ -221,13 +221,13 @@ forNewestJdk((jdk) => {
     return { lasted, outcome }
   }
 
-  /** Errors of the profile. */
+  /** Returns the errors of the profile. */
   function wrongIn(profile: JsonProfile, weather: Weather, lasted: boolean): string[] {
     const { gaps, healed } = profile.instrumentation
     const { missing, tooOften, withoutProbes } = counted(profile, weather)
     const used = Math.max(0, ...profile.merged.filter((it) => it.method === 'use').map((it) => it.calls))
     const wrong = [...tooOften]
-    // The disturbance of the client begins after half of the storm.
+    // The disturbance of the client begins after half of the storm, so calls must have been recorded.
     if (used === 0) wrong.push('no class of the storm is in it')
     if (!lasted) return wrong
     wrong.push(...withoutProbes)
@@ -240,7 +240,7 @@ forNewestJdk((jdk) => {
     return wrong
   }
 
-  /** One session that does not end by itself. */
+  /** Repeats the session until one does not end by itself. */
   async function tried(scheme: string, weather: Weather, alone: Stormed): Promise<Outcome> {
     let { lasted, outcome } = await stormed(scheme, weather, alone)
     for (let n = 1; !lasted && n < SESSIONS_A_TRIAL; n++) {
@@ -259,7 +259,7 @@ forNewestJdk((jdk) => {
     (FULL ? [CALM, HANGS, STOPS] : [HANGS]).map((weather) => ({ scheme, weather, what: weather.what })),
   )
   for (const { scheme, weather, what } of trialsOf) {
-    it(`${2 * weather.pairs} classes are loaded and profiled, scheme ${scheme}: ${what}`, {
+    it(`${2 * weather.pairs} classes are loaded and profiled with scheme ${scheme}: ${what}`, {
       timeout: 3_600_000,
     }, async () => {
       const { java, jvm } = await start()

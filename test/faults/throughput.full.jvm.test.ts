@@ -9,17 +9,20 @@ import { isBelow, Throughput } from './throughput.ts'
 import { type Chance, type Figure, type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 import { Witness } from './witness.ts'
 
-/** Minimum share of the earlier throughput, or of that of an untouched JVM if lower. */
+/** Minimum share of the earlier throughput, or of the throughput of an untouched JVM if that is lower. */
 const GOAL = 0.97
 /** Minimum share if a loop continues in the interpreter: 83 to 87 % were measured. */
 const LOOP_LEAST = 0.75
 /** Time until discarded code is compiled again. */
 const BACK_MS = 60_000
-/** Starts a program that leaves processor time for the compilers and for the other JVM. Without a debugger port, with which the JVM compiles differently. */
+/**
+ * Starts a program that leaves processor time for the compilers and for the other JVM. It has no debugger port, since the JVM compiles
+ * differently with one.
+ */
 const start = (jdk: Jdk, eternal = false) =>
   Witness.start(jdk, { threads: 1, rest: 2, eternal, debuggable: false })
 
-/** A client that records for some time and is killed. */
+/** Runs a client that records for some time and is killed. */
 async function killed(witness: Witness, chance: Chance): Promise<void> {
   const client = startClient(witness, { duration: '10m', args: ['--scheme', chance.of(['a', 'b'])] })
   await stderrLine(client.process, /^recording/)
@@ -42,7 +45,7 @@ forEachJdk((jdk) => {
   describe('throughput of the target', () => {
     it.each<[string, (witness: Witness, chance: Chance) => Promise<void>]>([
       ['after a client that was killed', killed],
-      // The error of the method, measured on an untouched JVM.
+      // This case measures the error of the method, on an untouched JVM.
       ['without any client', async () => {}],
     ])(
       'throughput of the target returns to 97 % of its former value %s',
@@ -76,7 +79,7 @@ forEachJdk((jdk) => {
   })
 })
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(jdks)('throughput measurements on JDK $version', (jdk) => {
   const tries = times(3)
   // HotSpot does not compile an obsolete version of a method: a running loop continues in the interpreter until it ends.
   it('a loop that started before a redefinition and never ends stays in the interpreter', {

@@ -1,7 +1,6 @@
-// The throughput of a target compared with a JVM that was never attached to. Both run continuously, and are measured in turn, per second of the
-// processor time of their threads. Two JVMs do not compile a program in the same way, so the result is the ratio of both throughputs now,
-// divided by the ratio before. A second untouched JVM is measured as well: its result
-// shows the error of the method.
+// The throughput of a target compared with a JVM that was never attached to. Both run continuously. They are measured alternately, per
+// second of processor time of their threads. Two JVMs do not compile a program in the same way, so the result is the ratio of the two
+// throughputs now, divided by the ratio before. A second untouched JVM is measured as well, and its result shows the error of the method.
 
 import type { Witness } from './witness.ts'
 
@@ -48,13 +47,13 @@ export class Throughput {
     return new Throughput(target, control, other, await measured([target, other], control, WINDOWS))
   }
 
-  /** A quick estimate for the target, from a few windows. */
+  /** Returns a quick estimate for the target, from a few windows. */
   async soFar(): Promise<Ratio> {
     const ratios = await measured([this.#target], this.#control, 5)
     return ofBefore(ratios, this.#before, this.#target)
   }
 
-  /** Throughput relative to before, of the target and of the untouched JVM at the same time. */
+  /** Returns the throughput relative to before, of the target and of the untouched JVM at the same time. */
   async now(): Promise<{ target: Ratio; other: Ratio }> {
     const ratios = await measured([this.#target, this.#other], this.#control, WINDOWS)
     const of = (witness: Witness) => ofBefore(ratios, this.#before, witness)
@@ -74,14 +73,17 @@ export class Throughput {
   }
 }
 
-/** Whether the target's throughput is below this share of the earlier one, while no untouched JVM lost as much. */
+/** Returns whether the target's throughput is below this share of the earlier throughput, while no untouched JVM lost as much. */
 export function isBelow(goal: number, { target, other }: { target: Ratio; other: Ratio }): boolean {
   return target.median < goal * Math.min(1, other.median)
 }
 
 type Ratios = ReadonlyMap<Witness, Ratio>
 
-/** Throughputs divided by that of the control. The first JVM of a round is the last of the next. */
+/**
+ * Returns throughputs divided by the throughput of the control. The JVM that is measured first in a round is measured last in the next
+ * round.
+ */
 async function measured(witnesses: readonly Witness[], control: Witness, rounds: number): Promise<Ratios> {
   const found = new Map(witnesses.map((it) => [it, [] as number[]]))
   const order = [...witnesses, control]

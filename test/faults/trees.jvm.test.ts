@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
   })
 })
 
-/** Number of nodes, and of rows of collapsed contexts among them. */
+/** Returns the number of nodes, and how many of them are rows of collapsed contexts. */
 function counted(roots: readonly JsonNode[]): { nodes: number; rows: number } {
   let [nodes, rows] = [0, 0]
   const left = [...roots]

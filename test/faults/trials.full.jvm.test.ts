@@ -6,7 +6,9 @@ import { newest } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { Witness } from './witness.ts'
 
-it('a witness process detects that a session harms it or leaves remains', { timeout: 60_000 }, async () => {
+it('a witness process detects harm to the process, and remains that a session leaves', {
+  timeout: 60_000,
+}, async () => {
   const witness = await Witness.start(newest)
   await witness.settle()
   expect(await witness.left()).toEqual([])

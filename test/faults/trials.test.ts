@@ -11,7 +11,7 @@ import { type Chance, Harmed, type Outcome, type Row, trials } from './trials.ts
 const jdk: Jdk = { home: '/jdk', java: 'java', javac: 'javac', version: 17, full: '17.0.15' }
 const UNHARMED: Outcome = { harm: [], profile: 'kept', left: [] }
 
-/** The row for some outcomes, and the error thrown by `trials`. */
+/** Returns the row for some outcomes, and the error that `trials` throws. */
 async function tried(outcomes: readonly (Outcome | Error)[]): Promise<{ row: Row; said: string }> {
   const rows = join(temporaryDirectory(), 'rows')
   vi.stubEnv('JFLUID_FAULTS', rows)
@@ -32,7 +32,7 @@ async function tried(outcomes: readonly (Outcome | Error)[]): Promise<{ row: Row
   }
 }
 
-it('outcomes without harm create a result row and no failure', async () => {
+it('trials without harm add a result row and do not fail', async () => {
   const { row, said } = await tried([UNHARMED, { ...UNHARMED, profile: 'none', ms: { waited: 3 } }])
   expect(said).toBe('')
   expect(row).toEqual({
@@ -42,7 +42,7 @@ it('outcomes without harm create a result row and no failure', async () => {
   })
 })
 
-it('remains that were not checked are recorded as null and not as zero', async () => {
+it('the number of remains that a session leaves is recorded as null and not as zero if no check for remains was made', async () => {
   const unseen: Outcome = { ...UNHARMED, left: null }
   expect((await tried([unseen, unseen])).row.leftBehind).toBeNull()
   expect((await tried([unseen, UNHARMED])).row.leftBehind).toBe(0)
@@ -66,13 +66,13 @@ it.each<[string, Partial<Outcome>, Partial<Row>]>([
   expect(said).toContain(`trial 2, JFLUID_SEED=7: ${what}`)
 })
 
-it('a target that has ended counts as harmed and ends the trials', async () => {
+it('no trial follows after the target has ended, and the target counts as harmed', async () => {
   const { row, said } = await tried([UNHARMED, new Harmed('no JVM'), UNHARMED])
   expect(row).toMatchObject({ tried: 2, failed: 0, harmed: 1, profilesDue: 1, profilesKept: 1 })
   expect(said).toBe('trial 2, JFLUID_SEED=7: no JVM')
 })
 
-it('a trial with an unexpected exception counts as failed and not as harmed', async () => {
+it('a trial with an unexpected exception counts as failed, but its target does not count as harmed', async () => {
   const { row, said } = await tried([UNHARMED, new Error('no such fixture'), UNHARMED])
   expect(row).toMatchObject({ tried: 2, failed: 1, harmed: 0, wrong: 0, profilesDue: 1 })
   expect(said).toBe('trial 2, JFLUID_SEED=7: the trial failed: Error: no such fixture')

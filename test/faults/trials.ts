@@ -40,7 +40,7 @@ export class Chance {
     this.#state = seed >>> 0
   }
 
-  /** At least 0, less than 1. */
+  /** Returns a number from 0 to below 1. */
   next(): number {
     // mulberry32
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
@@ -82,7 +82,7 @@ export interface Row {
   >
 }
 
-/** The running test file. */
+/** Returns the name of the running test file, up to its first dot. */
 export function section(): string {
   return basename(expect.getState().testPath ?? '').replace(/\..*/, '')
 }
@@ -94,8 +94,8 @@ export function keepRow(row: Row): void {
 }
 
 /**
- * Number of trials of a fault: `short` in `npm run test:live`, `long` in `npm run test:full`; `JFLUID_TRIES` overrides both.
- * Files that only `test:full` runs give one number.
+ * Returns the number of trials of a fault: `short` in `npm run test:live`, `long` in `npm run test:full`. `JFLUID_TRIES` overrides both.
+ * Files that run only in `test:full` pass one number.
  */
 export function times(short: number, long: number = short): number {
   const told = process.env.JFLUID_TRIES
@@ -107,7 +107,7 @@ export function times(short: number, long: number = short): number {
  *
  * @param tries  from `times`
  * @param trial  runs one trial. A timeout or a thrown `Harmed` is harm; any other thrown error means that
- *               the trial itself has failed. Each of these ends the series
+ *               the trial itself has failed. Each of these errors ends the series
  */
 export async function trials(
   fault: string,

@@ -1,5 +1,6 @@
-// One end of a link between two network namespaces (distant-link.ts): a TUN device, whose packets go to stdout, and whose packets
-// from there come by stdin. Each has its length before it, two bytes, little-endian; a length of 0 says that the device is there.
+// One end of a link between two network namespaces (distant-link.ts): a TUN device. Packets from the device are written to stdout, and
+// packets from stdin are sent to the device. Each packet follows its length (two bytes, little-endian). A length of 0 reports that the
+// device exists.
 //
 //   ip netns exec <name> node tun-end.mjs <name of the device>
 
@@ -43,7 +44,7 @@ process.stdin.on('data', (bytes) => {
   while (rest.length >= 2) {
     const end = 2 + rest.readUInt16LE(0)
     if (rest.length < end) return
-    // A device that is down, or has no room, loses it, as a network may.
+    // A device that is down or has no space loses the packet, as a network may.
     write(device, rest, 2, end - 2, null, () => {})
     rest = Buffer.from(rest.subarray(end))
   }

@@ -61,21 +61,21 @@ const UNUSUAL: readonly Unusual[] = [
     from: 25,
   },
   { name: 'ZGC under pressure', options: [HEAP, '-XX:+UseZGC'] },
-  // No memory is ever freed.
+  // Epsilon never frees memory.
   { name: 'Epsilon', options: ['-Xmx1g', ...UNLOCK, '-XX:+UseEpsilonGC'], pressers: 0 },
-  { name: 'each collection verified', options: [HEAP, ...UNLOCK, '-XX:+VerifyBeforeGC', '-XX:+UseSerialGC'] },
+  { name: 'heap verified before GC', options: [HEAP, ...UNLOCK, '-XX:+VerifyBeforeGC', '-XX:+UseSerialGC'] },
   { name: '-Xint', options: [HEAP, '-Xint'] },
   { name: 'no continuations', options: [HEAP, ...UNLOCK, '-XX:-VMContinuations'], from: 25 },
   { name: 'C1 only', options: [HEAP, '-XX:TieredStopAtLevel=1'] },
   { name: 'C2 only', options: [HEAP, '-XX:-TieredCompilation'] },
-  // With C1: a JVM with C2 on a busy machine may need ten seconds for its properties, and is then not attached to.
+  // Uses C1 only: on a busy machine a JVM with C2 may need ten seconds to report its properties, and an attach then fails.
   {
-    name: 'everything compiled before it runs',
+    name: 'each method compiled before its first call',
     options: [HEAP, '-Xcomp', '-XX:TieredStopAtLevel=1'],
     pressers: 0,
   },
-  { name: 'wide references', options: [HEAP, '-XX:-UseCompressedOops'] },
-  { name: 'objects aligned to 32', options: [HEAP, '-XX:ObjectAlignmentInBytes=32'] },
+  { name: 'uncompressed references', options: [HEAP, '-XX:-UseCompressedOops'] },
+  { name: 'objects aligned to 32 bytes', options: [HEAP, '-XX:ObjectAlignmentInBytes=32'] },
   {
     name: 'compact headers, ZGC under pressure',
     options: [HEAP, ...UNLOCK, '-XX:+UseCompactObjectHeaders', '-XX:+UseZGC'],
@@ -84,23 +84,23 @@ const UNUSUAL: readonly Unusual[] = [
   },
   { name: 'compact headers', options: [HEAP, ...UNLOCK, '-XX:+UseCompactObjectHeaders'], from: 25 },
   { name: '-Xcheck:jni', options: [HEAP, '-Xcheck:jni'] },
-  { name: 'without hsperfdata', options: [HEAP, '-XX:-UsePerfData'] },
-  { name: 'hsperfdata in the JVM only', options: [HEAP, '-XX:+PerfDisableSharedMem'] },
-  { name: 'without class data sharing', options: [HEAP, '-Xshare:off'] },
+  { name: 'no hsperfdata', options: [HEAP, '-XX:-UsePerfData'] },
+  { name: 'hsperfdata without a file', options: [HEAP, '-XX:+PerfDisableSharedMem'] },
+  { name: 'no class data sharing', options: [HEAP, '-Xshare:off'] },
   {
-    name: 'all classes verified',
+    name: 'verification of all classes',
     options: [HEAP, ...UNLOCK, '-XX:+BytecodeVerificationLocal', '-XX:+BytecodeVerificationRemote'],
   },
   { name: '-Xrs', options: [HEAP, '-Xrs'] },
-  { name: 'with its attach listener from the start', options: [HEAP, '-XX:+StartAttachListener'] },
+  { name: 'an attach listener from the start', options: [HEAP, '-XX:+StartAttachListener'] },
   {
-    name: 'bytecode preserved as far as it goes',
+    name: 'bytecode rewriting switched off',
     options: [HEAP, '-XX:-RewriteBytecodes', '-XX:-RewriteFrequentPairs'],
   },
-  { name: 'large pages wanted', options: [HEAP, '-XX:+UseTransparentHugePages'] },
+  { name: 'transparent huge pages', options: [HEAP, '-XX:+UseTransparentHugePages'] },
   { name: 'a safepoint every millisecond', options: [HEAP, ...UNLOCK, '-XX:GuaranteedSafepointInterval=1'] },
   {
-    name: 'a code cache that is full',
+    name: 'a full code cache',
     options: [
       HEAP,
       '-Xcomp',
@@ -113,7 +113,7 @@ const UNUSUAL: readonly Unusual[] = [
   },
   { name: 'stacks of 180 KiB', options: [HEAP, '-XX:ThreadStackSize=180'] },
   { name: 'stacks of a gigabyte', options: [HEAP, '-XX:ThreadStackSize=1048576'] },
-  { name: 'nothing inlined', options: [HEAP, '-XX:-Inline'] },
+  { name: 'no inlining', options: [HEAP, '-XX:-Inline'] },
   {
     name: 'no escape analysis, no biased or light locks',
     options: [
@@ -141,7 +141,7 @@ async function session(jdk: Jdk, pid: number, run: () => Promise<string>): Promi
   const missing = added(found, expected)
   const more = added(expected, found)
   if (gaps > 0) {
-    // On a busy machine a wait of a thread may time out: then calls are missing, but no call is counted twice.
+    // On a busy machine a wait of a thread may time out. Calls are missing then, but no call is counted twice.
     console.info(`JDK ${jdk.version}: ${told}`)
     const calls = callsByPath(profile.merged)
     const due = parseExpectation(text)

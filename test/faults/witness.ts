@@ -59,7 +59,7 @@ interface Seen {
 
 const classes = new Map<string, Promise<string>>()
 
-/** Compiled once per test file and JDK; readable by a JVM of any user. */
+/** Returns the directory of the witness's classes, which are compiled once per test file and JDK, and can be read by any user. */
 function witnessClasses(jdk: Jdk): Promise<string> {
   let compiled = classes.get(jdk.home)
   if (compiled === undefined) {
@@ -135,7 +135,7 @@ export class Witness {
     await this.state()
   }
 
-  /** A client whose files must be removed afterwards. */
+  /** Adds a client whose files must be removed afterwards. */
   client(pid: number): void {
     this.#clients.push(pid)
   }
@@ -172,22 +172,22 @@ export class Witness {
     return { calls: calls!, wrong: wrong!, thrown: thrown!, longest: longest!, asleep: asleep!, text }
   }
 
-  /** Root calls per second. */
+  /** Returns root calls per second. */
   async rate(ms = 300): Promise<number> {
     return Number(/\d+/.exec(await this.ask(`rate ${ms}`, 'rate '))![0])
   }
 
-  /** Root calls per second of processor time, independent of other load. */
+  /** Returns root calls per second of processor time, independent of other load. */
   async pace(ms: number): Promise<number> {
     return Number(/\d+/.exec(await this.ask(`pace ${ms}`, 'pace '))![0])
   }
 
-  /** Longest time from the definition of a new class to its first result, in ms. */
+  /** Returns the longest time from the definition of a new class to its first result, in ms. */
   async load(count: number): Promise<number> {
     return (await this.loads(count)).longest
   }
 
-  /** The same, with the total for all classes, and both times without waits for a processor. */
+  /** Loads classes like `load`. Returns also the total for all classes, and both times without waits for a processor. */
   async loads(count: number): Promise<{ longest: number; all: number; asleep: number; allAsleep: number }> {
     const line = await this.ask(`load ${count}`, 'loaded ')
     const [, longest, all, asleep, allAsleep] = (line.match(/\d+/g) ?? []).map(Number)
@@ -230,15 +230,15 @@ export class Witness {
     return performance.now() - begun
   }
 
-  /** Whether a method of the program calls a probe. Needs the debugger port. */
+  /** Returns whether a method of the program calls a probe. Needs the debugger port. */
   async hasProbes(): Promise<boolean> {
     if (this.#jvm === null) throw new Error('started without its debugger port')
     return probed(await liveCode(this.#jvm, 'Lfix/')).length > 0
   }
 
   /**
-   * Waits until jfluid's threads have ended according to the kernel. The JVM is not asked and need not answer. The last thread
-   * restores the code before it ends.
+   * Waits until jfluid's threads have ended according to the kernel. The JVM gets no request and need not answer. The last thread restores
+   * the code before it ends.
    *
    * @returns time in ms at which a thread was last seen, 0 if never, and the time for which the restore had no processor
    */
@@ -255,7 +255,7 @@ export class Witness {
       if (isThere) seen = performance.now()
       return !isThere
     })
-    // jfluid's threads wait for each other and for the VM thread, so simultaneous waits for a processor count once.
+    // jfluid's threads wait for each other and for the VM thread, so their simultaneous waits for a processor count once.
     const most = (isOurs: boolean): number =>
       Math.max(0, ...[...latest.values()].filter((it) => it.isOurs === isOurs).map((it) => it.starvedMs))
     return { seen, starvedMs: most(true) + most(false) }
@@ -268,7 +268,7 @@ export class Witness {
     return performance.now() - begun
   }
 
-  /** Harm reported by the program, and its work since the last request. */
+  /** Returns the harm reported by the program, and its work since the last request. */
   async harm(heldMs = HELD_MS): Promise<{ harm: string[]; longest: number; asleep: number }> {
     const state = await this.state()
     const harm: string[] = []
@@ -278,8 +278,8 @@ export class Witness {
   }
 
   /**
-   * Remains that did not exist after the first session. The JVM sends the end of an answer, also of the answer about its
-   * threads, and closes the connection a moment later.
+   * Returns traces of jfluid that did not exist after the first session. The JVM closes a connection a moment after the end of an answer,
+   * also after the answer about its threads.
    */
   async left(): Promise<string[]> {
     const latest = performance.now() + CLOSED_MS
@@ -294,7 +294,7 @@ export class Witness {
   async #leftNow(): Promise<string[]> {
     if (this.#settled === null) throw new Error('settle() first')
     const now = await this.#look()
-    // The connection of this check itself.
+    // One descriptor belongs to the connection of this check.
     const { descriptors: settled } = this.#settled
     for (let looks = 0; looks < 10 && added(settled, now.descriptors).length > 0; looks++) {
       await sleep(5)

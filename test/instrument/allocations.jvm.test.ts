@@ -1,4 +1,4 @@
-// Code with allocation probes, run with HotSpot's verifier, and the choice of allocation sites.
+// Runs code with allocation probes under HotSpot's verifier, and tests which allocation sites get probes.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { spliceClass } from '../../src/classfile/splice.ts'
@@ -59,7 +59,7 @@ interface Shape extends Partial<Assembly> {
   /** Whether the liveness of objects is recorded. */
   readonly liveness?: boolean
   readonly code: string
-  /** Argument of a call, and its result followed by the reports of its probes. */
+  /** Argument and outcome of each call. The outcome is the result followed by the reports of the probes. */
   readonly calls: readonly (readonly [argument: number, outcome: string])[]
 }
 
@@ -76,7 +76,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     major: 48,
     calls: [[0, '1']],
   },
-  // The instruction after an allocation is also the target of a branch, which must not count as an allocation.
+  // The instruction after an allocation is also the target of a branch, and the branch must not count as an allocation.
   BranchBehind: {
     code: 'iload_0 | ifeq make | aconst_null | goto behind | make: iconst_3 | newarray 10 | behind: pop | iload_0 | ireturn',
     calls: [
@@ -111,7 +111,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 const INSTANCE = 'new java/lang/Object | dup | invokespecial java/lang/Object.<init>()V'
 const BUILDER = 'invokespecial java/lang/StringBuilder.<init>'
 
-/** After its constructor an instance is reported only if its position on the stack is known. */
+/** An instance whose constructor has returned is reported only if the position of the instance on the stack is known. */
 const CONSTRUCTED: typeof SHAPES = {
   Constructed: { code: `${INSTANCE} | pop | iconst_1 | ireturn`, calls: [[0, '1 Object is Object']] },
   NoDup: {
@@ -158,7 +158,7 @@ const ALL: typeof SHAPES = {
   ),
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(jdks)('allocation probes on JDK $version', (jdk) => {
   let outcomes: Map<string, string>
 
   beforeAll(async () => {
@@ -191,7 +191,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   const cases = Object.entries(ALL).flatMap(([name, { calls }]) => calls.map((it) => [name, ...it] as const))
-  it.each(cases)('a call of %s(%i) allocates as expected: %s', (name, argument, outcome) => {
+  it.each(cases)('the probes of %s(%i) report the expected allocations: %s', (name, argument, outcome) => {
     expect(outcomes.get(`${name}:${argument}`)).toBe(outcome)
   })
 })

@@ -14,7 +14,7 @@ import { encodeModifiedUtf8 } from '../../src/classfile/utf8.ts'
 import { Writer } from '../../src/classfile/writer.ts'
 
 export interface Assembly {
-  /** Default: `T`. */
+  /** Name of the class. Default: `T`. */
   className?: string
   /** Name and descriptor: `run(I)V`, `<init>(Z)V`. */
   method: string
@@ -31,7 +31,7 @@ export interface Assembly {
   maxLocals?: number
   /** `owner.name` of the bootstrap method for dynamic constants. Its parameters are a Lookup, the name and the type. */
   bootstrap?: string
-  /** Further attributes of the code: name to bytes. A label is replaced by the two bytes of its bci. */
+  /** Bytes of further attributes of the code, keyed by attribute name. A label is replaced by the two bytes of its bci. */
   attributes?: Record<string, (number | string)[]>
 }
 
@@ -203,7 +203,7 @@ export function assemble(assembly: Assembly): ClassFile {
   return parseClassFile(out.finish())
 }
 
-/** For `tableswitch low a b default c`, the labels between `low` and `default` are the cases. */
+/** Returns the length of an instruction. For `tableswitch low a b default c`, the labels between `low` and `default` are the cases. */
 function lengthOf(bci: number, opcode: number, operands: string[]): number {
   const padding = 3 - (bci & 3)
   const cases = operands.indexOf('default')

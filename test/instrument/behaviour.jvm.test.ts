@@ -1,4 +1,4 @@
-// Programs with probes in all their methods behave as before, and each entry has an exit.
+// Programs with probes in all methods behave as without probes, and each entry event has an exit event.
 
 import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
@@ -190,7 +190,7 @@ const PROLOGUE = `
     }
   }`
 
-/** Code that javac no longer generates, each with the result of `run` for 3. */
+/** Code that javac no longer generates; `result` is the value of run(3). */
 const OLD = {
   Subroutine: {
     code: 'iload_0 | jsr sub | iconst_1 | iadd | jsr sub | ireturn | sub: astore_1 | iconst_2 | imul | ret 1',
@@ -273,13 +273,13 @@ forEachJdk((jdk) => {
     // Two exits are lost: Derived(false, "") ends in its super call and Point(-1) in its this call, which no handler covers.
     assert.equal(Number(lost), 2)
     assert.equal(Number(exits), Number(entries) - 2)
-    // fib(10) 177; fib(12) 465; fib(5) 15 in each of the 5 Derived that return from super(); 2 * 50 times fib(6) 25
+    // fib(10) 177; fib(12) 465; fib(5) 15 in each of the 5 constructors of Derived that return from super(); 2 * 50 times fib(6) 25
     assert.equal(after.entered('Shapes.fib(I)I'), 177 + 465 + 5 * 15 + 100 * 25)
     assert.equal(after.entered('Shapes.deep(I)I'), 21)
     assert.equal(after.entered('Shapes.<clinit>()V'), 1)
   })
 
-  itOnlyIf(jdk.version >= 25, 'needs JDK 25')('a constructor may do much before super()', async () => {
+  itOnlyIf(jdk.version >= 25, 'needs JDK 25')('much code before super() works with probes', async () => {
     const plain = await compileJava(jdk, { Prologue: PROLOGUE }, { release: 25 })
     const { dir, ids, skipped } = instrumentDirectory(plain)
     assert.deepEqual(skipped, [])
@@ -287,11 +287,11 @@ forEachJdk((jdk) => {
     const after = await runInstrumented(jdk, runtime, dir, ids, 'Prologue')
     assert.equal(before.stdout.split('\n').length, 16, before.stderr)
     assert.equal(after.stdout, before.stdout, after.stderr)
-    // main, 6 Parsed, 4 Base; the lost exit is that of Parsed(101), whose super() threw
+    // main, 6 Parsed, 4 Base; the exit of Parsed(101) is lost, since its super() threw
     assert.equal(after.balance, '11 entered, 10 left, 1 lost, 0 wrong, 0 open, 0 reflective')
   })
 
-  it('code in bytecode of old versions computes the same with probes, and each entry event has an exit event', async () => {
+  it('code of old class file versions computes the same results with probes, and each entry event has an exit event', async () => {
     const calls = Object.keys(OLD).map((name) => `System.out.println("${name} " + ${name}.run(3));`)
     const stubs = Object.keys(OLD).map((name) => `class ${name} { static int run(int n) { return 0; } }`)
     const plain = await compileJava(jdk, {

@@ -1,4 +1,4 @@
-// Places where a method that samples itself checks the counter.
+// Places where a method in mode sample checks the thread's bytecode counter.
 
 import type { ClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'

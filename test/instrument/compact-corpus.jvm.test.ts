@@ -1,6 +1,6 @@
 // Compact code for JDK methods. Each method is padded until it would be too long with a probe before each return. HotSpot's verifier and
-// jfluid's type checker must accept the result, and the verifying JVM runs on it. JFLUID_FULL=1 tests every class of java.base of every
-// JDK. By default one class in 16 of the oldest JDK is tested.
+// jfluid's type checker must accept the result, and the verifying JVM itself runs on the changed JDK classes. JFLUID_FULL=1 tests every
+// class of java.base of every JDK. By default one class in 16 of the oldest JDK is tested.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -68,7 +68,7 @@ function codeLength(code: Uint8Array): number {
 }
 
 it.each((FULL ? jdks : [oldest]).map((jdk) => [jdk.version, jdk] as const))(
-  'a JVM that runs on java.base %i with methods in compact form verifies the methods',
+  'a JVM whose java.base %i has methods in compact form starts, and its verifier accepts these methods',
   async (_, jdk) => {
     const tools = await compileTools(jdk)
     const image = (await imageClasses(jdk, tools, ['java.base'])).filter((_, i) => i % EVERY === 0)

@@ -99,7 +99,7 @@ const LOOP = `
     }
   }`
 
-/** Returns code whose cases push `junk` values below the returned value. */
+/** Returns code in which case n pushes `junkOf(n)` values below the returned value. */
 function junk(
   count: number,
   junkOf: (n: number) => number,
@@ -169,7 +169,7 @@ forEachJdk((jdk) => {
     traces = await traceCalls(jdk, { java: { ...JAVA, Loop: LOOP }, code: CODE }, Object.keys(CALLS))
   }, 60_000)
 
-  it('no method is skipped, each stays below 8,000 bytes in compact form', () => {
+  it('every method gets probes and stays below 8,000 bytes in compact form', () => {
     assert.deepEqual(traces.skipped, [])
     const [before, after] = traces.directories.map(classFiles)
     for (const [className, name] of LARGE) {
@@ -188,7 +188,7 @@ forEachJdk((jdk) => {
     assert.equal(traces.plain.get(call), expected.slice(expected.indexOf('->')))
   })
 
-  it('our type checker accepts each method in compact form, which makes no new requirement on other classes', () => {
+  it("jfluid's type checker accepts each method in compact form, and the compact form adds no requirement on other classes", () => {
     const [before, after] = traces.directories.map(classFiles)
     let checked = 0
     for (const [name, classFile] of after) {

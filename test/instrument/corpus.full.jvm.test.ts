@@ -22,7 +22,7 @@ const SAMPLE = `
 const ALL = ['--add-modules', 'ALL-SYSTEM']
 
 forEachJdk((jdk) => {
-  it('an instrumented compiler on an instrumented JDK compiles a class to the same bytes as without probes', async () => {
+  it('javac with probes, on a JDK with probes, compiles a class to the same bytes as javac without probes', async () => {
     const image = await imageClasses(jdk, await compileTools(jdk), ['ALL'])
     const { patch } = await patchedModules(jdk, image)
     const source = join(temporaryDirectory(), 'Sample.java')

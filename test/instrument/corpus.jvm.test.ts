@@ -25,7 +25,7 @@ forNewestJdk((jdk) => {
     image = await imageClasses(jdk, tools, modules)
   }, 120_000)
 
-  it('parsing and writing leave every class unchanged, and decoding and encoding leave its frames unchanged', () => {
+  it('a class that is parsed and written is unchanged, and frames that are decoded and encoded are unchanged', () => {
     for (const { bytes } of image) assertRoundTrip(parseClassFile(bytes))
   })
 

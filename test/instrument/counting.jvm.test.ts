@@ -105,7 +105,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       [8, 8, 4],
     ],
   },
-  // More bytecodes than one iinc can add. The JVM executes this method only in the interpreter.
+  // This block has more bytecodes than one iinc can add. The JVM executes this method only in the interpreter.
   Long: { code: 'goto body | body: nop*40000 | iload_0 | ireturn', calls: [[7, 7, 40_003]] },
 }
 
@@ -114,7 +114,7 @@ const LEAVES = ['Straight']
 
 const PRECISE: Recipe = { tells: 'bytecodes', blocks: 'precise', jdk: false }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(jdks)('bytecode counting on JDK $version', (jdk) => {
   let told: Map<string, string>
 
   beforeAll(async () => {

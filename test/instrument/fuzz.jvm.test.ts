@@ -1,7 +1,7 @@
 // Damaged class files are given to all code that reads class files: parser, mirrors, call sites, rewriter, type checker, and the session's
 // answer to a class load. The result must be data with reasons, or the parser's ClassFormatProblem, but never another exception or an
 // endless loop. If HotSpot's verifier accepts a damaged class, it must also accept the class with probes. JFLUID_FULL=1 runs longer with a
-// new seed each time. JFLUID_SEED repeats such a run.
+// new seed each time. JFLUID_SEED repeats the run with that seed.
 
 import assert from 'node:assert/strict'
 import { beforeAll, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ import { classesToDamage, mutant } from './mutants.ts'
 
 const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 120_000 : 1_000))
 const SEED = Number(process.env.JFLUID_SEED ?? (FULL ? Date.now() % 1_000_000 : 2_003))
-/** Number of mutants per JVM, which keeps the metadata of each class. */
+/** Number of mutants per JVM. The number is limited, since a JVM keeps the metadata of each class. */
 const BATCH = 10_000
 /** Upper bound for one mutant on a busy machine, to detect endless loops. */
 const LONGEST_MS = 10_000
@@ -40,7 +40,7 @@ interface Changed {
   readonly after: NamedClass
 }
 
-it(`${MUTANTS} damaged class files are refused as data, or accepted if HotSpot accepts them (JFLUID_SEED=${SEED})`, async () => {
+it(`${MUTANTS} damaged class files are refused as invalid, or accepted if HotSpot accepts them (JFLUID_SEED=${SEED})`, async () => {
   const random = randomFrom(SEED)
   const names = new Set(classes.map(({ name }) => name))
   const outcome = { refused: 0, bodies: 0, skipped: 0, unchecked: 0, untyped: 0 }
@@ -144,7 +144,7 @@ it(`${MUTANTS} damaged class files are refused as data, or accepted if HotSpot a
   }
 }, 1_800_000)
 
-/** Data that are parsed lazily may turn out to be malformed when they are first read. */
+/** Permits a parser error: data that are parsed lazily may turn out to be malformed when they are first read. */
 function malformedOr(read: () => unknown): void {
   try {
     read()

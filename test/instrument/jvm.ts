@@ -26,7 +26,7 @@ export const VALUE_EXITS = `
     public static Throwable methodThrown(Throwable thrown, int id) { methodExit(id); return thrown; }
     public static Throwable rootThrown(Throwable thrown, int id) { rootExit(id); return thrown; }`
 
-/** The same exits for probes that count. */
+/** The exits of VALUE_EXITS, for probes that count bytecodes. */
 export const COUNTED_VALUE_EXITS = `
     public static int countExit(int value, int n, int id) { countExit(n, id); return value; }
     public static long countExit(long value, int n, int id) { countExit(n, id); return value; }
@@ -36,7 +36,7 @@ export const COUNTED_VALUE_EXITS = `
     public static Throwable countThrown(Throwable thrown, int n, int id) { countExit(n, id); return thrown; }
     public static Throwable countRootThrown(Throwable thrown, int n, int id) { countRootExit(n, id); return thrown; }`
 
-/** A runtime that does nothing. It is used for JDKs with probes, whose probes run before any initialization. */
+/** A runtime that does nothing, for a JDK with probes: these probes run before any class is initialized. */
 export const SILENT_RUNTIME = `
   package java.lang;
   public class JFluid1 {

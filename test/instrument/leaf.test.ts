@@ -59,7 +59,7 @@ describe('a method with one probe', () => {
   })
 })
 
-describe('methods that need more than one probe, since other code may run in them', () => {
+describe('methods that need more than one probe, since their instructions may run other code', () => {
   it.each([
     ['an exception', 'aload_0 | athrow'],
     [

@@ -1,8 +1,9 @@
-// Every method of every class in whole jars gets probes, and HotSpot's verifier must accept the same classes as before. JFLUID_FULL=1 tests
-// the libraries of `libraries.ts` and prints a table. By default one jar of the JDK is tested.
+// Every method of every class in whole jars gets probes, and HotSpot's verifier must accept the same classes as without probes.
+// JFLUID_FULL=1 tests the libraries of `libraries.ts` and prints a table. By default one jar of the JDK is tested.
 //
-// Classes that a jar needs and no jar contains are replaced by empty classes. A class that did not link before must end with the same kind
-// of error with probes. Classes are also checked by jfluid's type checker, whose verdict must equal HotSpot's if it has one.
+// Classes that a jar needs and no jar contains are replaced by empty classes. If a class without probes does not link, the class with
+// probes must fail with the same kind of error. Classes are also checked by jfluid's type checker. Its verdict, if any, must equal
+// HotSpot's verdict.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -164,7 +165,7 @@ function titleOf(recipe: Recipe): string {
 }
 
 it.each(cases)(
-  '%s, %s: HotSpot accepts the same classes with probes in every method as without, and our type checker accepts them, too',
+  "%s, %s: classes that HotSpot accepts without probes are accepted by HotSpot and by jfluid's type checker with probes",
   async (name, told, recipe) => {
     const file = files[names.indexOf(name)]
     const others = files.filter((it) => it !== file)
@@ -225,7 +226,7 @@ it.each(cases)(
   600_000,
 )
 
-/** Returns the kind of error. Its method and position may differ if several methods are invalid. */
+/** Returns the kind of error. The method and position in the error may differ if several methods are invalid. */
 const kindOf = (verdict: string): string => verdict.replace(/:.*/s, '')
 
 /** Returns HotSpot's verdict on the class without probes, or undefined if the error is not a verifier error of this class. */

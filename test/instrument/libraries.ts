@@ -1,5 +1,5 @@
-// Libraries whose classes are all rewritten, from several languages, compilers and times, with version and checksum. Only the full tests
-// download them.
+// Libraries whose classes are all rewritten, with version and checksum. They come from several languages, compilers and years. Only the
+// full tests download these libraries.
 
 import type { Artifact } from '../support/maven.ts'
 

@@ -66,7 +66,7 @@ describe('a method with probes', () => {
     ])
   })
 
-  it('a jump to a return passes the exit probe', () => {
+  it('a jump to a return instruction runs the exit probe', () => {
     const lines = shape({ method: 'run(I)V', code: 'iload_0 | ifeq out | nop | out: return' })
     assert.ok(lines.includes('6 ifeq 10') && lines.includes('10 exit 7') && lines.includes('15 return'))
   })
@@ -81,7 +81,7 @@ describe('a method with probes', () => {
     ])
   })
 
-  it("the method's own handlers are before the probe's handler in the exception table", () => {
+  it("in the exception table, the method's own handlers come before the probe's handler", () => {
     const code = 'from: nop | to: return | catch: pop | return'
     assert.deepEqual(
       shape({ method: 'run()V', code, handlers: 'from..to -> catch' }).filter((line) => line.startsWith('[')),
@@ -114,7 +114,7 @@ describe('a method with probes', () => {
     }
   })
 
-  it('the subroutines of a method are kept', () => {
+  it('the subroutines of a method (jsr and ret) stay in the code with probes', () => {
     const lines = shape({
       method: 'run()V',
       code: 'jsr sub | return | sub: astore_0 | ret 0',
@@ -202,14 +202,14 @@ describe('the resume probe in a handler of the method', () => {
 
   it('handlers have no resume probe in a method that would become too long', () => {
     const code = (nops: number) => `from: ${CALL} | to: return | catch: pop | ${CALL} | nop*${nops} | return`
-    // 9 bytes and the nops; 5 + 2 * 5 + 6 = 21 for other probes, 5 for the resume probe
+    // The code has 9 bytes and the nops. The other probes need 5 + 2 * 5 + 6 = 21 bytes, and the resume probe needs 5 bytes.
     assert.equal(resumes(code(8000 - 9 - 26)).length, 1)
     assert.equal(resumes(code(8000 - 9 - 25)).length, 0)
     assert.equal(handled(code(8000 - 9 - 21)).includes('13 return'), true)
   })
 
   it('handlers have no resume probe if the analysis would take too long', () => {
-    // An exception in a handler is caught by the next handler, so the analysis of the first handler includes all of them.
+    // An exception in a handler is caught by the next handler, so the analysis of the first handler includes all handlers.
     const chain = (length: number) => {
       const ends = Array.from({ length }, (_, i) => (i + 1 < length ? `h${i + 1}` : 'end'))
       const labels = ends.map((_, i) => `h${i}: ${CALL} | pop | return`)
@@ -228,7 +228,7 @@ describe('the resume probe in a handler of the method', () => {
     assert.ok(many > 0 && many < 2500, `${many} probes`)
   })
 
-  it('a handler after a subroutine is analysed, too', () => {
+  it('a handler that follows a subroutine is analysed', () => {
     const subroutine = 'sub: astore_1 | ret 1'
     const code = (rest: string) =>
       `from: ${CALL} | to: return | catch: pop | jsr sub | ${rest} | return | ${subroutine}`
@@ -237,7 +237,7 @@ describe('the resume probe in a handler of the method', () => {
     assert.equal(resumes(code('nop'), 'from..to -> catch', old).length, 0)
   })
 
-  it("the types that a handler's first instruction creates are kept", () => {
+  it('if a handler begins with a new instruction, type annotations still refer to that instruction', () => {
     const classFile = instrumented(
       assemble({
         method: 'run(I)V',
@@ -256,7 +256,7 @@ describe('the resume probe in a handler of the method', () => {
 describe('the method id that a probe passes', () => {
   const MAX = (1 << 22) - 1
 
-  it('a method id of any size is built from immediate operands', () => {
+  it('a method id up to 22 bits is pushed by instructions with immediate operands, without a constant', () => {
     const sizes = new Set<number>()
     for (const id of [0, 5, 6, 127, 128, 32767, 32768, 65535, 65536, 98303, (1 << 20) - 1, 1 << 20, MAX]) {
       const classFile = instrumented(assemble({ method: 'run()V', code: 'return', maxStack: 0 }), id)
@@ -281,7 +281,7 @@ describe('the stack of a method', () => {
   }
   const SUM = 'iload_0 | iload_1 | iload_2 | iload_3 | iadd | iadd | iadd | ireturn'
 
-  it('max_stack has no unused slot, since C1 reserves a word for each slot in every frame', () => {
+  it('max_stack is no larger than needed, since C1 reserves a word per slot in every frame', () => {
     assert.equal(maxStack(SUM, 4), 4)
     assert.equal(maxStack('iload_0 | ireturn', 1), 2)
     assert.equal(maxStack('iload_0 | ireturn', 1, { id: 65536 }), 3)
@@ -315,7 +315,7 @@ describe('the return value of a method with probes', () => {
     ['()Ljava/lang/Object;', 'aconst_null | areturn', 'methodExit(Ljava/lang/Object;I)Ljava/lang/Object;'],
     ['()F', 'fconst_0 | freturn', 'methodExit(FI)F'],
     ['()D', 'dconst_0 | dreturn', 'methodExit(DI)D'],
-    // A probe cannot return another class without resolving it by its loader.
+    // A probe cannot return an object of another class without resolving that class by the class's loader.
     ['()Ljava/lang/String;', 'aconst_null | areturn', 'methodExit(I)V'],
     ['()V', 'return', 'methodExit(I)V'],
   ])(
@@ -331,7 +331,7 @@ describe('a constructor with probes', () => {
   const rows = (code: string, more: Partial<Assembly> = {}) =>
     shape({ method: '<init>(Z)V', this: true, code, ...more }).filter((line) => line.startsWith('['))
 
-  it('the entry probe is the first code of a constructor, and neither of the two handlers covers the super call', () => {
+  it('the entry probe is the first code of a constructor, and neither of the two exception handlers covers the super call', () => {
     assert.deepEqual(
       shape({ method: '<init>(Z)V', this: true, code: `aload_0 | ${OBJECT_INIT} | nop | return` }),
       [
@@ -398,7 +398,7 @@ describe('a constructor with probes', () => {
     )
   })
 
-  it("the frame of a constructor's first handler has an uninitialised this, and the frame of the second handler has none", () => {
+  it("the stack map frame of a constructor's first handler has an uninitialised this, and the frame of the second handler has no this", () => {
     const classFile = instrumented(
       assemble({
         method: '<init>(Z)V',
@@ -507,7 +507,7 @@ describe('the probe for callees of method handles', () => {
     ])
   })
 
-  it('the handle probe needs a pool entry only in the class that has the probe, in each session', () => {
+  it('only a class that has the handle probe gets constant pool entries for the probe, in each kind of session', () => {
     const entries = (className: string, recipe?: Recipe) =>
       instrumentClass(gives({ className }), [{ methodIndex: 0, id: 1, probe: 'method' }], recipe).poolEntries
     const regions: Recipe = { tells: 'regions', session: 1, regionsOf: () => [] }
@@ -518,7 +518,7 @@ describe('the probe for callees of method handles', () => {
   it.each([
     ['in another class', { className: 'T' }, 'its class returns no target of a method handle'],
     [
-      'in a method that returns something else',
+      'in a method with another return type',
       { method: 'member(Ljava/lang/Object;)I' },
       'does not return the target of a method handle',
     ],
@@ -528,7 +528,7 @@ describe('the probe for callees of method handles', () => {
   })
 })
 
-describe('tables about the code', () => {
+describe('tables that refer to bytecode indexes', () => {
   const table = (classFile: ClassFile, name: string): number[] => {
     const code = parseCode(classFile, classFile.methods[0])
     const found = code.attributes.find((attribute) => attribute.name === name)
@@ -541,7 +541,7 @@ describe('tables about the code', () => {
   }
   const code = 'nop | store: istore_0 | out: return'
 
-  it('bytecode index 0 stays 0 in tables, so that the entry probe has a line and parameters have names', () => {
+  it('table rows that begin at bytecode index 0 still begin at 0, so that the entry probe has a line and parameters have names', () => {
     const classFile = instrumented(
       assemble({
         method: 'run(I)V',
@@ -559,12 +559,12 @@ describe('tables about the code', () => {
     assert.deepEqual(table(classFile, 'LocalVariableTable'), [1, 0, 14, 1, 2, 0])
   })
 
-  it('type annotations are adjusted', () => {
+  it('type annotations refer to the moved instructions', () => {
     const classFile = instrumented(
       assemble({
         method: 'run(I)V',
         code: 'new T | pop | return',
-        // one annotation: `new` at bci 0, no path, type 1, no elements; the path pads it to words
+        // one annotation: `new` at bci 0, no path, type 1, no elements; the path length is one byte, so the table is a list of words
         attributes: { RuntimeVisibleTypeAnnotations: [0, 1, 0x44, 0, 0, 0, 0, 1, 0, 0] },
       }),
     )
@@ -585,7 +585,7 @@ describe('a method that would exceed a limit with a probe before each return', (
     `iload_0 | ifeq a | iload_0 | ifgt b | ${value} | ${xreturn} | a: ${value} | ${xreturn} | b: ${value} | ${xreturn} | nop*${nops} | x: goto x`
   const code = three(7975 - 17)
 
-  it('returns of one type share an exit', () => {
+  it('return instructions of the same type share one exit', () => {
     // 7,975 bytes with three returns: 5 + 3 * 5 + 6 = 26 further bytes are too many; 5 + 3 * 2 + 6 + 6 = 23 bytes are not
     const lines = shape({ method: 'run(I)I', code })
     assert.deepEqual(lines.slice(0, 12), [
@@ -612,12 +612,12 @@ describe('a method that would exceed a limit with a probe before each return', (
     ])
   })
 
-  it('a method one byte below the limit keeps separate exits', () => {
+  it('a method one byte below the limit keeps a separate exit for each return instruction', () => {
     assert.ok(!shape({ method: 'run(I)I', code: three(7974 - 17) }).includes('14 goto 7985'))
     assert.match(skipped({ method: 'run(I)I', code: three(7978 - 17) }), /^would exceed 8000 bytes/)
   })
 
-  it('a return keeps its own exit if the stack has more than the value, or if the return is unreachable', () => {
+  it('a return instruction keeps its own exit if the stack holds more than the returned value, or if the instruction is unreachable', () => {
     const deep = code.replace('b: iconst_0 |', 'b: iconst_0 | iconst_0 |')
     assert.match(skipped({ method: 'run(I)I', code: deep }), /^would exceed 8000 bytes/)
     const dead = code.replace('b: iconst_0 |', 'b: goto x | iconst_0 |')
@@ -635,7 +635,7 @@ describe('a method that would exceed a limit with a probe before each return', (
   })
 
   it('jumps to a shared exit are wide in code beyond 32 KiB', () => {
-    // 65,410 bytes with 20 returns: 5 + 20 * 5 + 6 further bytes are not too many, but they are too many with an id of 9 bytes
+    // 65,410 bytes with 20 returns: 5 + 20 * 5 + 6 further bytes still fit, but not if the id needs 9 bytes
     const cases = Array.from({ length: 20 }, (_, n) => `c${n}: iconst_0 | ireturn | `)
     const labels = cases.map((_, n) => `c${n}`).join(' ')
     const many = `iload_0 | tableswitch 0 ${labels} default c0 | ${cases.join('')} nop*65270 | x: goto x`
@@ -673,7 +673,7 @@ describe('a method that gets no probes', () => {
     assert.match(skipped({ method: 'finalize()V', this: true, code: 'return' }), /empty finalize/)
   })
 
-  it('a method that jumps into an instruction gets no probes', () => {
+  it('a method with a jump into the middle of an instruction gets no probes', () => {
     assert.equal(
       skipped({ method: 'run()V', code: 'goto_w end' }),
       'malformed: the branch at bci 0 leaves the code',
@@ -684,7 +684,7 @@ describe('a method that gets no probes', () => {
     )
   })
 
-  it('a missing or ambiguous method gets no probes', () => {
+  it('a method that does not exist, or exists twice, gets no probes', () => {
     const classFile = assemble({ method: 'run()V', code: 'return' })
     const tasks = [0, 0, 5].map((methodIndex, i) => ({ methodIndex, id: i + 1, probe: 'method' as const }))
     const result = instrumentClass(classFile, tasks)
@@ -699,17 +699,17 @@ describe('a method that gets no probes', () => {
   })
 })
 
-describe('a branch that exceeds 16 bits', () => {
+describe('a branch whose offset exceeds 16 bits', () => {
   // 32,740 bytes, and 100 further bytes for the probes of twenty returns: 32720 + 20 * (5 + 1)
   const FAR = 'nop*32720 | return*20'
 
-  it('an unconditional branch that exceeds 16 bits becomes a wide branch', () => {
+  it('an unconditional branch whose offset exceeds 16 bits becomes a wide branch', () => {
     const lines = shape({ method: 'run()V', code: `goto far | a: ${FAR} | far: nop | goto a` })
     assert.deepEqual(lines.slice(0, 3), ['0 enter 7', `5 goto_w ${10 + 32840}`, '10 nop'])
     assert.ok(lines.includes(`${10 + 32841} goto_w 10`))
   })
 
-  it('a conditional branch that exceeds 16 bits is inverted, and skips a wide branch', () => {
+  it('a conditional branch whose offset exceeds 16 bits is inverted, and skips a wide branch', () => {
     const lines = shape({ method: 'run(I)V', code: `iload_0 | ifle far | ${FAR} | far: return` })
     assert.deepEqual(lines.slice(0, 5), [
       '0 enter 7',
@@ -720,7 +720,7 @@ describe('a branch that exceeds 16 bits', () => {
     ])
   })
 
-  it('a conditional branch that exceeds 16 bits is refused if the instruction after it would need an unknown frame', () => {
+  it('a conditional branch whose offset exceeds 16 bits is refused if the next instruction would need an unknown frame', () => {
     const code = `iload_0 | ifle far | ${FAR} | far: return`
     assert.equal(skipped({ method: 'run(I)V', major: 61, code }), 'branch too far')
   })
@@ -738,7 +738,7 @@ describe('the constants that probes add to a class', () => {
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
   })
 
-  it('the constants contain the class that a long method returns, which the frame of a shared exit needs', () => {
+  it('the added constants include the return type of a method with many instructions, since the stack map frame of its shared exit names that type', () => {
     const returns = 'aconst_null | areturn | '.repeat(300)
     const long = (nops: number) =>
       assemble({

@@ -8,7 +8,7 @@ import { hotspotVerdicts } from '../typecheck/verdicts.ts'
 import { half, lies, withEntries } from './refused-classes.ts'
 
 forEachJdk((jdk) => {
-  it('without probes, HotSpot accepts the class with the full pool and the largest method, and refuses the wrong length', async () => {
+  it('without probes, HotSpot accepts a class with a full constant pool or the largest method, and refuses an attribute with a wrong length', async () => {
     const classes = [
       withEntries(half(), MAX_POOL_COUNT),
       half('nop*65528 |').bytes,

@@ -1,4 +1,5 @@
-// Manually created class files in which no probe can be inserted. Each is refused as data, with a reason that `skipped` shows.
+// Manually created class files in which no probe can be inserted. Each refusal is a result, not an exception, and `skipped` shows its
+// reason.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
@@ -28,7 +29,7 @@ function asked(bytes: Uint8Array): { bodies: number; reasons: string[] } {
   return { bodies: answer.bodies.length, reasons: refusals.map(({ reason }) => reason) }
 }
 
-it('the undamaged class of these tests is instrumented', () => {
+it('the class that these tests damage gets probes if it is undamaged', () => {
   assert.deepEqual(asked(half().bytes), { bodies: 1, reasons: [] })
 })
 
@@ -41,7 +42,7 @@ describe('a constant pool of 65,535 entries', () => {
     assert.deepEqual(asked(short).reasons, ['no room in the constant pool'])
   })
 
-  it('a constant pool is filled to the last entry if the names fit', () => {
+  it('if the names of probes fit exactly, the constant pool is filled to its last entry', () => {
     assert.deepEqual(asked(withEntries(half(), MAX_POOL_COUNT - blockOf(half()))), { bodies: 1, reasons: [] })
   })
 })

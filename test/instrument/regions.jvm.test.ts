@@ -30,7 +30,7 @@ const REGION_RUNTIME = `
   }`
 
 it.each((FULL ? jdks : [oldest]).map((jdk) => [jdk.version, jdk] as const))(
-  "HotSpot's verifier and our type checker accept methods of java.base %i with up to five regions",
+  "HotSpot's verifier and jfluid's type checker accept methods of java.base %i with up to five timed regions",
   async (_, jdk) => {
     const seed = Number(process.env.REGION_SEED ?? Date.now() % 1e9)
     const random = seeded(seed)

@@ -36,8 +36,8 @@ function longestPath({ code, sizes, checks }: ReturnType<typeof checksOf>): numb
   return longest
 }
 
-describe.each(jdks)('JDK $version, every 16th class of java.base', (jdk) => {
-  it('no path between counter checks exceeds the maximum, all calls and returns have a check, and types are valid', async () => {
+describe.each(jdks)('counter checks on JDK $version, in every 16th class of java.base', (jdk) => {
+  it('no path between two counter checks is longer than the limit, each call and return has a check, and the type checker accepts the code', async () => {
     const images = await imageClasses(jdk, await compileTools(jdk), ['java.base'])
     let methods = 0
     for (let i = 0; i < images.length; i += 16) {

@@ -26,7 +26,7 @@ describe('positions of counter checks', () => {
     )
   })
 
-  it('a long block is split, and a long path has a counter check', () => {
+  it('a long block is split, and a long path gets an additional counter check', () => {
     assert.equal(marks(`${'nop | '.repeat(119)}iload_0 | ireturn`), '0:50 50:50! 100:21!')
     const branch = (label: string) => `iload_0 | ifeq ${label} | iinc 0 1 | ${label}: ${'nop | '.repeat(20)}`
     // The path to the third common block has 2 + 1 + 22 + 1 + 22 + 1 instructions, so that block with its 22 instructions needs a check.

@@ -25,7 +25,7 @@ import { compileTools, imageClasses, instrumentAll } from './jvm.ts'
 
 const ID = 99
 
-// The members of the package that are used here. Its own type declarations need another package.
+// The members of the package that are used here. The package's own type declarations need another package.
 interface Attribute {
   attribute_name_index: number
   attribute_length: number
@@ -67,7 +67,7 @@ beforeAll(async () => {
   }
 }, 120_000)
 
-it('another reader of class files finds the same methods, code, handlers and attributes as ours', () => {
+it("java-class-tools finds the same methods, code, handlers and attributes as jfluid's class file reader", () => {
   let bodies = 0
   for (const { written } of classes) {
     const ours = parseClassFile(written)
@@ -100,7 +100,7 @@ it('another reader of class files finds the same methods, code, handlers and att
   assert.ok(bodies > 10_000)
 }, 300_000)
 
-it('another reader of class files finds the original instructions in order, with only probes between them', () => {
+it('java-class-tools finds the original instructions in order, with only probes inserted', () => {
   let probes = 0
   for (const { classFile, written } of classes) {
     const before = reader.read(classFile.bytes)

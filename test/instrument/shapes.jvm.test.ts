@@ -11,7 +11,7 @@
 //   a handler over the first instruction             below; a loop to it: behaviour.jvm.test.ts
 //   jumps beyond 32 KiB                              below; written as wide ones: method.test.ts
 //   methods past 8,000 bytes                         compact.jvm.test.ts
-//   methods towards 64 KiB                           below
+//   methods of almost 64 KiB                         below
 //   alignment of switches                            below
 //   long and double locals                           below
 //   uninitialised types in frames                    below
@@ -44,7 +44,7 @@ interface Shape {
 const OBJECT_INIT = 'invokespecial java/lang/Object.<init>()V'
 
 const SHAPES: Record<string, Shape> = {
-  'a constructor is entered at its first instruction: what computes the arguments of super() is called by it':
+  'a constructor is entered at its first instruction, so it calls the methods that compute the arguments of super()':
     {
       java: `
       class Constructors {
@@ -109,7 +109,7 @@ const SHAPES: Record<string, Shape> = {
     },
     calls: { 'CallsBefore:0': '<init>> <init>^ <init>< -> made', 'CallsBefore:1': '<init>> <init>< -> made' },
   },
-  'handlers that begin with an instruction that moves': {
+  'handlers whose first instruction gets another offset': {
     code: {
       code: `from: iload_0 | invokestatic java/lang/Integer.toString(I)Ljava/lang/String; | invokestatic java/lang/Integer.parseInt(Ljava/lang/String;)I
         | pop | iconst_1 | iload_0 | invokestatic java/lang/Math.floorDiv(II)I | ireturn
@@ -150,7 +150,7 @@ const SHAPES: Record<string, Shape> = {
       }`,
     calls: { FailsToInitialise: '<clinit>> fail> fail< <clinit>< -> ExceptionInInitializerError' },
   },
-  'synchronized methods and blocks, whose locks are free after each way out': {
+  'synchronized methods and blocks, whose locks are released by each exit': {
     java: `
       class Locks {
         static final Object lock = new Object();
@@ -213,7 +213,7 @@ const SHAPES: Record<string, Shape> = {
     'OverlappingTwoOne:2': 'run> run< -> 22',
     'OverlappingTwoOne:3': 'run> run< -> 22',
   }),
-  'a handler over the first instruction': {
+  'a handler that covers the first instruction': {
     code: {
       code: 'from: iload_0 | newarray 10 | pop | bipush 7 | ireturn | to: nop | catch: pop | bipush 9 | ireturn',
       handlers: 'from..to -> catch',
@@ -221,7 +221,7 @@ const SHAPES: Record<string, Shape> = {
     calls: { 'FirstGuarded:1': 'run> run< -> 7', 'FirstGuarded:-1': 'run> run< -> 9' },
   },
   'conditional branches, forward and back, that grow past 32 KiB': {
-    // `far` is at 32,749 after 21 returns. With probes it is out of reach.
+    // `far` is at 32,749 after 21 returns. With probes, a branch with a 16-bit offset cannot reach it.
     code: {
       code: `iload_0 | ifle far | back: sipush 1234 | ireturn | nop*32720 | iconst_0 | ireturn*20
         | far: iload_0 | ifeq back | bipush 55 | ireturn`,
@@ -307,7 +307,7 @@ const SHAPES: Record<string, Shape> = {
       }`,
     calls: { 'Endless:1': 'run> tick> tick< tick> tick< run< -> IllegalStateException: stop' },
   },
-  'records, whose methods are made by the JVM': {
+  'records, whose methods the JVM generates': {
     java: `
       class Records {
         record Point(int x, long y) { Point { if (x < 0) throw new IllegalArgumentException("x"); } }
@@ -416,7 +416,7 @@ const SHAPES: Record<string, Shape> = {
         'run> lambda$run$0> <init>> <init>< toString> toString< lambda$run$0< twice> twice< run< -> abab',
     },
   },
-  'dynamic constants, made once by a method that has probes itself': {
+  'dynamic constants, created once by a method that has probes': {
     java: `
       import java.lang.invoke.*;
       class ConstantMaker {
@@ -494,18 +494,21 @@ forEachJdk((jdk) => {
     traces = await traceCalls(jdk, { java, code, release: jdk.version >= 21 ? 21 : 17 }, calls)
   }, 60_000)
 
-  it.each(Object.entries(shapes))('%s', (_, { calls }) => {
-    for (const [call, expected] of Object.entries(calls)) {
-      assert.equal(traces.traced.get(call), expected, call)
-      assert.equal(traces.plain.get(call), expected.slice(expected.indexOf('->')), call)
-    }
-  })
+  it.each(Object.entries(shapes))(
+    'with probes, the test methods return the same results and record all expected events: %s',
+    (_, { calls }) => {
+      for (const [call, expected] of Object.entries(calls)) {
+        assert.equal(traces.traced.get(call), expected, call)
+        assert.equal(traces.plain.get(call), expected.slice(expected.indexOf('->')), call)
+      }
+    },
+  )
 
-  it('every method of these test shapes gets probes', () => {
+  it('every method of the test classes gets probes', () => {
     assert.deepEqual(traces.skipped, [])
   })
 
-  it('the large test methods exceed the limits that they were written for', () => {
+  it('the large test methods exceed the size limits that they are meant to exceed', () => {
     const lengths = traces.directories.map((dir) => {
       const classes = classFiles(dir)
       return ['FarConditionals', 'FarJumps', 'AlmostFull'].map((name) => {

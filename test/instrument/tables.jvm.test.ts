@@ -138,20 +138,20 @@ forEachJdk((jdk) => {
   }, 60_000)
 
   describe.each([
-    ['lines', /^line/, 20],
-    ['locals', /^LocalVariableTable/, 12],
-    ['generic types of locals', /^LocalVariableTypeTable/, 3],
-    ['runtime-visible annotations of types in code', /^RuntimeVisibleTypeAnnotations/, 15],
-    ['runtime-invisible annotations of types in code', /^RuntimeInvisibleTypeAnnotations/, 4],
-  ])('%s', (_, kind, least) => {
-    it('the tables refer to the same instructions as without probes', () => {
+    ['the table of line numbers', /^line/, 20],
+    ['the table of local variables', /^LocalVariableTable/, 12],
+    ['the table of generic types of local variables', /^LocalVariableTypeTable/, 3],
+    ['the table of runtime-visible type annotations in code', /^RuntimeVisibleTypeAnnotations/, 15],
+    ['the table of runtime-invisible type annotations in code', /^RuntimeInvisibleTypeAnnotations/, 4],
+  ])('rows of %s', (_, kind, least) => {
+    it("the table's rows refer to the same instructions with and without probes", () => {
       const expected = rows(before, kind)
       assert.ok(expected.length >= least, expected.join('\n'))
       assert.deepEqual(rows(after, kind), expected)
     })
   })
 
-  it('the rows of the exception table refer to the same instructions as without probes, and the rows of probes follow', () => {
+  it('in the exception table, the original rows refer to the same instructions with and without probes; rows of probes are last', () => {
     let ours = 0
     for (const [name, listing] of before) {
       const expected = placed(listing).filter((row) => row.startsWith('catch'))

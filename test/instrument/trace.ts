@@ -165,7 +165,7 @@ function byCall(output: string, names: ReadonlyMap<number, string>): Map<string,
   return traces
 }
 
-/** In a call of Nests, `Nests$Inner.own` becomes `Inner.own`, and `Nests.run` becomes `run`. */
+/** Returns a short name: in a call of Nests, `Nests$Inner.own` becomes `Inner.own`, and `Nests.run` becomes `run`. */
 function nameFor(call: string, name: string): string {
   const [shape] = call.split(':')
   const rest = name.slice(shape.length + 1)

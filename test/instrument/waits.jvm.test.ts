@@ -60,7 +60,7 @@ const WAITER = `
     boolean isFree() { return !Thread.holdsLock(lock); }
   }`
 
-// Only its methods that call synchronized methods have probes.
+// In this class only the methods that call synchronized methods have probes.
 const MAIN = `
   public class WaitMain {
     static int callsOwn(Waiter w) { return w.own(2); }
@@ -87,7 +87,7 @@ const MAIN = `
 
 const RECIPE: Recipe = { tells: 'time', waits: { nativeWaits: true, jdk: false } }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(jdks)('probes for waits on JDK $version', (jdk) => {
   let told: string[]
 
   beforeAll(async () => {
@@ -111,13 +111,13 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
   const between = (from: string, to: string): string[] => told.slice(told.indexOf(from) + 1, told.indexOf(to))
 
-  it('a monitor is reported before it is entered, and again when it is held', () => {
+  it('a monitor is reported before a thread enters the monitor, and again when the thread holds the monitor', () => {
     const block = ['wanted a java.lang.Object', 'taken true']
     expect(told.slice(0, 3)).toEqual([...block, '= 7'])
     expect(between('= 7', '= 8 true')).toEqual(block)
   })
 
-  it('a synchronized method reports its monitor, with the name that its caller has announced', () => {
+  it('a synchronized method reports its monitor with the number of the called method that the caller has passed to the probe', () => {
     expect(between('= 8 true', '= 9')).toEqual(['held a Waiter true true'])
     expect(told.slice(told.indexOf('= 9') + 1, told.indexOf('= 9') + 3)).toEqual([
       'held Waiter true true',
@@ -125,7 +125,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     ])
   })
 
-  it('calls of waiting native methods are reported with the object waited for', () => {
+  it('a call of a native method that waits is reported with the object that the thread waits for', () => {
     const wait = ['waits for a java.lang.Object 1', 'waited']
     const lock = ['wanted a java.lang.Object', 'taken true']
     expect(told.slice(told.indexOf('= 2') - 8, told.indexOf('= 2'))).toEqual([
@@ -137,7 +137,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     ])
   })
 
-  it('a monitor is exited if the probe after its entry throws, for example on a full stack', () => {
+  it('a monitor is released if the probe after the monitor entry throws, for example because the stack is full', () => {
     expect(told.at(-1)).toBe('= full true')
   })
 })

@@ -46,7 +46,7 @@ export interface Things {
 
 export type Ask = readonly [name: CommandName, ask: () => Promise<Result<unknown>>]
 
-/** In an order in which a real JVM can answer; what ends its thread's stand, or the JVM itself, is not among them. */
+/** Returns all commands except ELSEWHERE, in an order in which a real JVM can answer them. */
 export function asksOf(jvm: JdwpTarget, it: Things): readonly Ask[] {
   const { virtualMachine: vm, referenceType: type, objectReference: object, threadReference: thread } = jvm
   const one = { tag: 'INT', value: 1 } as const
@@ -166,7 +166,7 @@ export function asksOf(jvm: JdwpTarget, it: Things): readonly Ask[] {
   ]
 }
 
-/** Asked where a JVM is no longer needed, or by `JdwpTarget` itself. */
+/** Commands that are sent when a JVM is no longer needed, or by `JdwpTarget` itself. */
 export const ELSEWHERE: readonly CommandName[] = [
   'VirtualMachine.Dispose',
   'VirtualMachine.IDSizes',

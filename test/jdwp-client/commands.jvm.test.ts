@@ -23,7 +23,7 @@ import { type Known, lookUp, standInCall } from './known.ts'
 const SOURCE = readFileSync(join(import.meta.dirname, 'debuggee/dbg/Debuggee.java'), 'utf8').split('\n')
 const lineOf = (text: string): number => SOURCE.findIndex((line) => line.includes(text)) + 1
 
-/** The value of a result; no command here is refused. */
+/** Returns the value of a result. No command here is refused. */
 async function the<T>(asked: Promise<Result<T>>): Promise<T> {
   return granted(await asked, 'what a test asks')
 }
@@ -366,7 +366,7 @@ forEachJdk((jdk) => {
       expect(refused).toMatchObject({ ok: false, error: /^(INVALID_THREAD|THREAD_NOT_SUSPENDED)$/ })
     })
 
-    it('instance methods, overridden or not, and constructors are invoked', async () => {
+    it('instance methods (with and without virtual dispatch) and constructors are invoked', async () => {
       const { thread } = stand
       const made = await the(
         jvm.classType.newInstance(known.small, {
@@ -382,7 +382,7 @@ forEachJdk((jdk) => {
       expect(granted(own, 'plus').value).toEqual(int(9)) // 7 + 2
     })
 
-    it('the answer to an invocation that throws has the exception', async () => {
+    it('the reply to an invocation contains the exception that the method threw', async () => {
       const { thread } = stand
       const message = { tag: 'STRING', id: await the(jvm.virtualMachine.createString('no')) } as const
       const failed = await the(

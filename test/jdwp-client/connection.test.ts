@@ -28,7 +28,7 @@ function sizes(...all: number[]): Buffer {
   return w.done()
 }
 const same = (data: Buffer): Buffer => data
-/** Command n of set 1 with these bytes. */
+/** Sends command n of set 1 with these bytes. */
 const ask = (connection: JdwpConnection, n: number, data = Buffer.alloc(0), timeoutMs?: number) =>
   connection.command([1, n], data, same, { timeoutMs })
 
@@ -50,7 +50,7 @@ describe('replies of a JVM', () => {
     expect(values).toEqual(['a', 'b', 'c'])
   })
 
-  it('error replies are values, and the connection continues', async () => {
+  it('an error reply is returned as a value, and the connection continues', async () => {
     const peer = await startPeer((c) => (c.command < 3 ? { error: c.command * 21 } : Buffer.from('fine')))
     await using connection = await connect(peer.port)
     expect(await ask(connection, 1)).toEqual({ ok: false, error: 'INVALID_CLASS', code: 21 })
@@ -91,7 +91,7 @@ describe('replies of a JVM', () => {
     expect(connection.strayReplies).toBe(2)
   })
 
-  it('a missing reply of an invocation ends the connection, since a late return suspends threads', async () => {
+  it('an invocation without a reply ends the connection, since the JVM suspends threads when the method returns later', async () => {
     const peer = new MemoryPeer((c, it) => {
       if (c.command === 7) it.send(reply(c, SIZES))
     })
@@ -119,7 +119,7 @@ describe('replies of a JVM', () => {
 })
 
 describe('sizes of ids', () => {
-  it('ids have the sizes stated by the JVM', async () => {
+  it('ids are read with the sizes that the JVM has reported', async () => {
     const seen: string[] = []
     const peer = new MemoryPeer((c, it) => {
       const w = new DataWriter()
@@ -151,7 +151,7 @@ describe('sizes of ids', () => {
     expect(peer.destroyed).toBe(true)
   })
 
-  it('id sizes that the JVM does not state are an error', async () => {
+  it('it is an error if the JVM does not report its id sizes', async () => {
     const peer = new MemoryPeer((c, it) => it.send(reply(c, Buffer.alloc(0), 112)))
     await expect(JdwpTarget.over(peer)).rejects.toThrow(JdwpRefused)
   })
@@ -173,14 +173,14 @@ describe('events of a JVM', () => {
     await jvm.connection.close()
   })
 
-  it('endless events that arrive before the id sizes are refused', async () => {
+  it('the connection is closed if too many events arrive before the id sizes are known', async () => {
     const peer = new MemoryPeer((_, it) => {
       for (let n = 0; n < 100; n++) it.send(encodeCommand(n, 64, 100, start))
     })
     await expect(JdwpTarget.over(peer)).rejects.toThrow(MalformedJdwp)
   })
 
-  it('an event with a large announced size is refused without buffering', async () => {
+  it('an event whose header announces a large size is refused before its data is buffered', async () => {
     const large = encodeCommand(1, 64, 100, Buffer.alloc(0))
     large.writeUInt32BE(MAX_EVENTS + 1)
     const peer = new MemoryPeer((c, it) => {
@@ -265,7 +265,7 @@ describe('a packet with an implausible number of elements', () => {
 })
 
 describe('a connection to a JVM', () => {
-  it('a connection closed by the JVM fails all open commands', async () => {
+  it('if the JVM closes the connection, all commands without a reply fail', async () => {
     const peer = await startPeer(() => 'hang up')
     await using connection = await connect(peer.port)
     await expect(ask(connection, 1)).rejects.toThrow(JdwpLost)
@@ -281,7 +281,7 @@ describe('a connection to a JVM', () => {
     await expect(ask(connection, 1)).rejects.toThrow(MalformedJdwp)
   })
 
-  it('no connection is made if another program answers, or if no program answers', async () => {
+  it('connecting fails if a program other than a JVM answers, or if no program answers', async () => {
     const web = await startPeer(() => 'nothing', 'HTTP/1.1 400 Bad Request')
     await expect(connect(web.port)).rejects.toThrow(/does not speak JDWP/)
     const half = await startPeer(() => 'nothing', 'JDWP-Hand')

@@ -10,7 +10,7 @@ import type { Talks } from './known.ts'
 
 let compiled: Promise<string> | undefined
 
-/** Compiled once for all JDKs and test files. The cache is keyed by the hash of the sources. */
+/** Returns the classes, which are compiled once for all JDKs and test files. The cache is keyed by the hash of the sources. */
 export function debuggeeClasses(): Promise<string> {
   compiled ??= compileOnce(join(import.meta.dirname, 'debuggee'))
   return compiled
@@ -29,7 +29,7 @@ async function compileOnce(sources: string): Promise<string> {
     renameSync(aside, classes)
   } catch (error) {
     rmSync(aside, { recursive: true })
-    if (!existsSync(classes)) throw error // otherwise somebody else was faster
+    if (!existsSync(classes)) throw error // otherwise another process has compiled them first
   }
   return classes
 }
@@ -38,7 +38,7 @@ export const SERVER = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,add
 
 export interface Debuggee extends Talks {
   readonly java: JavaProcess
-  /** Address for the `nth` debugger, counted from 1: a JVM uses a new port after each debugger. */
+  /** Returns the address for the `nth` debugger, counted from 1: a JVM uses a new port after each debugger. */
   port(nth?: number): Promise<number>
 }
 

@@ -23,7 +23,7 @@ async function the<T>(asked: Promise<Result<T>>): Promise<T> {
 }
 
 forEachJdk((jdk) => {
-  it('a JVM connects to the debugger, starts suspended, and is observed until its end', async () => {
+  it('a JVM that connects to the debugger starts suspended, and the debugger receives its events until the JVM ends', async () => {
     await using port = await JdwpPort.open()
     // Another client connects first. It does not speak JDWP, and the port continues to wait for the JVM.
     const stranger = connectSocket(port.port, port.host)
@@ -93,7 +93,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('if an invocation times out in the debugger, all threads run, even after the invoked method has returned', async () => {
+  it('if an invocation times out in the debugger, all threads continue to run, even after the invoked method has returned', async () => {
     const program = await startDebuggee(jdk)
     await program.java.line(/^ready/)
     const jvm = await JdwpTarget.connect(await program.port())
@@ -112,7 +112,7 @@ forEachJdk((jdk) => {
     await program.java.kill()
   })
 
-  it('after the debugger sends Dispose, the JVM has closed the connection', async () => {
+  it('the JVM closes the connection when the debugger sends Dispose', async () => {
     const program = await startDebuggee(jdk)
     await program.java.line(/^ready/)
     const jvm = await JdwpTarget.connect(await program.port())
@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
     await program.java.kill()
   })
 
-  it('a JVM ended by a debugger runs no shutdown hooks', async () => {
+  it('a JVM that a debugger ends runs no shutdown hooks', async () => {
     const classpath = await compileFixture(jdk, 'Mortal')
     const java = startJava(jdk, [SERVER, '-cp', classpath, 'fix.Mortal', 'hook'])
     await java.line(/^ready/)

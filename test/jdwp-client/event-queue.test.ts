@@ -10,7 +10,7 @@ const death = (request: number): EventSet => ({
 })
 
 describe('delivery of an event', () => {
-  it('an event goes to the first waiter only', async () => {
+  it('an event is delivered only to the first waiter', async () => {
     const queue = new EventQueue()
     const heard: EventSet[] = []
     queue.listen((set) => heard.push(set))
@@ -26,7 +26,7 @@ describe('delivery of an event', () => {
     expect(await never).toBe(null)
   })
 
-  it('an early event is held for later waiters and listeners', async () => {
+  it('an event that arrives before any waiter or listener is kept for the next waiter or listener', async () => {
     const queue = new EventQueue()
     for (const request of [1, 2, 3]) queue.push(death(request), 10)
     expect((await queue.next('VM_DEATH', { where: (event) => event.request > 1 }))?.event.request).toBe(2)
@@ -55,7 +55,7 @@ describe('delivery of an event', () => {
     expect(heard).toEqual([2, 3, 4].map(death))
   })
 
-  it("waiting for an event ends with the connection, and an exception in a waiter's condition is passed to the waiter", async () => {
+  it("waiting for an event ends when the connection ends; if a waiter's condition throws, that waiter gets the exception", async () => {
     const queue = new EventQueue()
     const lost = queue.next('VM_DEATH', { request: 7, timeoutMs: Infinity })
     const wrong = queue.next('VM_DEATH', {
@@ -70,7 +70,7 @@ describe('delivery of an event', () => {
     await expect(lost).rejects.toThrow(JdwpLost)
   })
 
-  it('too many events without a consumer are an error', () => {
+  it('it is an error if too many events arrive and none of them is consumed', () => {
     const many = new EventQueue()
     for (let i = 0; i < MAX_HELD; i++) many.push(death(i), 10)
     expect(() => many.push(death(0), 10)).toThrow(EventsNotTaken)

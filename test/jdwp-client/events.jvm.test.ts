@@ -111,7 +111,7 @@ forEachJdk((jdk) => {
     expect(await jvm.events.next('BREAKPOINT', { request, timeoutMs: 0 })).toBe(null)
   })
 
-  it('an EXCEPTION event has the location of the handler', async () => {
+  it('an EXCEPTION event contains the location of the handler', async () => {
     const [type] = await the(jvm.virtualMachine.classesBySignature('Ljava/lang/RuntimeException;'))
     const { event } = await comesOf('throw', 'EXCEPTION', [
       { modifier: 'ExceptionOnly', type: type!.id, caught: true, uncaught: true },
@@ -195,7 +195,7 @@ forEachJdk((jdk) => {
     await the(jvm.eventRequest.clear('METHOD_ENTRY', entries))
   })
 
-  it('a breakpoint at the location of the last METHOD_ENTRY is skipped once', async () => {
+  it('if a breakpoint is set where the last METHOD_ENTRY event occurred, the first hit of the breakpoint is not reported', async () => {
     const { location } = await known.line('call', 0)
     const entries = await the(jvm.eventRequest.set('METHOD_ENTRY', 'NONE', [inProgram()]))
     await program.say('call')
@@ -212,7 +212,7 @@ forEachJdk((jdk) => {
     expect(await jvm.events.next('BREAKPOINT', { request, timeoutMs: 50 })).toBe(null)
   })
 
-  it('events for which no one waits go to a listener', async () => {
+  it('events that no waiter expects are delivered to a listener', async () => {
     const request = await the(jvm.eventRequest.set('METHOD_ENTRY', 'NONE', [inProgram()]))
     const called = new Promise<readonly string[]>((resolve) => {
       const seen: string[] = []
@@ -228,7 +228,7 @@ forEachJdk((jdk) => {
     await the(jvm.eventRequest.clear('METHOD_ENTRY', request))
   })
 
-  it('the other modifiers of event requests are accepted, and invalid requests are refused', async () => {
+  it('the JVM accepts event requests with each modifier that the other tests do not use, and refuses invalid requests', async () => {
     const object = await known.value('object')
     if (object.tag !== 'OBJECT') throw new Error(object.tag)
     const instance: Modifier = { modifier: 'InstanceOnly', object: object.id }

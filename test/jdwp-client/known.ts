@@ -8,7 +8,7 @@ export interface Talks {
   say(word: string): Promise<string>
 }
 
-/** Ids of the program's classes, methods and fields. */
+/** Returns the ids of the program's classes, methods and fields. */
 export async function lookUp(jvm: JdwpTarget) {
   const typeOf = async (signature: string) => {
     const [type] = granted(await jvm.virtualMachine.classesBySignature(signature), signature)

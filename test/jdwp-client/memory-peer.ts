@@ -9,7 +9,7 @@ import {
   PacketReader,
 } from '../../src/jdwp-client/packet.ts'
 
-/** In a reply, the error code has the place of a command's set and number. */
+/** Encodes a reply. Its error code has the place of a command's set and number. */
 export function encodeReply(id: number, error: number, data: Uint8Array): Buffer {
   const packet = encodeCommand(id, error >> 8, error & 0xff, data)
   packet[8] = 0x80
@@ -32,7 +32,7 @@ export class MemoryPeer extends Duplex {
     if (!this.destroyed) this.push(bytes)
   }
 
-  /** The JVM closes its end. */
+  /** Closes the JVM's end. */
   hangUp(): void {
     if (!this.destroyed) this.push(null)
   }

@@ -27,7 +27,7 @@ describe('a JDWP packet', () => {
     expect(hex(encodeReply(5, 21, new Uint8Array()))).toBe('0000000b' + '00000005' + '800015')
   })
 
-  it('a packet is found in a stream for any split', () => {
+  it('packets are read from a stream that is split at any byte', () => {
     const stream = Buffer.concat([
       encodeCommand(1, 64, 100, Buffer.from('event')),
       encodeReply(2, 0, Buffer.alloc(40, 7)),
@@ -48,7 +48,7 @@ describe('a JDWP packet', () => {
   })
 
   it.each([0, 10, 1001, 2 ** 31, 2 ** 32 - 1])(
-    'a packet of %i bytes is malformed if the limit is 1,000 bytes',
+    'a packet of %i bytes is refused as malformed if the limit is 1,000 bytes',
     (length) => {
       const packet = encodeReply(1, 0, Buffer.alloc(0))
       packet.writeUInt32BE(length, 0)
@@ -56,7 +56,7 @@ describe('a JDWP packet', () => {
     },
   )
 
-  it('a packet that arrives byte by byte costs little more than its size', () => {
+  it('reading a packet that arrives byte by byte takes little processor time and memory', () => {
     const packet = encodeReply(1, 0, Buffer.alloc(1 << 20, 7))
     const reader = new PacketReader()
     const [begun, before] = [process.cpuUsage(), process.memoryUsage().rss]
@@ -80,7 +80,7 @@ describe('a JDWP packet', () => {
 })
 
 describe('data of a JDWP packet', () => {
-  it('data is read back as written', () => {
+  it('data that was written is read back unchanged', () => {
     const bytes = written((w) =>
       w
         .u1(9)
@@ -97,7 +97,7 @@ describe('data of a JDWP packet', () => {
     r.finish()
   })
 
-  it('ids have the length stated by the JVM, and no other', () => {
+  it('ids are written and read with the length that the JVM reported; ids of other lengths are refused', () => {
     const sizes: IdSizes = { field: 3, method: 1, object: 5, referenceType: 7, frame: 2 }
     const w = new DataWriter(sizes).object('0102030405' as ObjectId).object(null)
     expect(hex(w.done())).toBe('0102030405' + '0000000000')
@@ -108,7 +108,7 @@ describe('data of a JDWP packet', () => {
     }
   })
 
-  it('data that is too short, too long or has invalid counts is malformed', () => {
+  it('data that is too short, too long or has invalid counts is refused as malformed', () => {
     expect(() => new DataReader(Buffer.alloc(3)).int()).toThrow(/4 bytes where 3 are left/)
     expect(() => new DataReader(int(5)).string()).toThrow(MalformedJdwp)
     expect(() => new DataReader(int(-1)).count()).toThrow(/a count of -1/)
@@ -139,7 +139,7 @@ describe('values on the wire', () => {
     expect(readValue(new DataReader(Buffer.from(bytes, 'hex')))).toEqual(value)
   })
 
-  it('values out of range are not sent', () => {
+  it('encoding refuses values out of range', () => {
     for (const wrong of [
       { tag: 'BYTE', value: 128 },
       { tag: 'SHORT', value: 2 ** 15 },
@@ -151,7 +151,7 @@ describe('values on the wire', () => {
     }
   })
 
-  it('array values match their byte length', () => {
+  it('the number of array values must match the byte length', () => {
     const back = (region: ArrayRegion, tag: number) =>
       readRegion(new DataReader(Buffer.concat([Uint8Array.of(tag), written((w) => writeRegion(w, region))])))
     const longs: ArrayRegion = { tag: 'LONG', values: BigInt64Array.of(1n, -1n) }

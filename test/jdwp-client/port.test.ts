@@ -10,7 +10,7 @@ describe('a port for JVMs that connect', () => {
     await expect(JdwpPort.open({ port: port.port })).rejects.toThrow(CannotListen)
   })
 
-  it('waiting at a port has a timeout, and the address of the caller is reported', async () => {
+  it('waiting for a JVM at a port times out, and the address of a connecting JVM is reported', async () => {
     await using port = await JdwpPort.open({ handshakeMs: 20 })
     await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(/no JVM has connected, in 20 ms/)
     const silent = connectSocket(port.port, port.host)
@@ -21,7 +21,7 @@ describe('a port for JVMs that connect', () => {
     )
   })
 
-  it('closing a port ends all waiting, and the number of connections that wait is limited', async () => {
+  it('closing a port ends all waits for a JVM, and the number of queued connections is limited', async () => {
     const port = await JdwpPort.open()
     const callers = Array.from({ length: 20 }, () => connectSocket(port.port, port.host))
     let hungUp = 0
@@ -33,7 +33,7 @@ describe('a port for JVMs that connect', () => {
         })
       }
     })
-    await four // of 20, 16 are waiting to be shaken hands with
+    await four // 16 of the 20 connections wait for the handshake
     const waiting = port.accept()
     await port.close()
     await expect(waiting).rejects.toThrow(NoJvmCame)

@@ -10,7 +10,7 @@ import { startDebuggee } from './debuggee.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-it("the README's example works", async () => {
+it('the example program in the README of the JDWP client works', async () => {
   const readme = readFileSync(join(root, 'src/jdwp-client/README.md'), 'utf8')
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Record<string, { default: string }>

@@ -1,4 +1,4 @@
-// Every command once, to what has been written down of a JVM.
+// Sends every command once to a replayed recording of a JVM.
 
 import { describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/jdwp-client/commands.ts'
@@ -11,19 +11,19 @@ const all = Object.entries(COMMANDS).flatMap(([set, { commands }]) =>
   Object.keys(commands).map((command) => `${set}.${command}`),
 )
 
-describe('a recorded JVM', () => {
-  it('every command gets an answer from a recorded JVM', () => {
+describe('the JDWP client with recorded replies of a JVM', () => {
+  it('every command gets a reply from the recording', () => {
     const asked = asksOf({} as JdwpTarget, {} as never).map(([name]) => name as string)
     expect([...asked, ...ELSEWHERE].sort()).toEqual([...all].sort())
     expect(new Set(asked).size).toBe(asked.length)
   })
 
   it.each([1, 2, 3])(
-    'the answers of a recorded JVM are decoded equally for any split of the bytes (seed %i)',
+    'the replies of a recorded JVM are decoded to the same values wherever the stream is split (seed %i)',
     async (seed) => {
       const recording = readRecording()
       const chance = new Chance(seed)
-      // Also in pieces of one byte: the packet is assembled from all its pieces.
+      // Pieces may have only one byte: each packet is assembled from all its pieces.
       const stream = replayed(recording.pieces, () => 1 + Math.floor(chance.next() ** 4 * 5000))
       const jvm = await JdwpTarget.over(stream)
       expect(await converse(jvm, { say: async () => '' })).toEqual({

@@ -18,7 +18,7 @@ export type Piece = readonly [from: 'us' | 'jvm', bytes: string]
 
 export interface Recording {
   readonly pieces: readonly Piece[]
-  /** Keyed by command: the decoded reply. */
+  /** Decoded replies, keyed by command. */
   readonly outcomes: Readonly<Record<string, string>>
   readonly things: Things
 }
@@ -33,7 +33,7 @@ export function writeRecording(recording: Recording): void {
   writeFileSync(FILE, gzipSync(JSON.stringify(recording), { level: 9 }))
 }
 
-/** A connection whose bytes are recorded. */
+/** Returns a connection whose bytes are recorded. */
 export function recordedConnection(port: number, pieces: Piece[]): Duplex {
   const socket = connect(port, '127.0.0.1')
   const tee = new Duplex({
@@ -56,7 +56,10 @@ export function recordedConnection(port: number, pieces: Piece[]): Duplex {
   return tee
 }
 
-/** The JVM of a recording. Sends the recorded bytes if it receives the recorded bytes. @param cut  maximum length of its packets' pieces */
+/**
+ * Simulates the JVM of a recording: sends its recorded bytes if it receives the client's recorded bytes. `cut` returns the maximum length
+ * of a piece.
+ */
 export function replayed(pieces: readonly Piece[], cut: () => number): Duplex {
   let at = 0
   const speak = (): void => {
@@ -132,7 +135,7 @@ export async function converse(
   return { outcomes, things }
 }
 
-/** A shortened result: its beginning and its length. */
+/** Returns a shortened result: its beginning and its length. */
 export function shown(result: Result<unknown>): string {
   if (!result.ok) return result.error
   const text =
@@ -144,7 +147,7 @@ export function shown(result: Result<unknown>): string {
   return text.length > 200 ? `${text.slice(0, 200)}… ${text.length}` : text
 }
 
-/** The answers of the JVM, keyed by `set/command`, and its events. */
+/** Returns the answers of the JVM, keyed by `set/command`, and its events. */
 export function answersOf({ pieces }: Recording) {
   const bytes = (who: string): Buffer =>
     Buffer.from(

@@ -67,20 +67,20 @@ forEachJdk((jdk) => {
       theirs = java.stdout().trim().split('\n')
     })
 
-    it("the JDK's specification has all our commands except commands of newer JDKs", () => {
+    it("the JDK's specification has all commands of the client except commands of newer JDKs", () => {
       const missing = OURS.filter((line) => !theirs.includes(line))
       expect(missing.sort()).toEqual(
         [...NEWER].flatMap(([line, since]) => (since > jdk.version ? [line] : [])).sort(),
       )
     })
 
-    it("our client has all commands of the JDK's specification", () => {
+    it("the client has all commands of the JDK's specification", () => {
       expect(theirs.length).toBeGreaterThan(200)
       expect(theirs.filter((line) => !OURS.includes(line))).toEqual([])
     })
   })
 })
 
-it('the specification of JDK 17 has all our commands except two', () => {
+it('the specification of JDK 17 has all commands of the client except two', () => {
   expect([...NEWER.keys()]).toEqual(['ThreadReference.IsVirtual 11/15', 'Modifier PlatformThreadsOnly 13'])
 })

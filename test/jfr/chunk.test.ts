@@ -25,37 +25,37 @@ function header(size: number, metadata: number): Buffer {
   return bytes
 }
 
-/** Successive answers; the last one is repeated. */
+/** Returns a chunk that reads these answers one after the other. The last answer is repeated. */
 function reads(...answers: readonly Buffer[]): Chunk {
   let next = 0
   return new Chunk(() => answers[Math.min(next++, answers.length - 1)]!)
 }
 
-describe('the header of a chunk', () => {
-  it('a header that changes while it is read is read again later', () => {
+describe('the header of a chunk in a JFR file', () => {
+  it('a JFR chunk header that changes during the read is read again later', () => {
     // The old size with the new offset of the metadata would be an invalid chunk.
     const torn = header(HEADER_BYTES, 4_000)
     expect(reads(torn, header(5_000, 4_000)).poll(NOTHING)).toBe(false)
     expect(() => reads(torn).poll(NOTHING)).toThrow(BadRecording)
   })
 
-  it('an incomplete header counts as absent', () => {
+  it('an incomplete JFR chunk header counts as absent', () => {
     expect(reads(header(HEADER_BYTES, 0).subarray(0, 20)).poll(NOTHING)).toBe(false)
     expect(reads(Buffer.alloc(0)).poll(NOTHING)).toBe(false)
     expect(reads(header(HEADER_BYTES, 0)).poll(NOTHING)).toBe(false)
   })
 
-  it('a header of another format is an error', () => {
+  it('a JFR chunk header with another format version is an error', () => {
     const foreign = header(HEADER_BYTES, 0)
     foreign.writeUInt16BE(3, 4)
     expect(() => reads(foreign).poll(NOTHING)).toThrow(/version 3\.1/)
   })
 })
 
-describe('encodings of integers and strings', () => {
+describe('encodings of integers and strings in a JFR file', () => {
   const read = (...bytes: readonly number[]) => new Cursor(Buffer.from(bytes))
 
-  it('integers have up to nine bytes, and all eight bits of the ninth byte are used', () => {
+  it('integers in a JFR file have up to nine bytes, and all eight bits of the ninth byte are used', () => {
     expect(read(0x7f).varint()).toBe(127)
     expect(read(0x80, 0x01).varint()).toBe(128)
     const largest = read(...Array<number>(9).fill(0xff))
@@ -64,7 +64,7 @@ describe('encodings of integers and strings', () => {
     expect(() => read(0x80).varint()).toThrow(BadRecording)
   })
 
-  it('strings have six encodings', () => {
+  it('strings in a JFR file have six encodings', () => {
     expect(read(0).string()).toBe(null)
     expect(read(1).string()).toBe('')
     expect(read(2, 9).string()).toEqual({ key: 9 })

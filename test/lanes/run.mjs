@@ -1,8 +1,8 @@
 // npm test, npm run test:live, npm run test:full: installs and builds what is missing, then runs lanes one after the other.
 //
-//   node test/lanes/run.mjs <lane>… [-- what vitest takes: parts of file names, -t 'a title', …]
+//   node test/lanes/run.mjs <lane>… [-- arguments of vitest: parts of file names, -t 'a title', …]
 //
-// Each lane is run, whatever those before it found. Exits with 1 if one of them failed.
+// All lanes run, even if an earlier lane fails. Exits with 1 if a lane has failed.
 
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { prepare } from '../support/prepare.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Node versions of `test:full`, beside the one that runs. The oldest that jfluid supports runs everything else in CI. */
+/** Node versions of `test:full` besides the current one. In CI, the oldest version that jfluid supports runs all other lanes. */
 const NODES = ['22', '24']
 
 const LANES = {
@@ -26,7 +26,10 @@ const LANES = {
   full: (args) => vitest('full', args),
 }
 
-/** What is asked for by name may be in one lane only. A whole lane without a test is a fault. */
+/**
+ * Tests that are selected by name may be in one lane only, so a lane may run no test. Without a selection, a lane without tests is an
+ * error.
+ */
 const unitWith = (args) => [
   ...['node', 'node_modules/vitest/vitest.mjs', 'run'],
   ...(args.length > 0 ? ['--passWithNoTests', ...args] : []),

@@ -1,4 +1,4 @@
-// node test/lanes/seconds.mjs <rows> … : test/lanes/SECONDS.md, of the rows that JFLUID_SECONDS has collected (reporter.ts).
+// node test/lanes/seconds.mjs <rows> …: writes test/lanes/SECONDS.md from the rows that JFLUID_SECONDS has collected (reporter.ts).
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'

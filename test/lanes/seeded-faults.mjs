@@ -1,13 +1,13 @@
-// The faults of `npm run test:seeded`, ten that a change might bring, spread over the areas of jfluid.
+// The faults of `npm run test:seeded`: ten faults that a change might introduce, spread over the areas of jfluid.
 
 /**
  * @typedef {object} SeededFault
  * @property {string} name
  * @property {string} file
- * @property {string} find  occurs once in the file
- * @property {string} put   takes its place; the file still compiles
+ * @property {string} find  text that occurs once in the file
+ * @property {string} put   text that replaces `find`; the file still compiles
  * @property {RegExp} by    the tests that have to fail, as "file > title", or "Class.method" of the Java tests
- * @property {readonly string[]} [live]  files of the live lanes to run if `npm test` does not find it
+ * @property {readonly string[]} [live]  files of the live lanes to run if `npm test` does not find the fault
  */
 
 /** @type {readonly SeededFault[]} */

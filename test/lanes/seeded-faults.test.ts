@@ -17,17 +17,17 @@ const { SEEDED_FAULTS } = (await import(`${import.meta.dirname}/seeded-faults.mj
   SEEDED_FAULTS: readonly SeededFault[]
 }
 
-it('ten faults have unique names', () => {
+it('the ten seeded faults (deliberate errors in the source) have unique names', () => {
   expect(new Set(SEEDED_FAULTS.map(({ name }) => name)).size).toBe(10)
 })
 
-describe.each(SEEDED_FAULTS)('$name', ({ file, find, put, live = [] }) => {
-  it('the fault changes a text that occurs exactly once in the source', () => {
+describe.each(SEEDED_FAULTS)('seeded fault: $name', ({ file, find, put, live = [] }) => {
+  it('a seeded fault changes a text that occurs exactly once in its source file', () => {
     expect(readFileSync(join(root, file), 'utf8').split(find)).toHaveLength(2)
     expect(put).not.toBe(find)
   })
 
-  it('the fault names existing live files', () => {
+  it('the live test files that a seeded fault names exist', () => {
     expect(live.filter((it) => !existsSync(join(root, it)))).toEqual([])
   })
 })

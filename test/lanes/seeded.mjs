@@ -1,8 +1,8 @@
 // npm run test:seeded [-- name …]: puts each fault of seeded-faults.mjs into a copy of the checkout, and runs lanes until one finds it.
 //
-// The lanes are those of `npm test`, then the live files that the fault names. A copy without a fault has to pass first, or a
-// failure would say nothing. A fault counts as found only if a test fails that is expected to, so a failure by chance does not count.
-// Exit code 1: the copy without a fault failed, or a fault was not found, which is a hole in the tests.
+// The lanes are those of `npm test`, then the live files that the fault names. A copy without a fault must pass first, since otherwise a
+// failure would prove nothing. A fault counts as found only if an expected test fails, so a failure by chance does not count. Exit code 1:
+// the copy without a fault failed, or a fault was not found, which shows a hole in the tests.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -22,7 +22,7 @@ import { SEEDED_FAULTS } from './seeded-faults.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const NPM_TEST = ['java', 'unit', 'smoke']
-/** A lane that takes longer has failed. */
+/** Maximum duration of a lane. A slower lane has failed. */
 const LONGEST_SECONDS = 600
 const MOST_NAMED = 5
 
@@ -78,7 +78,7 @@ function seek({ name, file, find, put, by, live = [] }) {
     for (const [lane, files] of lanesOf(live)) {
       const { failed, passed, output } = runLane(copy, lane, files)
       const tests = failed.filter((test) => by.test(test))
-      if (failed.length > 0 && passed === 0) console.log(output) // it does not build, perhaps
+      if (failed.length > 0 && passed === 0) console.log(output) // perhaps the build has failed
       say(`${lane}: expected to fail, and failed`, tests)
       say(
         `${lane}: failed too`,
@@ -97,7 +97,7 @@ function say(what, tests) {
   for (const test of tests.slice(0, MOST_NAMED)) console.log(`    ${test}`)
 }
 
-/** The lanes in their order, each with the files that it is to run: none for all. */
+/** Returns the lanes in order, each with the files that it runs. An empty list means all files. */
 function lanesOf(live) {
   const alone = live.filter((file) => file.includes('.alone.'))
   const others = live.filter((file) => !file.includes('.alone.'))
@@ -108,7 +108,9 @@ function lanesOf(live) {
   return [...NPM_TEST.map((lane) => [lane, []]), ...named.filter(([, files]) => files.length > 0)]
 }
 
-/** The copy shares the installed packages; what is newer than the build is built by the first lane. */
+/**
+ * Calls `use` with a copy of the checkout. The copy shares the installed packages, and its first lane builds what is newer than the build.
+ */
 function inCopy(use) {
   const copy = realpathSync(mkdtempSync(join(tmpdir(), 'jfluid-seeded-')))
   try {
@@ -126,7 +128,7 @@ function inCopy(use) {
   }
 }
 
-/** @returns the names of the failed tests, how many passed, and the end of what was printed */
+/** @returns the names of the failed tests, the number of passed tests, and the end of the output */
 function runLane(copy, lane, files) {
   const begun = performance.now()
   const report = join(copy, 'dist', 'seeded.json')
@@ -147,7 +149,7 @@ function runLane(copy, lane, files) {
   })
   const output = `${stdout}${stderr}`
   const { failed, passed } = lane === 'java' ? javaTests(output) : vitestTests(copy, report)
-  // A build that fails, an error outside of tests.
+  // The build has failed, or an error has occurred outside the tests.
   if (status !== 0 && failed.length === 0)
     failed.push(`the ${lane} lane ended with ${status}, and no test had failed`)
   const seconds = Math.round((performance.now() - begun) / 1000)
@@ -174,7 +176,7 @@ function vitestTests(copy, report) {
   return { failed, passed }
 }
 
-/** As backend-java/test/check prints them. */
+/** Parses the failed Java tests in the format of backend-java/test/check. */
 function javaTests(output) {
   const checks = [...output.matchAll(/^(\w+Test)\.java:\d+ (\w+): /gm)].map(
     ([, test, method]) => `${test}.${method}`,

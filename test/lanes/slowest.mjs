@@ -1,4 +1,4 @@
-// node test/lanes/slowest.mjs <rows>: prints the ten slowest test files of all lanes, of the rows that JFLUID_SECONDS has collected.
+// node test/lanes/slowest.mjs <rows>: prints the ten slowest test files of all lanes, from the rows that JFLUID_SECONDS has collected.
 
 import { readFileSync } from 'node:fs'
 

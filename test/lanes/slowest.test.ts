@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-it('the ten slowest files of all lanes are listed, slowest first', () => {
+it('the ten slowest test files of all lanes are listed, slowest first', () => {
   const rows = Array.from({ length: 12 }, (_, i) => ({
     ...{ lane: i % 2 === 0 ? 'unit' : 'live', file: `test/f${i}.test.ts`, seconds: 10 * i },
   }))
@@ -21,7 +21,7 @@ it('the ten slowest files of all lanes are listed, slowest first', () => {
   expect(lines).toHaveLength(12) // including the title and the end
 })
 
-it('.ci/run exits with the status of the failed lane, and lists only the rows of its own lanes', () => {
+it('.ci/run exits with the status of the failed lane, and lists only test files of its own run', () => {
   const folder = temporaryDirectory()
   const row = (file: string) => JSON.stringify({ lane: 'unit', file, seconds: 1 })
   const run = (npm: string, rows: string) => {

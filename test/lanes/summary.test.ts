@@ -6,7 +6,7 @@ const file = (name: string, seconds: number, more: Partial<TestFile> = {}): Test
   ...more,
 })
 
-it('the summary has at most ten slowest files, and sums', () => {
+it('the summary of a test lane lists at most the ten slowest test files, the number of tests and the total time', () => {
   const files = Array.from({ length: 12 }, (_, i) => file(`f${i}`, i / 10))
   const { text, isTooSlow } = sayLane(files, 61.4)
   expect(isTooSlow).toBe(false)
@@ -20,7 +20,7 @@ it('the summary has at most ten slowest files, and sums', () => {
   expect(lines.slice(-2)).toEqual(['unit: 12 files in 61 s', '24 passed, 0 failed, 0 skipped'])
 })
 
-it('the summary lists unit files above 3 s, and fails for one above 10 s', () => {
+it('the summary lists unit test files that take more than 3 s, and fails the lane if a file takes more than 10 s', () => {
   const three = sayLane([file('quick', 3), file('slow', 3.1), file('slower', 10)], 1)
   expect(three.isTooSlow).toBe(false)
   expect(three.text).toContain(
@@ -32,7 +32,7 @@ it('the summary lists unit files above 3 s, and fails for one above 10 s', () =>
   expect(ten.text).toContain('above 10 s, which fails the lane:\n    10.1 s  test/slowest.test.ts\nunit: ')
 })
 
-it('the summary ignores durations of other lanes', () => {
+it('the summary applies no time limit to test files of lanes other than unit', () => {
   const { text, isTooSlow } = sayLane([file('long', 400, { lane: 'live' })], 401)
   expect(isTooSlow).toBe(false)
   expect(text).toBe(
@@ -40,7 +40,7 @@ it('the summary ignores durations of other lanes', () => {
   )
 })
 
-it('the summary lists skipped tests by reason and file', () => {
+it('the summary of a test lane lists skipped tests by reason and file', () => {
   const { text } = sayLane(
     [
       file('a', 0, { skipped: 3, skips: ['no root', 'no zsh', 'no root'] }),
@@ -62,7 +62,7 @@ it('the summary lists skipped tests by reason and file', () => {
   expect(text).toMatch(/4 passed, 1 failed, 4 skipped$/)
 })
 
-it('the summary fails for a test skipped without a reason, and names its file', () => {
+it("the summary fails the lane for a test skipped without a reason, and names the test's file", () => {
   const { text, hasUnexplainedSkip } = sayLane(
     [
       file('a', 0, { skipped: 3, skips: [null, 'no root', null] }),
@@ -77,13 +77,13 @@ it('the summary fails for a test skipped without a reason, and names its file', 
   )
 })
 
-it('the summary accepts tests skipped with a reason', () => {
+it('the summary accepts tests that are skipped with a reason', () => {
   const { text, hasUnexplainedSkip } = sayLane([file('a', 0, { skipped: 1, skips: ['no root'] })], 1)
   expect(hasUnexplainedSkip).toBe(false)
   expect(text).not.toContain('without a reason')
 })
 
-it('the summary has no list of slowest files if all lanes share one', () => {
+it('the summary of a test lane omits the slowest files if one list is printed for all lanes', () => {
   const { text } = sayLane([file('a', 1), file('slow', 4)], 5, false)
   expect(text).not.toContain('slowest files')
   expect(text).toMatch(/^unit files above 3 s:\n/)

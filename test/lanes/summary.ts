@@ -21,9 +21,9 @@ const SLOWEST = 10
 
 export interface LaneSummary {
   readonly text: string
-  /** The lane fails, because a unit file took too long. */
+  /** Whether the lane fails because a unit file took too long. */
   readonly isTooSlow: boolean
-  /** The lane fails, because a skipped test has no reason. */
+  /** Whether the lane fails because a skipped test has no reason. */
   readonly hasUnexplainedSkip: boolean
 }
 
@@ -59,7 +59,10 @@ export function sayLane(files: readonly TestFile[], laneSeconds: number, lists =
   }
 }
 
-/** Reason of a skipped test, which `only-if.ts` appends to its title or to the title of an enclosing `describe`. Null if there is none. */
+/**
+ * Returns the reason of a skipped test, which `only-if.ts` appends to its title or to the title of an enclosing `describe`. Null if there
+ * is none.
+ */
 export function reasonOf(fullName: string): string | null {
   return /\[([^\]]+)\](?: > |$)/.exec(fullName)?.[1] ?? null
 }

@@ -1,5 +1,5 @@
-// A client that is killed or stopped while threads call the root continuously (scheme adaptive). Runs alone, since a busy machine also
-// delays threads.
+// A client that is killed or stopped while threads call the root continuously (scheme adaptive). Runs alone, since other load on the
+// machine would delay the threads too.
 
 import { expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
@@ -13,8 +13,8 @@ import { ownThreads, remainsOf, until } from './remains.ts'
 const WAIT_FOR_CLIENT_MS = 250
 
 /**
- * Returns the longest time, ms, that a thread of the target was blocked until the target had left the client. Measures a second time and
- * returns the shorter one if the first is too long, since other processes may delay threads.
+ * Returns the longest time, ms, that a thread of the target was blocked before the target ended the session. If the first measurement is
+ * too long, measures again and returns the shorter time, since other processes may delay threads.
  */
 async function held(
   jdk: Jdk,
@@ -26,8 +26,8 @@ async function held(
     await java.line(/^ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Pulse.root', '--scheme', 'adaptive')
     await recording.started
-    // Waits until a call has ended after the first query, so that one call was recorded. Each query also resets the longest time, which
-    // contains the pause of the redefinition.
+    // Waits until a root call has ended after the first query, so at least one call is recorded. Each query also resets the longest time,
+    // which would otherwise include the pause of the redefinition.
     for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
     await end(java, recording)
     await until(() => ownThreads(java.pid).length === 0)
@@ -41,14 +41,14 @@ async function held(
 }
 
 forEachJdk((jdk) => {
-  it('a killed client leaves nothing behind and delays no call', {
+  it('a killed client leaves nothing behind and delays no call of the root', {
     timeout: 60_000,
   }, async () => {
     const ms = await held(jdk, (_, recording) => recording.process.kill())
     expect(ms).toBeLessThan(WAIT_FOR_CLIENT_MS)
   })
 
-  it('a stopped client leaves nothing behind, delays no call, and reports the lost session when it continues', {
+  it('a stopped client leaves nothing behind, delays no call, and reports the lost session when the client continues', {
     timeout: 60_000,
   }, async () => {
     const ms = await held(jdk, async (java, { process: p, file }) => {

@@ -1,4 +1,4 @@
-// Scheme adaptive in JVMs with garbage collectors for which compiled loops contain no safepoints: a warning is shown.
+// Scheme adaptive shows a warning in a JVM whose garbage collector leaves compiled loops without safepoints.
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -29,7 +29,7 @@ forEachJdk((jdk) => {
     ['Parallel', true],
     ['G1', false],
   ])(
-    'with collector %s, the warning about compiled loops without safepoints is shown: %s',
+    'with the garbage collector %s, a warning about compiled loops without safepoints is shown: %s',
     async (collector, isBent) => {
       const classes = await compileJava(jdk, PROGRAM)
       const java = startJava(jdk, [`-XX:+Use${collector}GC`, '-cp', classes, 'fix.Loops'])

@@ -1,8 +1,8 @@
-// Scheme adaptive, with a program whose methods below the root are all called too often. The counted methods get their original code back,
-// since unused probes would slow them down for the rest of the session.
+// Scheme adaptive, with a program whose methods below the root are all called too often to be timed. The counted methods get their original
+// code back, since unused probes would slow them down for the rest of the session.
 
 import { expect, it } from 'vitest'
-import { TIMED } from '../../src/cct/picture.ts'
+import { TIMED } from '../../src/cct/merge-samples.ts'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
 import { sessionOptions } from '../../src/commands/options.ts'

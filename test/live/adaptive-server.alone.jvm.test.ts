@@ -2,7 +2,7 @@
 // measurements. Runs alone: on a busy machine the sampling thread gets a processor late.
 
 import { expect, it } from 'vitest'
-import { TIMED } from '../../src/cct/picture.ts'
+import { TIMED } from '../../src/cct/merge-samples.ts'
 import { sessionOptions } from '../../src/commands/options.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
@@ -14,7 +14,7 @@ import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
 const CLIENTS = '8'
-/** With this number of samples, a share of 25 % has a standard deviation of 1.4 points. */
+/** With this number of samples, a share of 25 % has a standard deviation of 1.4 percentage points. */
 const SAMPLES = 1000
 const MOST_OFF = 0.05
 const VIRTUAL_THREADS = 21
@@ -51,11 +51,11 @@ async function rest(java: JavaProcess, session: Session): Promise<void> {
 }
 
 /**
- * Attaches while the server is under load and waits until methods below the root are timed. Records from one rest of the server to the
- * next: the rows must contain exactly the requests between these two rests.
+ * Attaches while the server is under load and waits until methods below the root are timed. The recording starts and ends at moments when
+ * no request is running, so the rows must contain exactly the requests in between.
  */
 async function recorded(jdk: Jdk): Promise<{ profile: Profile; told: Oracle }> {
-  // Without an agent at the start, the first redefinition discards all compiled code, and samples count only 10 s later.
+  // Without an agent at the start, the first redefinition discards all compiled code, and the samples of the next 10 s are not used.
   const agent = `-javaagent:${agentJar().path}`
   const virtual = jdk.version >= VIRTUAL_THREADS ? ['virtual'] : []
   const classpath = await compileFixture(jdk, 'Server')
@@ -107,8 +107,8 @@ function expectAsTold(profile: Profile, told: Oracle): void {
 }
 
 forEachJdk((jdk) => {
-  const threads = jdk.version >= VIRTUAL_THREADS ? ', virtual threads among them' : ''
-  it(`states are within 5 points of the measurement of the server, and all timed calls are counted${threads}`, {
+  const threads = jdk.version >= VIRTUAL_THREADS ? ', including calls of virtual threads' : ''
+  it(`shares of thread states are within 5 percentage points of the shares that the server measures, and all timed calls are counted${threads}`, {
     timeout: 120_000,
   }, async () => {
     const { profile, told } = await recorded(jdk)

@@ -19,16 +19,16 @@ const THRONG = 600
 const CHUNKS = 512
 /** Time after which a thread that waits for a chunk gives up. */
 const WAIT_MS = 250
-/** Number of calls that "before" and "after" wait for. They take 100 ms, and the sampler's clock ticks every 5 ms. */
+/** Number of calls that "before" and "after" wait for. These calls take 100 ms, and the sampler's clock ticks every 5 ms. */
 const MORE = 100
 
 /**
- * "reflected": calls the root CALLS times by Method.invoke, as web frameworks call controllers. The program also does so before it is
- * ready, so that the caller is compiled.
+ * "reflected": calls the root CALLS times by Method.invoke, as web frameworks call controllers. The program makes the same calls before it
+ * prints that it is ready, so that the caller is compiled.
  * "died": starts THREADS threads, and THREADS virtual threads if the JDK has them. Each ends by an exception that leaves the root.
- * "throng": THRONG threads enter the root one after the other and stay inside. Prints the sum of their times to enter.
+ * "throng": THRONG threads enter the root one after the other and stay inside. Prints the sum of the times that the threads took to enter.
  * "go": another thread calls the root in an endless loop.
- * "before", "after": answered after MORE further calls of that thread.
+ * "before", "after": answered after MORE further calls by the thread that "go" has started.
  */
 const PROGRAM = `
   package fix;
@@ -155,7 +155,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('with more threads than slots no thread waits, and each call is either counted or reported as missing', async () => {
+  it('if more threads call the root than the event buffer has chunks, no thread waits, and each call is counted or reported as missing', async () => {
     const { java, recording } = await start(jdk)
     java.send('throng')
     const [, enteringMs] = /^entered (\d+)/m.exec(await java.line(/^entered /)) ?? []
@@ -178,7 +178,7 @@ forEachJdk((jdk) => {
     java.send('go')
     const options = sessionOptions({ root: ['fix.Reached.root'], scheme: 'adaptive' })
     const session = await Session.start(await attachDoor(java.pid), options)
-    // The sampler has read its counters before the suspension as well.
+    // Waits until the sampler has read its counters at least once before the suspension.
     await until(async () => ((await session.status()).stacks?.samples ?? 0) > 5)
     await session.reset() // discards delays that the attach causes on a busy machine
     const stalledMs = 1500
@@ -187,7 +187,7 @@ forEachJdk((jdk) => {
     process.kill(java.pid, 'SIGSTOP')
     await sleep(stalledMs) // duration of the suspension
     process.kill(java.pid, 'SIGCONT')
-    java.send('after') // by its answer, the sampler's clock has ticked and shows the stall
+    java.send('after') // when the answer arrives, the sampler's clock has ticked and shows the stall
     await java.line(/^after/)
     await session.detach()
     const profile = await session.profile()
@@ -196,7 +196,7 @@ forEachJdk((jdk) => {
     expect(profile.stacks!.longestStallMs).toBeLessThan(stalledMs * 2)
     expect(profile.stacks!.stallCause).toBe('suspended')
     expect(profile.stacks!.suspendedMs).toBeGreaterThanOrEqual(profile.stacks!.longestStallMs)
-    // The calls that were running during the suspension do not contain its time.
+    // The times of the calls that were running during the suspension do not include the suspension.
     expect(profile.rootCalls!.max).toBeLessThan(stalledMs * 1e6 * 0.5)
     const text = reportText(profile, { width: 200 })
     expect(text).toMatch(/^stalls +longest [12]\.\d+ s, .*cause: the process was suspended/m)

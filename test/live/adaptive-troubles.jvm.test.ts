@@ -107,7 +107,7 @@ async function ended(session: Session): Promise<Profile> {
 }
 
 forNewestJdk((jdk) => {
-  describe('a root', () => {
+  describe('a root that is unsuitable', () => {
     const stuck = async () => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Stuck': STUCK }), 'fix.Stuck'])
       await java.line(/^ready/)
@@ -160,7 +160,7 @@ forNewestJdk((jdk) => {
       )
     })
 
-    it('a root that returns quickly while other threads do the work causes a warning that names these threads', async () => {
+    it('if a root returns quickly and other threads do the work, a warning names the method that these threads execute', async () => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Async': ASYNC }), 'fix.Async'])
       await java.line(/^ready/)
       const session = await attached(java, 'fix.Async.accept')
@@ -175,7 +175,7 @@ forNewestJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('all calls of a root in a hot loop are counted, 1 of 64 is timed, and a warning is shown', async () => {
+  it('every call of a root in a hot loop is counted, one call in 64 is timed, and a warning is shown', async () => {
     const java = await start(jdk, 'Ticker', ['4', 'empty'])
     const paused = async () => await number(java, 'pause', /paused (\d+)\n/)
     const before = await paused()
@@ -209,7 +209,7 @@ forEachJdk((jdk) => {
   })
 
   describe('a refused redefinition', () => {
-    it('after a refused redefinition of the root nothing is recorded, and the error states the reason', async () => {
+    it('if the JVM refuses to redefine the root, nothing is recorded, and the error states the reason', async () => {
       const java = await startReshaping(jdk)
       const recording = record(java, '--root', 'Reshaped.work')
       await expect(recording.started).rejects.toThrow()
@@ -222,7 +222,7 @@ forEachJdk((jdk) => {
       await java.line(/^ran 1$/)
     })
 
-    it('after a refused redefinition of a timed method only this method is not timed, and a warning states the reason', async () => {
+    it('if the JVM refuses to redefine a timed method, all other methods are timed, and a warning states the reason', async () => {
       const java = await startReshaping(jdk)
       const times = ['--time', 'Reshaped.work', '--time', 'Other.help']
       const recording = record(java, '--root', 'Reshaping.task', ...times)
@@ -246,7 +246,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('a timed method gets its probes back after another agent has changed the class, and a warning states in which interval the probes were missing', async () => {
+  it('a timed method gets its probes back after another agent has changed the class, and a warning states when the probes were missing', async () => {
     const java = await startOther(jdk, 'off')
     await tell(java, 'run') // loads the class of `step`
     const recording = record(java, '--root', 'fix.Other.root', '--time', 'fix.Other$Work.step')
@@ -270,7 +270,7 @@ forEachJdk((jdk) => {
   })
 
   describe('low metaspace', () => {
-    it('with low metaspace at the start the attach is refused, and free and required metaspace are printed', async () => {
+    it('an attach is refused if metaspace is low, and the free and the required metaspace are printed', async () => {
       const java = await start(jdk, 'Ticker', ['1', 'sleep'], ['-XX:MaxMetaspaceSize=6m'])
       const { process: p, started } = record(java, '--root', 'fix.Ticker.work')
       await expect(started).rejects.toThrow()
@@ -280,8 +280,8 @@ forEachJdk((jdk) => {
       )
     })
 
-    it('with low metaspace during a session only the root is timed, and a warning states the free metaspace', async () => {
-      // With an agent from the start no compiled code is discarded, and the first samples count.
+    it('if metaspace is low during a session, only the root is timed, and a warning states the free metaspace', async () => {
+      // With an agent from the start no compiled code is discarded, and the first samples are used.
       const options = [`-javaagent:${agentJar().path}`, '-XX:MaxMetaspaceSize=18m']
       const java = await start(jdk, 'Server', ['4'], options)
       java.send('go')
@@ -315,7 +315,7 @@ forEachJdk((jdk) => {
     await recording.end()
   })
 
-  it('doctor does not count as a first redefinition of the JVM, and an earlier session does', async () => {
+  it('an earlier session counts as the first redefinition in the JVM, but an earlier doctor command does not', async () => {
     const java = await start(jdk, 'Ticker', ['1', 'sleep'])
     expect((await jfluid('doctor', `${java.pid}`, '--root', 'fix.Ticker.work')).code).toBe(0)
     const told = async () => {

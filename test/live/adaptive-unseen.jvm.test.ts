@@ -1,4 +1,4 @@
-// Scheme adaptive: a call has no probes if it began before its class was redefined. Its row must be marked.
+// Scheme adaptive: a call has no probes if it began before its class was redefined. The row of such a call must be marked.
 
 import { describe, expect, it } from 'vitest'
 import type { Snapshot, Tree } from '../../src/cct/tree.ts'

@@ -21,7 +21,7 @@ function* rows(nodes: readonly JsonNode[]): Generator<JsonNode> {
 }
 
 forEachJdk((jdk) => {
-  it('roots and timed methods are counted exactly, and the methods below are sampled', async () => {
+  it('calls of roots and timed methods are counted exactly, and the methods below them are sampled', async () => {
     const classpath = await compileFixture(jdk, 'KnownTree')
     const program = { mainClass: 'fix.KnownTree', args: ['1', '3'], root: 'fix.KnownTree.task' }
     const oracle = await countCalls({ jdk, classpath, ...program, send: ['run', 'quit'], include: ['fix.*'] })
@@ -48,7 +48,7 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
-  it('methods that the user adds to the timed methods during a recording are counted exactly from this moment on', async () => {
+  it('methods that the user adds to the timed methods during a recording are counted exactly from then on', async () => {
     const classpath = await compileFixture(jdk, 'KnownTree')
     const program = { mainClass: 'fix.KnownTree', args: ['1', '3'], root: 'fix.KnownTree.task' }
     const oracle = await countCalls({ jdk, classpath, ...program, send: ['run', 'quit'], include: ['fix.*'] })
@@ -91,7 +91,7 @@ forEachJdk((jdk) => {
     const session = await Session.start(await attachDoor(java.pid), options)
     java.send('inside a')
     await java.line(/done/)
-    // A root whose class is loaded late is searched once a second.
+    // If the class of a root is not loaded yet, jfluid looks for the class once a second.
     let runs = 1
     await until(async () => {
       java.send('run')
@@ -104,7 +104,7 @@ forEachJdk((jdk) => {
     expect(merged.metrics.calls![0]).toBeGreaterThan(0)
   })
 
-  it('similar class names are suggested for a root without a class', async () => {
+  it('if the class of a root does not exist, similar class names are suggested', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
     await java.line(/^ready/)
     const out = ['--duration', '1s', '--out', join(temporaryDirectory(), 'p.jfluid')]
@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
     expect(ran.stderr).toMatch(/fix\.KnownTree\.task/)
   })
 
-  it('scheme adaptive refuses options that need all calls', async () => {
+  it('scheme adaptive refuses options that need every call to be recorded', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/^ready/)
     const ran = await jfluid(

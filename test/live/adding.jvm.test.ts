@@ -16,7 +16,7 @@ import { FULL } from '../support/lane.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
 import { until } from './remains.ts'
 
-/** Counts its own calls. `late` makes it call a class that was not loaded before. */
+/** A program that counts its own calls. `late` makes it call a class that was not loaded before. */
 const PROGRAM = {
   'fix/Adding': `
     package fix;
@@ -112,7 +112,7 @@ async function startProgram(jdk: Parameters<typeof startDebuggable>[0]): Promise
     steer,
     async code() {
       const all = await Promise.all(
-        // Without lambdas and without classes that are loaded later.
+        // These prefixes match neither lambda classes nor the classes that are loaded later.
         ['Lfix/Adding;', 'Lfix/lib/', 'Ljava/util/ArrayDeque;', 'Ljava/util/TimSort;'].map((it) =>
           liveCode(jvm, it),
         ),
@@ -203,10 +203,10 @@ forEachJdk((jdk) => {
     { scheme: 'a', flags: {} },
     { scheme: 'b', flags: { mode: 'bytecodes' } },
   ]
-  // These combinations do not depend on the JDK.
+  // The results of these combinations do not depend on the JDK.
   const ways = FULL ? all : newestOrAll.includes(jdk) ? all.slice(1, 2) : all.slice(0, 1)
   it.each(ways)(
-    'a method added during a session is counted exactly from this moment on, with $scheme $flags',
+    'a method that is added during a session is counted exactly from then on, with scheme $scheme and flags $flags',
     async (way) => {
       const steered = await startProgram(jdk)
       const code = await steered.code()
@@ -235,7 +235,7 @@ forEachJdk((jdk) => {
       await steered.steer('stop')
       await countsExactly(session, steered, ALL)
 
-      // The added methods also work with another root.
+      // The added methods are still recorded after a change of the root.
       await session.changeRoots([parseRoot('fix.Adding.inner')])
       const own = ['fix.Adding.inner', 'fix.Adding$']
       await countsExactly(session, steered, [...own, 'fix.Adding.callback', ...ALL.slice(1)])
@@ -243,8 +243,8 @@ forEachJdk((jdk) => {
       expect(session.engine.byHand.watchesJdk).toBe(true)
       await countsExactly(session, steered, ALL)
 
-      // The additions are revoked while threads run. If a method has several commands, the last one is valid. Methods that only a removed
-      // method calls are removed with it.
+      // The additions are revoked while threads run. If several commands name a method, the last command applies. Methods that only a
+      // removed method calls are removed with it.
       await steered.steer('go')
       await session.exclude('fix.lib.Helper.other')
       await session.takeBack('java.util.ArrayDeque')
@@ -294,7 +294,7 @@ forNewestJdk((jdk) => {
     expect(await steered.code()).toEqual(code)
   })
 
-  it('methods excluded under earlier roots can be added under new roots', async () => {
+  it('methods that were excluded before a change of roots can be added after the change', async () => {
     const flags = { exclude: ['fix.Count'] }
     const session = await startSession(steered, { scheme: 'b', flags })
     await session.exclude('fix.lib.*')
@@ -313,14 +313,14 @@ forNewestJdk((jdk) => {
     await end(session)
   })
 
-  it('with JDK interfaces included from the start, callbacks from JDK code that jfluid has not read are counted', async () => {
+  it('if a JDK interface is included from the start, callbacks from JDK code that jfluid has not analysed are counted', async () => {
     const flags = { jdk: true, include: ['fix.*', 'java.util.Comparator'] }
     const session = await startSession(steered, { scheme: 'b', flags })
     await countsExactly(session, steered, OWN)
     await end(session)
   })
 
-  it('JDK methods cannot be added in modes that instrument their callers', async () => {
+  it('JDK methods cannot be added in modes that instrument the callers of JDK methods', async () => {
     for (const flags of [{ callSites: true }, { mode: 'locks' }, { mode: 'alloc' }] as const) {
       const session = await startSession(steered, { scheme: 'b', flags })
       await expect(session.add('java.util.ArrayDeque')).rejects.toThrow(CannotChange)

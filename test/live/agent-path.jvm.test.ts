@@ -20,7 +20,7 @@ const THREADS = new Set([
   ...['Signal Dispatcher', 'main', 'worker'],
 ])
 
-/** For each input line, prints its threads and the number of its transformers, for which packages must be opened. */
+/** Prints the JVM's threads and its number of transformers for each input line. Reading the transformers needs opened packages. */
 const HOST = `
 package fix;
 import java.lang.instrument.Instrumentation;
@@ -63,7 +63,7 @@ const OPENED = ['java.base/java.lang', 'java.instrument/sun.instrument'].flatMap
   `${it}=ALL-UNNAMED`,
 ])
 
-it('agent-path prints only the option', async () => {
+it('jfluid agent-path prints only the JVM option that loads the agent', async () => {
   const { code, stdout } = await jfluid('agent-path')
   expect(code).toBe(0)
   expect(stdout).toBe(`-javaagent:${agentJar().path}\n`)
@@ -84,7 +84,7 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Host.java': HOST })
   })
 
-  it('an idle agent has no thread or transformer, and an attach wakes it without loading classes', async () => {
+  it('an idle agent has no thread or transformer, and an attach wakes the agent without loading classes', async () => {
     const java = startJava(jdk, [
       ...[agent, '-XX:-EnableDynamicAgentLoading', '-Xlog:redefine+class+load=info:stderr', ...OPENED],
       ...['-cp', classes, 'fix.Host'],
@@ -122,7 +122,7 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  /** Builds an agent jar without some files. @param other  files to which one digit is appended */
+  /** Builds an agent jar without the files that match `leftOut`. @param other  matches files to which one digit is appended */
   const pieces = (leftOut: RegExp, other = /^$/): string => {
     const dir = temporaryDirectory()
     const jar = join(dir, 'jfluid-agent.jar')
@@ -140,7 +140,7 @@ forEachJdk((jdk) => {
     return jar
   }
 
-  it('the program starts in spite of any agent error, with one line about it', async () => {
+  it('the program starts despite any error of the agent, and one line reports the error', async () => {
     const asleep = /^jfluid: the agent is not active, and the program continues without it: .+\n$/
     const options: [string[], RegExp][] = [
       [[`${agent}=fast`], /^jfluid: the agent has no options, and 'fast' is none\n$/],
@@ -165,10 +165,10 @@ forEachJdk((jdk) => {
     await Promise.all(told)
   })
 
-  const both: [string, string | undefined, string[]] = ['in both', agent, [agent]]
+  const both: [string, string | undefined, string[]] = ['in both places', agent, [agent]]
   it.each(
     FULL ? [['on the command line', undefined, [agent]], ['in JAVA_TOOL_OPTIONS', agent, []], both] : [both],
-  )('run profiles a JVM started with the agent option %s', async (_, variable, option) => {
+  )('jfluid run profiles a JVM with the agent option %s', async (_, variable, option) => {
     const out = join(temporaryDirectory(), 'p.jfluid')
     const program = [jdk.java, ...option, '-cp', classes, 'fix.Host', 'once']
     const script = variable === undefined ? program : ['sh', '-c', program.map((it) => `'${it}'`).join(' ')]
@@ -184,17 +184,18 @@ forEachJdk((jdk) => {
 
   if (!newestOrAll.includes(jdk)) return // the rest does not depend on the JDK
 
-  it('if attach is disabled, the agent stays idle, and its remains are reported', async () => {
+  it('if the JVM has an idle agent and attach is disabled, jfluid why is refused and suggests a restart with --jdwp', async () => {
     const java = startJava(jdk, [agent, '-XX:+DisableAttachMechanism', '-cp', classes, 'fix.Host'])
     await java.line(/ready/)
-    const { code, stderr } = await jfluid('roots', String(java.pid))
+    const { code, stderr } = await jfluid('why', String(java.pid))
     expect(code, stderr).toBe(78)
     expect(stderr).toContain('it was started with -XX:+DisableAttachMechanism\n')
     expect(stderr).toMatch(/Restart the program .* --jdwp <host:port>\n/)
     await java.kill()
   })
 
-  // An agent with the same probes can be loaded beside the other build.
+  // If only the build differs, the probes are the same and both agents can be loaded into one JVM. The second JVM therefore forbids agent
+  // loading.
   const builds: [string, RegExp, string[]][] = [
     ['of another version', /^runtime\/(?:id|build)$/, []],
     [

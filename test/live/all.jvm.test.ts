@@ -6,7 +6,8 @@ import { beforeAll, expect, it } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { type Jdk, newest, oldest } from '../support/jdks.ts'
-import { callsByPath, lines, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
+import { callsByPath, jfluid, lines, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
+import { problemsOf } from '../support/schema.ts'
 import { Terminal } from '../support/terminal.ts'
 
 /** A class name that no other test and no other run of this test uses. */
@@ -42,7 +43,7 @@ async function calls(java: JavaProcess, n: number): Promise<void> {
   await java.line(new RegExp(`^done ${n}$`))
 }
 
-it('--all records each JVM in a file of its own and reports JVMs that refuse or end', async () => {
+it('--all records each JVM in a separate file and reports JVMs that refuse the attach or end', async () => {
   const [a, b, shut] = await Promise.all([
     start(oldest),
     start(newest),
@@ -83,6 +84,8 @@ it('--all records each JVM in a file of its own and reports JVMs that refuse or 
     expect(lines(callsByPath(own.merged))).toEqual(tree(n))
     expect(own.threads).toHaveLength(1)
   }
+  const report = await jfluid('report', out, '--json', '--threads')
+  expect(problemsOf('report', report.stdout), report.stderr).toEqual([])
   const { jvms } = await readProfile(out)
   expect(jvms?.map(({ pid, truncated }) => [pid, truncated]).sort()).toEqual(
     [

@@ -1,8 +1,10 @@
 // --mode alloc: every allocation by context and class, compared with computed values and the JVM's counter per thread.
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { recorderSetup, recordings } from '../../src/attach/flight-recorder.ts'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
@@ -37,7 +39,10 @@ function allocatedIn({ merged }: JsonProfile, ...path: readonly string[]): Count
   return counts
 }
 
+const REST = '(not attributed)'
+
 function addsUp(node: JsonNode): boolean {
+  if (node.method === REST) return node.bytes === node.totalBytes && node.children.length === 0
   const own = node.allocated!.reduce((sum, it) => sum + it.bytes, 0)
   const below = node.children.reduce((sum, it) => sum + it.totalBytes!, 0)
   return node.bytes === own && node.totalBytes === own + below && node.children.every(addsUp)
@@ -90,7 +95,7 @@ const TEXTS: Counts = {
   'fix.Allocs$Nothing': [12, 12 * 16],
 }
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
   let classes: string
   let java: JavaProcess
   beforeAll(async () => {
@@ -99,7 +104,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
-  it('allocations of each kind are counted in their context', async () => {
+  it('every kind of allocation is counted in its calling context', async () => {
     const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
     const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '1']
     const ran = await jfluid('run', '--root', ROOT, '--record', file, '--mode', 'alloc', '--', ...program)
@@ -133,9 +138,87 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     })
     expect(profile.merged.every(addsUp)).toBe(true)
     expect(profile.classes!.reduce((sum, it) => sum + it.bytes, 0)).toBe(profile.allocation!.siteBytes)
-    expect(profile.methods.every((it) => it.descriptor !== '')).toBe(true)
-    // The JVM's counter also contains allocations for linking and class loading, and those of jfluid.
-    expect(profile.allocation!.jvmBytes).toBeGreaterThan(profile.allocation!.siteBytes)
+    expect(profile.methods.filter((it) => it.descriptor === '').map((it) => it.method)).toEqual([REST])
+    // The JVM's counter also contains allocations for linking and class loading.
+    expect(profile.allocation!.notAttributedBytes).toBeGreaterThan(0)
+  })
+
+  it('the total of a root equals the bytes that the JVM counts for its threads, and the rows of the root sum to that total exactly', async () => {
+    const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
+    await recording.started
+    let told = 0
+    for (let call = 0; call < 5; call++) {
+      const line = await ask(java, 'mixed 20000', /mixed: jvm/)
+      told += Number(line.split(' ').at(-1))
+    }
+    const { allocation, instrumentation, merged } = await recording.stop()
+    expect(instrumentation.gaps).toBe(0)
+    const [root, ...further] = merged
+    expect(further).toEqual([])
+    expect(root!.calls).toBe(5)
+    expect(Math.abs(root!.totalBytes! / told - 1)).toBeLessThan(0.01)
+    expect(root!.totalBytes).toBe(allocation!.jvmBytes)
+    expect(addsUp(root!)).toBe(true)
+    const rest = root!.children.find((it) => it.method === REST)!
+    expect(rest).toMatchObject({ calls: 0, objects: 0, bytes: allocation!.notAttributedBytes })
+    expect(allocation!.siteBytes + rest.bytes!).toBe(root!.totalBytes)
+    // 20,000 arrays of 56 bytes, and the array that contains them.
+    const own = root!.children.find((it) => it.method === 'own')!
+    expect(own.totalBytes).toBe(5 * (20_000 * 56 + 16 + 20_000 * 4))
+    // The arrays that the JDK allocates for the list belong to no site of the program.
+    const list = root!.children.find((it) => it.method === 'listOf')!
+    expect(list.bytes).toBe(5 * 24)
+  })
+
+  it('bytes of JDK methods are estimated from samples of the flight recorder, below the methods that called them', async () => {
+    const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
+    await recording.started
+    const until = performance.now() + 5000
+    while (performance.now() < until) await ask(java, 'mixed 20000', /mixed: jvm/)
+    const { allocation, merged, warnings } = await recording.stop()
+    expect(warnings.filter((it) => /not divided/.test(it))).toEqual([])
+    const root = merged[0]!
+    expect(addsUp(root)).toBe(true)
+    expect(root.totalBytes).toBe(allocation!.jvmBytes)
+    const { siteBytes, sampledBytes, notAttributedBytes } = allocation!
+    expect(siteBytes + sampledBytes + notAttributedBytes).toBe(root.totalBytes)
+    // The recorder starts after the first calls.
+    expect(sampledBytes).toBeGreaterThan(notAttributedBytes)
+    const maps = root.children.find((it) => it.method === 'mapOf')!
+    const put = maps.children.find((it) => it.class === 'java.util.HashMap')!
+    expect(put).toMatchObject({ method: 'put', known: 'sampled', calls: 0 })
+    expect(put.allocated!.map((it) => it.class)).toContain('java.util.HashMap$Node')
+    // 20,000 nodes, and the tables of 16 to 32,768 references.
+    const each = 20_000 * 32 + 12 * 16 + 4 * (65_536 - 16)
+    expect(Math.abs(put.totalBytes! - root.calls * each)).toBeLessThan(5 * put.sdNs!)
+  })
+
+  it('after a damaged recording file, the JVM stops sampling, and a warning states that the bytes are not divided', async () => {
+    const connection = await openAttachSocket(java.pid)
+    const own = async () => (await recordings(connection)).filter((it) => it.startsWith('jfluid-'))
+    const calls = async (done: () => Promise<boolean>) => {
+      const until = performance.now() + 10_000
+      while (!(await done()) && performance.now() < until) await ask(java, 'mixed 20000', /mixed: jvm/)
+    }
+    const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
+    await recording.started
+    await calls(async () => (await own()).length > 0)
+    expect(await own()).toHaveLength(1)
+    const { repository } = await recorderSetup(connection)
+    const [file] = readdirSync(repository!).sort().slice(-1)
+    const damaged = readFileSync(join(repository!, file!))
+    damaged.writeBigInt64BE(1n, 8) // the size in the header
+    writeFileSync(join(repository!, 'damaged.jfr'), damaged)
+    try {
+      await calls(async () => (await own()).length === 0)
+      expect(await own()).toEqual([])
+    } finally {
+      rmSync(join(repository!, 'damaged.jfr'), { force: true })
+    }
+    const { warnings } = await recording.stop()
+    expect(warnings.filter((it) => /not divided|not stopped/.test(it))).toEqual([
+      'the bytes of methods without probes are not divided among these methods: cannot read the flight recording: the header of a chunk contradicts itself',
+    ])
   })
 
   it('--reproducible creates identical files in two runs of a program', async () => {
@@ -150,7 +233,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(one!.equals(other!)).toBe(true)
   })
 
-  it('the total estimated with --sample-every is within the sampling error', async () => {
+  it('the total that --sample-every estimates differs from the true total only by the sampling error', async () => {
     const flags = ['--mode', 'alloc', '--sample-every', '16']
     const recording = startRecording(java.pid, '--root', ROOT, ...flags)
     await recording.started
@@ -163,11 +246,11 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(Math.abs(points[0] / 3600 - 1)).toBeLessThan(0.35)
     expect(points[1]).toBe(points[0] * 24)
     const each = profile.merged[0]!
-    expect(each.calls).toBe(300) // method calls are all counted
+    expect(each.calls).toBe(300) // every method call is counted
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
-    'allocations of virtual threads are counted, although the JVM does not count them',
+    'allocations of virtual threads are counted, although the JVM itself does not count these allocations',
     async () => {
       const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
       await recording.started
@@ -180,7 +263,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   )
 
   // Must be the last test: the counters stay disabled.
-  it('a JVM with disabled allocation counters reports no value instead of zero', async () => {
+  it('if the allocation counters of the JVM are disabled, the profile contains no total of the JVM', async () => {
     await ask(java, 'uncounted 0', /done/)
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
     await recording.started

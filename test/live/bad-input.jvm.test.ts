@@ -1,4 +1,4 @@
-// Bad input: a message that names the error, a hint, a specific exit code, no stack trace, and no remains.
+// Bad input: a message that names the error, a hint, a specific exit code, no stack trace, and no files left behind.
 
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,11 +71,11 @@ const ours = (): string[] =>
     .filter((path) => /\/(?:jfluid-\d+-\d+-[^/]{6}|\.jfluid_pid\d+|\.attach_pid\d+)$/.test(path))
     .sort()
 
-describe('processes', () => {
+describe('a process that cannot be profiled', () => {
   const out = join(temporaryDirectory(), 'p.jfluid')
   const record = (...args: string[]) => jfluid('record', ...args, '--out', out)
 
-  it('a process id without a process is refused', async () => {
+  it('the id of a process that does not exist is refused', async () => {
     const gone = startProcess('true', [])
     await gone.exit
     const ran = await record(String(gone.pid), '--root', 'A.b')
@@ -88,7 +88,7 @@ describe('processes', () => {
     expectRefusal(ran, STATUS.notAJvm, /sleep is not a JVM/, /jfluid ps/)
   })
 
-  itAsRoot('a process that its own user cannot inspect is refused as not a JVM', async () => {
+  itAsRoot('a process that its own user cannot inspect is refused as a process that is no JVM', async () => {
     // On Linux only root can inspect a program that its user can execute but not read.
     const dir = temporaryDirectory()
     chmodSync(dir, 0o755)
@@ -105,7 +105,7 @@ describe('processes', () => {
   it('refused commands create no output file', () => expect(existsSync(out)).toBe(false))
 })
 
-it('the jfluid command reports errors that concern only options', async () => {
+it('errors in command-line arguments have a specific exit status and a hint', async () => {
   const missing = join(temporaryDirectory(), 'missing')
   const [unknown, format, file] = await Promise.all([
     jfluid('atach', '1'),
@@ -155,12 +155,12 @@ describe('commands without a usable terminal', () => {
       /^jfluid: .* 80 columns and 24 rows; this terminal has 79 and 30\n {2}Enlarge the terminal/m,
     )
     expect(said).not.toContain('\x1b')
-    // A terminal that is large enough is accepted, and the process is refused.
+    // A large enough terminal is accepted, and then the process is refused because it is not a JVM.
     const large = await attachOnTerminal('stty cols 80 rows 24;', '', 'xterm')
     expect(large.code, large.said).toBe(STATUS.notAJvm)
   })
 
-  it('run without --record requires a terminal before it starts the program', async () => {
+  it('jfluid run without --record requires a terminal before it starts the program', async () => {
     const dir = temporaryDirectory()
     const ran = await jfluid('run', '--root', 'A.b', '--', 'touch', join(dir, 'started'))
     expectRefusal(ran, STATUS.noTerminal, /needs a terminal/, /record/)
@@ -169,7 +169,7 @@ describe('commands without a usable terminal', () => {
 })
 
 describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
-  /** Only remains of these targets are checked, since other tests may have remains at the same time. */
+  /** Only leftovers of these targets are checked, since other tests may have created leftovers at the same time. */
   const targets: number[] = []
   afterEach(() => {
     const left = ours().filter((path) => targets.includes(Number(/_pid(\d+)$/.exec(path)?.[1])))
@@ -194,7 +194,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     shared = await start()
   })
 
-  it('a JVM with attach disabled is refused without a signal, so no thread dump is printed', async () => {
+  it('an attach to a JVM with attach disabled is refused, and the JVM receives no signal that would print a thread dump', async () => {
     const java = await start(['-XX:+DisableAttachMechanism'])
     expectRefusal(
       await record(java.pid, '--root', 'A.b'),
@@ -239,7 +239,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     await recording.end()
   })
 
-  it('a class that is never loaded is reported at the end with similar names', async () => {
+  it('a root class that is never loaded is reported at the end of the recording, with similar names', async () => {
     // Both the root and the pattern are wrong: the root is reported.
     const ran = await record(shared.pid, '--root', 'fix.Calbacks.root', '--exclude', '*Unheard')
     const { stderr } = ran
@@ -261,7 +261,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   })
 
   it.each((FULL ? LATE.map((it) => [it]) : [LATE]).map((roots) => [roots] as const))(
-    'unusable roots in a class that is loaded later are reported when the class is loaded and at the end',
+    'unusable roots in a class that is loaded later are reported when the class is loaded and at the end of the recording',
     async (roots) => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Soon.java': SOON }), 'fix.Soon'])
       targets.push(java.pid)
@@ -347,7 +347,7 @@ describe('an output path that cannot be written', () => {
     await java.line(/ready/)
   })
 
-  it('an output path that cannot be written moves the profile to another directory, and the message names it', async () => {
+  it('if the output path is not writable, the profile is saved in another directory, which the message names', async () => {
     const tmp = temporaryDirectory()
     const missing = join(tmp, 'missing', 'p.jfluid')
     const record = ['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '300ms', '--out']
@@ -369,7 +369,7 @@ describe('an output path that cannot be written', () => {
     expectRefusal(folder, STATUS.cannotWrite, /cannot write/, /--out/)
   })
 
-  it('an output path that cannot be written moves the profile if the path becomes unwritable during the recording', async () => {
+  it('if the output path becomes unwritable during the recording, the profile is saved in another directory', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
     await recording.started
     mkdirSync(recording.file)
@@ -382,7 +382,7 @@ describe('an output path that cannot be written', () => {
   })
 })
 
-it('building the agent without a JDK reports what is missing', async () => {
+it('a build of the agent without a JDK reports the missing JDK', async () => {
   const build = fileURLToPath(new URL('../../backend-java/build.mjs', import.meta.url))
   const p = startProcess(process.execPath, [build], {
     env: { PATH: temporaryDirectory(), JAVA_HOME: undefined, JFLUID_JDKS: '/nowhere' },
@@ -394,7 +394,7 @@ it('building the agent without a JDK reports what is missing', async () => {
   )
 })
 
-it('all error exit statuses are distinct', () => {
+it('no two errors have the same exit status', () => {
   const all = Object.values(STATUS)
   expect([...new Set<number>(all)]).toEqual(all)
   expect(all).not.toContain(0)

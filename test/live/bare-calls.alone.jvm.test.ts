@@ -57,7 +57,7 @@ forEachJdk((jdk) => {
   }
 
   describe('a session with scheme b', () => {
-    it('a session with scheme b compares root calls with and without probes if probe cost is a large part of their time', async () => {
+    it('a session with scheme b compares root calls with and without probes if probes take a large part of the time of a root call', async () => {
       const { bareNs, before, profile, report } = await recorded('dense')
       const { bareCalls, instrumentation, merged, rootCalls } = profile
       expect(bareCalls).toBeDefined()
@@ -76,7 +76,7 @@ forEachJdk((jdk) => {
       expect(profile.detach?.left).toEqual([])
     })
 
-    it('a session with scheme b makes no comparison if the root only calls itself, because its own probes stay', async () => {
+    it('a session with scheme b makes no comparison if the root calls only itself, because the probes of the root stay installed', async () => {
       const { before, profile } = await recorded('fib')
       expect(profile.bareCalls).toBeUndefined()
       expect(profile.instrumentation.redefinitions).toBe(before)

@@ -35,7 +35,7 @@ const BUSY = `
   }`
 
 forJdks({ before: 23, reason: 'from JDK 23 on little compiled code is discarded' }, (jdk) => {
-  it('the stacks of a busy JVM are sampled to avoid a code cache flush, --yes overrides this, and a recording with --time is refused', {
+  it('jfluid record only samples the stacks of a busy JVM, to avoid a code cache flush; --yes permits probes, and --time is refused', {
     timeout: 90_000,
   }, async () => {
     const dir = temporaryDirectory()
@@ -51,6 +51,9 @@ forJdks({ before: 23, reason: 'from JDK 23 on little compiled code is discarded'
     }
     const why =
       /JVM \d+ is too busy for its first redefinition, which discards all of its [\d,]+ compiled methods \(JDK \d+\): the JVM uses [\d.]+ processors and can use [\d.]+, but would need about [\d.]+ to compile them again, so requests would wait for seconds/
+
+    const listed = (await jfluid('ps')).stdout.split('\n').find((line) => line.startsWith(`${java.pid} `))
+    expect(listed).toMatch(/ samples only: busy {2,}fix\.Busy$/)
 
     const timed = await record('--time', 'fix.Busy.compute')
     expect([timed.code, timed.stderr]).toEqual([STATUS.notNow, expect.stringMatching(why)])

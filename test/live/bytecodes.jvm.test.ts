@@ -43,7 +43,7 @@ function addsUp(node: JsonNode): boolean {
   return node.totalBytecodes === node.selfBytecodes! + below && node.children.every(addsUp)
 }
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('bytecode counts on JDK $version', (jdk) => {
   let classes: string
   let steps: Sums
   let byDefault: JsonProfile
@@ -86,13 +86,13 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('the default analysis counts as many bytecodes as the JVM, and more if a block ends by an exception', () => {
+  it('the default analysis counts as many bytecodes as the JVM, and more bytecodes if an exception ends a basic block', () => {
     const bytecodes = bytecodesOf(byDefault)
     const more = Object.keys(steps).filter((method) => bytecodes[method]! > steps[method]!)
     expect(Object.keys(bytecodes).sort()).toEqual(Object.keys(steps).sort())
     for (const [method, count] of Object.entries(bytecodes))
       expect(count, method).toBeGreaterThanOrEqual(steps[method]!)
-    // Exactly the methods in which an exception is thrown or caught in the middle of a block.
+    // Only the methods in which an exception is thrown or caught in the middle of a block have higher counts.
     expect(more.map((method) => method.replace('fix.Blocks', '').replace(/\).*/, ')')).sort()).toEqual(
       [
         '$Parsed.<init>(Ljava/lang/String;)',
@@ -105,9 +105,9 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(bytecodes[parsed]).toBe(steps[parsed]! + 2 * 3 * 2)
   })
 
-  it('a custom block analysis yields precise counts', async () => {
+  it('a custom block analysis that ends blocks at calls yields precise counts if only calls throw exceptions', async () => {
     const file = join(temporaryDirectory('jfluid-analysis-'), 'calls.mjs')
-    // Ends blocks at calls. This is precise if only calls throw exceptions.
+    // This analysis ends blocks at calls. The counts are precise if only calls throw exceptions.
     writeFileSync(file, 'export default ({ opcode }) => opcode >= 182 && opcode <= 186\n')
     const profile = await run('--mode', 'bytecodes', '--bba', file)
     const bytecodes = bytecodesOf(profile)
@@ -123,14 +123,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(again.methods).toEqual(byDefault.methods)
   })
 
-  it('--mode count gives the calls of exact mode and no times', async () => {
+  it('--mode count records the same calls as --mode exact, and no times', async () => {
     const [counted, exact] = [await run('--mode', 'count'), await run()]
     expect(callsOf(counted)).toEqual(callsOf(exact))
     expect(counted.merged[0]).not.toHaveProperty('selfNs')
     expect(counted.mode).toBe('count')
   })
 
-  it('after an attach, bytecodes of threads that end and of classes loaded before are counted', async () => {
+  it('bytecodes are counted for threads that end after the attach, and for classes that were loaded before the attach', async () => {
     await ask(java, `run ${N}`, /^done/)
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')
     await recording.started
@@ -167,7 +167,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.followedTasks).toBe(30)
   })
 
-  it('an activation of more than 2^31 bytecodes is counted', async () => {
+  it('a call that executes more than 2^31 bytecodes is counted completely', async () => {
     const root = 'fix.Blocks.longLoop'
     const recording = startRecording(java.pid, '--root', root, '--mode', 'bytecodes')
     await recording.started

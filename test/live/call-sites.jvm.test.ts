@@ -25,8 +25,8 @@ type Calls = ReadonlyMap<string, number>
 function callsIn(profile: JsonProfile): Calls {
   const calls = new Map<string, number>()
   const add = (node: JsonNode, caller: string): void => {
-    // The program does not record calls of `note`, or calls without a Java caller.
-    if (node.method !== 'note' && node.method !== '<clinit>') {
+    // The program does not record calls of `note`, or calls without a Java caller. (not attributed) is a row of bytes and not of calls.
+    if (!['note', '<clinit>', '(not attributed)'].includes(node.method)) {
       const key = `${caller} ${node.line ?? '-'} ${node.bci ?? '-'} ${node.method}`
       calls.set(key, (calls.get(key) ?? 0) + node.calls)
     }
@@ -38,7 +38,7 @@ function callsIn(profile: JsonProfile): Calls {
 
 const sorted = (calls: Calls) => [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('recorded call sites on JDK $version', (jdk) => {
   let classes: string
   let expected: Calls
 
@@ -68,7 +68,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   const profileOf = async (program: readonly string[], ...flags: string[]) =>
     await readProfileJson(await profile(program, '--root', ROOT, ...flags))
 
-  it('the test program reports its own calls as expected', () => {
+  it('the test program reports the correct number of calls per call site', () => {
     expect(expected.size).toBeGreaterThan(50)
     // fib(6) makes 25 calls, of which 13 have the argument 0 or 1. One line contains two of the other calls.
     const fib = [...expected].filter(([call]) => /^fib \d+ \d+ (fib|leaf)$/.test(call))
@@ -83,7 +83,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     { name: 'bytecodes', flags: ['--mode', 'bytecodes'] },
   ]
   it.each(FULL ? modes : modes.slice(0, 2))(
-    'every call has its call site in mode $name',
+    'every call is recorded with its call site in mode $name',
     async ({ flags }) => {
       const recorded = await profileOf(['run'], ...flags)
       expect(recorded.callSites).toBe(true)
@@ -103,7 +103,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(recorded.warnings).toEqual([])
   })
 
-  it('a followed task has no call site', async () => {
+  it('a task that --follow-threads records in another thread has no call site', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Hands'), 'fix.Hands'])
     await java.line(/^ready/)
     const flags = ['--root', 'fix.Hands.root', '--follow-threads', '--call-sites', '--mode', 'count']
@@ -124,7 +124,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     ])
   })
 
-  it('without line numbers call sites are bytecode indexes', async () => {
+  it('call sites are bytecode indexes if the class has no line numbers', async () => {
     const full = classes
     classes = await compileFixture(jdk, 'Sites', ['-g:none'])
     try {
@@ -142,7 +142,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
-    'call sites of virtual threads are recorded, reports show lines, and gate requires the option in both profiles',
+    'call sites of virtual threads are recorded, reports show lines, and gate requires --call-sites in both profiles',
     async () => {
       const file = await profile(['virtual'], '--root', ROOT, '--mode', 'count')
       expect(sorted(callsIn(await readProfileJson(file)))).toEqual(sorted(expected))

@@ -109,8 +109,8 @@ forNewestJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Alone': HOST })
   })
   // The JDK determines the callbacks, and the scheme determines how jfluid finds them. Few errors depend on both.
-  describe.each<'a' | 'b'>(FULL ? ['a', 'b'] : ['b'])('scheme %s', (scheme) => {
-    // One session changes its root several times. Each root knows only the methods that it has reached itself.
+  describe.each<'a' | 'b'>(FULL ? ['a', 'b'] : ['b'])('callbacks with scheme %s', (scheme) => {
+    // One session changes its root several times. For each root, jfluid uses only the methods that it has found below this root.
     it('callbacks from a single call into the JDK are counted', { timeout: 120_000 }, async () => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Alone', ...ROOTS])
       await java.line(/^ready$/)
@@ -134,7 +134,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-/** Returns the calls of tick() after the root's only call has been read completely: its exit event follows all callbacks. */
+/** Returns the calls of tick() once all events of the root's only call are read. The exit event of this call follows all callbacks. */
 async function ticksBelowRoot(session: Session): Promise<number> {
   await until(async () => (await session.snapshot(false)).rootCalls!.count === 1)
   // The tree of a snapshot may be slightly older than its number of root calls.

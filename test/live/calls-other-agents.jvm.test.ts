@@ -27,12 +27,12 @@ function transformations(profile: JsonProfile): number {
   return all.reduce((sum, [, calls]) => sum + calls, 0)
 }
 
-describe.each(oldestOrAll)('JDK $version', (jdk) => {
-  describe.each(SCHEMES)('with scheme %s', (scheme) => {
+describe.each(oldestOrAll)('counted calls in a JVM with other agents, JDK $version', (jdk) => {
+  describe.each(SCHEMES)('programs changed by other agents, with scheme %s', (scheme) => {
     const record = (java: JavaProcess) =>
       startRecording(java.pid, '--root', 'fix.Other.root', '--scheme', scheme)
 
-    it('code changed by an earlier agent is profiled and restored', async () => {
+    it('code that an earlier agent has changed is profiled, and detach restores the changed code', async () => {
       const java = await startOther(jdk, 'on')
       const recording = record(java)
       await recording.started
@@ -44,7 +44,7 @@ describe.each(oldestOrAll)('JDK $version', (jdk) => {
       expect(await tell(java, 'run')).toEqual({ ones: 0, twos: 6 })
     })
 
-    it('both versions of a class that a later agent changes are counted, and the changed version stays', async () => {
+    it('if a later agent changes a class, calls of the old and the new version of the class are counted, and the new version stays', async () => {
       const java = await startOther(jdk)
       const recording = record(java)
       await recording.started

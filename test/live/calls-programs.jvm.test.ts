@@ -4,8 +4,11 @@ import { describe, it } from 'vitest'
 import { newestOrAll } from '../support/jdks.ts'
 import { profileCalls, programsOf } from './calls-programs.ts'
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it.each(['a', 'b'])('scheme %s counts all programs exactly in one attach', async (scheme) => {
-    await profileCalls(jdk, scheme, programsOf(jdk))
-  })
+describe.each(newestOrAll)('counted calls of test programs on JDK $version', (jdk) => {
+  it.each(['a', 'b'])(
+    'with scheme %s, the calls of all test programs are counted exactly in one session',
+    async (scheme) => {
+      await profileCalls(jdk, scheme, programsOf(jdk))
+    },
+  )
 })

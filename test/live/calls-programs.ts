@@ -8,7 +8,7 @@ import { startRecording } from '../support/jfluid.ts'
 
 /** One program needs this package to define classes. */
 const EXPORT = ['--add-exports', 'java.base/jdk.internal.misc=ALL-UNNAMED']
-/** Programs that this JDK can run. */
+/** Returns the programs that this JDK can run. */
 export const programsOf = (jdk: Jdk): string[] => (jdk.version >= 21 ? [...CALLS, ...CALLS_21] : [...CALLS])
 
 /** Runs the programs under one recording and compares the recorded calls of each program with its own counts. */

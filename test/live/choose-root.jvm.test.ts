@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { readThreadNames } from '../../src/attach/target-process.ts'
-import { TIMED } from '../../src/cct/picture.ts'
+import { TIMED } from '../../src/cct/merge-samples.ts'
 import { readProfile } from '../../src/profile/file.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { namesIn } from '../../src/session/roots/candidate-names.ts'
@@ -26,7 +26,7 @@ forNewestJdk((jdk) => {
     await until(async () => (await namesIn(await openAttachSocket(java.pid))).methods.includes(PROCESS))
   })
 
-  it('a partly typed name selects the root of a normal session', {
+  it('a partly typed name selects the root, and a normal session starts', {
     timeout: 60_000,
   }, async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
@@ -49,7 +49,7 @@ forNewestJdk((jdk) => {
     expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true })
   })
 
-  it('Ctrl-C while the sampling for the root selection starts ends the command', {
+  it('Ctrl-C ends the command if it is pressed while the sampling for the root selection starts', {
     timeout: 60_000,
   }, async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
@@ -78,18 +78,46 @@ forNewestJdk((jdk) => {
     expect([...classes, ...methods].filter((it) => /^java\.|\$\$Lambda|\(/.test(it))).toEqual([])
   })
 
-  it('attach without a terminal requires --root', async () => {
-    const { code, stderr } = await jfluid('attach', `${java.pid}`)
+  it('attach without a root shows the answer of jfluid why above the roots, and the cursor is on the root that the answer recommends', {
+    timeout: 60_000,
+  }, async () => {
+    const terminal = Terminal.jfluid(['attach', `${java.pid}`])
+    const lines = await terminal.until((shown) => shown.at(-1)?.includes(' q quit') && shown)
+    const cause = / of their time|only \d+ samples/
+    const at = (pattern: RegExp): number => lines.findIndex((it) => pattern.test(it))
+    expect(at(cause)).toBe(2)
+    expect(at(/^ time of /)).toBeGreaterThan(2)
+    expect(at(/^ share %/)).toBeGreaterThan(at(/^ time of /))
+    terminal.send('a')
+    const whole = await terminal.until((shown) => shown.at(-2)?.includes('Esc closes') && shown)
+    const [, recommended] = / --root (\S+)/.exec(whole.map((it) => it.trim()).join(' ')) ?? []
+    terminal.send('\x1b')
+    const picker = await terminal.until((shown) => shown.some((it) => it.startsWith(' share %')) && shown)
+    // On a busy machine, the answer may recommend no root: then the cursor is on the first candidate.
+    const first = picker.at(picker.findIndex((it) => it.startsWith(' share %')) + 1)
+    const root = recommended ?? /\S+\.\S+\.\S+/.exec(first ?? '')?.[0]
+    terminal.send('\r')
+    await terminal.until((shown) => shown.at(-2)?.includes(`Attach with root ${root}?`))
+    terminal.send('\x1b')
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(0)
+  })
+
+  it('attach without a terminal and without a root prints the answer of jfluid why, and requires --root', async () => {
+    const { code, stdout, stderr } = await jfluid('attach', `${java.pid}`)
     expect(code).toBe(64)
+    expect(stdout).toMatch(/^time of (?:requests|working threads) \(/m)
+    // On a busy machine, the short requests of the shop may be in no dump.
+    expect(stdout).toMatch(/^ share %|^No call of an application method began/m)
     expect(stderr).toContain('no root method was given')
   })
 })
 
 forEachJdk((jdk) => {
-  it('methods below a selected root are timed by the same redefinition as the root', {
+  it('methods below a selected root get their probes in the same redefinition as the root', {
     timeout: 60_000,
   }, async () => {
-    // Without an agent at the start, the first redefinition discards all compiled code, and methods are timed only 10 s later.
+    // Without an agent at the start, the first redefinition discards all compiled code, and methods are timed only after a delay of 10 s.
     const agent = `-javaagent:${agentJar().path}`
     const java = startJava(jdk, [agent, '-cp', await compileFixture(jdk, 'Waiting'), 'fix.Waiting'])
     await java.line(/^ready/)
@@ -100,8 +128,7 @@ forEachJdk((jdk) => {
     terminal.send('r')
     await terminal.until((lines) => lines[2]?.startsWith(' root: '))
     terminal.send('fix.Waiting.request')
-    // Half of the samples are inside the root. 200 samples inside the root are enough at any time, and 20 are enough after 11 s
-    // (samplesNeeded).
+    // Half of the samples are inside the root. A selection needs 200 samples inside the root, or 20 after 11 s (samplesNeeded).
     const isEnough = (samples: number) =>
       samples > 480 || (samples > 100 && performance.now() - begun > 13_000)
     await terminal.until((lines) =>

@@ -15,9 +15,9 @@ const ROOTLESS = ['--user', '--map-root-user', '--mount', ...PIDS]
 const obstacle = cannotContain(...ROOTLESS)
 const describeContained = describeOnlyIf(obstacle === '', `needs containers without root: ${obstacle}`)
 
-describeContained('a JVM in a container without root', () => {
+describeContained('a JVM in a rootless container', () => {
   forEachJdk((jdk) => {
-    it('a JVM in a container without root receives the agent and a buffer directory, is woken by the next attach, and no file stays', async () => {
+    it('a JVM in a rootless container gets the agent and a buffer directory, and two sessions leave no file behind', async () => {
       const classes = await compileFixture(jdk, 'Ticker')
       const java = await startContained(jdk, classes, ['fix.Ticker', '1', 'tiny'], {
         namespaces: ROOTLESS,

@@ -34,7 +34,7 @@ async function jsonOf(session: Session): Promise<JsonProfile> {
 
 forEachJdk((jdk) => {
   it.each<'a' | 'b'>(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])(
-    'after a change of roots with scheme %s the new roots are recorded exactly, from zero',
+    'after a change of roots with scheme %s, the counts of the new roots are exact and begin at zero',
     async (scheme) => {
       const classes = await compileFixture(jdk, 'KnownTree')
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.KnownTree', '4', '10'])
@@ -125,7 +125,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(filesOf(java.pid, process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
     })
 
-    it('a failed change records the old roots again and keeps their data', async () => {
+    it('after a failed change of roots, the old roots are recorded again, and the data of the old roots are kept', async () => {
       const { java, jvm, code, session, expected } = await recorded()
       const kept: Profile[] = []
       let failures = 1
@@ -151,7 +151,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(await liveCode(jvm, OF_ALL)).toEqual(code)
     })
 
-    it('after a failed change, the profile of the old roots is marked as truncated if the old roots cannot be recorded again', async () => {
+    it('the profile of the old roots is marked as truncated if the new roots fail and the old roots cannot be recorded again', async () => {
       const { jvm, code, session, expected } = await recorded()
       const failing = (phase: string) => {
         if (phase === 'calibrating') throw new Error('no room')
@@ -172,7 +172,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(await liveCode(jvm, OF_ALL)).toEqual(code)
     })
 
-    it('the profile of the old roots is marked as truncated if the JVM ends during the change', async () => {
+    it('the profile of the old roots is marked as truncated if the JVM ends during the change of roots', async () => {
       const { java, session, expected } = await recorded()
       const killing = (phase: string) => {
         if (phase === 'calibrating') process.kill(java.pid, 'SIGKILL')
@@ -189,7 +189,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       expect(profile.warnings.join('\n')).toContain('the JVM ended while its roots were being changed')
     })
 
-    it('a root without room for probes is refused before the change', async () => {
+    it('a root method that is too large for probes is refused before the roots change', async () => {
       const statements = 'i = i * 31 + 7;'.repeat(8_190) + 'i++;'.repeat(4) // 65,532 bytes
       const classes = await compileJava(jdk, {
         'fix/Large': `package fix; public class Large {
@@ -216,7 +216,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
 )
 
 /**
- * Four threads call root() until they are told to stop, and count their own calls. `late` makes them call a class that was not loaded
+ * Four threads call root() until a command stops them, and count their own calls. `late` makes them call a class that was not loaded
  * before.
  */
 const STEERED = `
@@ -327,7 +327,7 @@ forEachJdk((jdk) => {
   ]
   const ways = FULL ? [...each, ...others] : jdk === newest ? [each[1]!, others[0]!] : [each[0]!, others[1]!]
   it.each(ways)(
-    'after methods are excluded with $scheme $flags all other methods are counted exactly',
+    'after some methods are excluded, all other methods are counted exactly, with scheme $scheme and flags $flags',
     async ({ scheme, flags }) => {
       const classes = await compileJava(jdk, { 'fix/Steered': STEERED, 'fix/Count': COUNT, 'fix/Late': LATE })
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steered'])

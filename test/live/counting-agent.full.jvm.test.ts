@@ -37,11 +37,11 @@ interface Case {
   /** Whether calls may be missing. The number of methods with missing calls must not exceed the number of gaps. */
   readonly mayMiss: boolean
 }
-// The JVM may load a class for the definition of another class, and the loaded class may call methods of the class that is not defined yet.
-// This class is instrumented after its definition. It is a gap, because its methods may have run before.
+// To define class A, the JVM may load class B, whose code may call methods of A before A is defined. A is instrumented after its definition
+// and is reported as a gap, because its methods may have run before.
 const CASES: readonly Case[] = [
-  { before: 0, title: 'with all its classes still to be loaded', mayMiss: true },
-  { before: 1, title: 'with its classes loaded', mayMiss: false },
+  { before: 0, title: 'before its classes are loaded', mayMiss: true },
+  { before: 1, title: 'after its classes are loaded', mayMiss: false },
 ]
 
 async function profiled(jdk: Jdk, classpath: string, program: Program, the: Case, scheme: string) {
@@ -64,58 +64,61 @@ forEachJdk((jdk) => {
   let built: Promise<CountingAgent> | undefined
 
   const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
-  describe.each(programs.map((it) => [it.title, it] as const))('the program %s', (_, program) => {
-    let classpath: string
-    let counted: Promise<[Counted, Counted]> | undefined
-    const count = async (): Promise<Counted> => {
-      built ??= buildCountingAgent(jdk)
-      return countCallsByAgent(await built, {
-        ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
-        vmOptions: vmOptions(program),
-        send: ['run', 'run', 'quit'],
-      })
-    }
-    const countTwice = async (): Promise<[Counted, Counted]> => [await count(), await count()]
+  describe.each(programs.map((it) => [it.title, it] as const))(
+    'counts of calls in the program %s',
+    (_, program) => {
+      let classpath: string
+      let counted: Promise<[Counted, Counted]> | undefined
+      const count = async (): Promise<Counted> => {
+        built ??= buildCountingAgent(jdk)
+        return countCallsByAgent(await built, {
+          ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
+          vmOptions: vmOptions(program),
+          send: ['run', 'run', 'quit'],
+        })
+      }
+      const countTwice = async (): Promise<[Counted, Counted]> => [await count(), await count()]
 
-    const cases = CASES.filter((it) => it.before > 0 || program.firstRunVaries === undefined)
-    it.each(cases.map((it) => [it.title, it] as const))(
-      'a program profiled %s has exact counts in every context',
-      { timeout: 600_000 },
-      async (_, the) => {
-        classpath ??= await compileProgram(jdk, program)
-        counted ??= countTwice()
-        const [one, two] = await counted
-        expect(one.failed).toEqual([])
-        const whole = treeOf(one.runs[the.before])
-        expect(differences(whole, treeOf(two.runs[the.before]))).toEqual([])
-        const figures: Figures = {
-          ...{
-            program,
-            jdk,
-            when: the.title,
-            instrumented: {},
-            redefinitions: {},
-            gaps: {},
-            differing: {},
-          },
-          ...{ called: methodsOf(whole).size, contexts: sizeOf(whole) },
-        }
-        const skip = (method: string) => program.notCompared?.methods.test(method) ?? false
-        for (const scheme of ['a', 'b']) {
-          const { profile, said } = await profiled(jdk, classpath, program, the, scheme)
-          expect(one.stdout).toContain(said)
-          const found = treeOf(rowsOf(profile.merged), skip)
-          const expected = treeOf(one.runs[the.before], skip)
-          compare(expected, found, profile, the.mayMiss)
-          figures.gaps[scheme] = profile.instrumentation.gaps
-          figures.differing[scheme] = differences(expected, found).length
-          figures.instrumented[scheme] = profile.instrumentation.instrumentedMethods
-          figures.redefinitions[scheme] = profile.instrumentation.redefinitions
-        }
-        table.push(figures)
-      },
-    )
-  })
+      const cases = CASES.filter((it) => it.before > 0 || program.firstRunVaries === undefined)
+      it.each(cases.map((it) => [it.title, it] as const))(
+        'a program profiled %s has exact counts in every context',
+        { timeout: 600_000 },
+        async (_, the) => {
+          classpath ??= await compileProgram(jdk, program)
+          counted ??= countTwice()
+          const [one, two] = await counted
+          expect(one.failed).toEqual([])
+          const whole = treeOf(one.runs[the.before])
+          expect(differences(whole, treeOf(two.runs[the.before]))).toEqual([])
+          const figures: Figures = {
+            ...{
+              program,
+              jdk,
+              when: the.title,
+              instrumented: {},
+              redefinitions: {},
+              gaps: {},
+              differing: {},
+            },
+            ...{ called: methodsOf(whole).size, contexts: sizeOf(whole) },
+          }
+          const skip = (method: string) => program.notCompared?.methods.test(method) ?? false
+          for (const scheme of ['a', 'b']) {
+            const { profile, said } = await profiled(jdk, classpath, program, the, scheme)
+            expect(one.stdout).toContain(said)
+            const found = treeOf(rowsOf(profile.merged), skip)
+            const expected = treeOf(one.runs[the.before], skip)
+            compare(expected, found, profile, the.mayMiss)
+            figures.gaps[scheme] = profile.instrumentation.gaps
+            figures.differing[scheme] = differences(expected, found).length
+            figures.instrumented[scheme] = profile.instrumentation.instrumentedMethods
+            figures.redefinitions[scheme] = profile.instrumentation.redefinitions
+          }
+          table.push(figures)
+        },
+      )
+    },
+  )
 })
 
 function compare(expected: Context, found: Context, profile: JsonProfile, mayMiss: boolean): void {

@@ -1,9 +1,10 @@
 // With --jdk, JDK classes are counted like other classes. The result is compared with the counting agent (counting-agent.full.jvm.test.ts),
 // which also rewrites JDK classes.
 //
-// Both JVMs run interpreted, because compiled code replaces intrinsics and the methods that they call at unpredictable times. A redefined
-// method links its `invokedynamic` again, in JDK code. The test therefore compares a late run, in which all call sites are linked. Each run
-// has its own thread, which separates the runs. The JDK's immutable sets have the same order in all of these JVMs (salt.ts).
+// Both JVMs run interpreted, because the compiler replaces calls of intrinsic methods, and with them the calls below, at unpredictable
+// times. A redefined method links its `invokedynamic` again, in JDK code. The test therefore compares a late run, in which all call sites
+// are linked. Each run has its own thread, which separates the runs. The JDK's immutable sets have the same order in all of these JVMs
+// (salt.ts).
 
 import { expect, it } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
@@ -134,7 +135,7 @@ forEachJdk((jdk) => {
   let saltless: Promise<string[]> | undefined
   const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
   it.each(programs.map((it) => [it.title, it] as const))(
-    'the program %s is counted exactly, including JDK calls',
+    'the calls of the program %s are counted exactly, including JDK calls',
     { timeout: 900_000 },
     async (_, program) => {
       built ??= buildCountingAgent(jdk)

@@ -8,8 +8,8 @@ import { forEachJdk } from '../support/jdks.ts'
 import { callsByPath, lines, startRecording } from '../support/jfluid.ts'
 
 /**
- * For each input line, starts one thread with the name of the line. The thread calls all static methods that are given as arguments, in the
- * form `class,method` or `class,method,number`.
+ * For each input line, starts one thread that is named after the line. The thread calls all static methods that are given as arguments, in
+ * the form `class,method` or `class,method,number`.
  */
 const AGAIN = `
   package fix;

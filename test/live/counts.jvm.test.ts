@@ -10,14 +10,14 @@ import { callsByPath, lines, startRecording, sumsAreExact } from '../support/jfl
 import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
-/** Number of constructors that Throws leaves by an exception out of super(): one in four of 50. */
+/** Number of constructors in Throws that end by an exception from super(): one in four of 50. */
 const THROWN_OUT_OF_SUPER = 13
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(jdks)('counted calls on JDK $version', (jdk) => {
   // The JDK determines the calls, and the scheme determines how jfluid finds them. Few errors depend on both.
-  describe.each(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('with scheme %s', (scheme) => {
+  describe.each(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('programs with scheme %s', (scheme) => {
     // Several programs run in one JVM and one session, since they share no classes and no roots.
-    it('all calls of programs with known counts are counted, and no other calls', async () => {
+    it('programs with a known number of calls have exactly this number of calls in the profile', async () => {
       const { classes, a, b } = await compileLate(jdk)
       const programs = `KnownTree 4 50 , Callbacks , Throws , Late ${a} ${b}`.split(' ')
       const java = startJava(jdk, ['-cp', classes, 'fix.Several', ...programs])
@@ -61,13 +61,13 @@ describe.each(jdks)('JDK $version', (jdk) => {
       expect(sumsAreExact(profile.merged)).toBe(true)
       expect(profile.instrumentation.gaps).toBe(0)
       expect(profile.truncated).toBe(false)
-      // An exception out of super() leaves a constructor in Throws at a point where no exception handler is allowed.
+      // An exception from super() ends a constructor in Throws at a point where no exception handler is allowed.
       expect(profile.instrumentation.healed).toBeLessThanOrEqual(THROWN_OUT_OF_SUPER)
     })
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21').each(FULL ? ['a', 'b'] : ['b'])(
-    'calls of virtual threads that park, pin and change carriers are counted under scheme %s',
+    'calls of virtual threads that park, are pinned or change carriers are counted with scheme %s',
     async (scheme) => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Virtual'), 'fix.Virtual'])
       await java.line(/ready/)

@@ -47,7 +47,7 @@ function readLog(path: string): { topic: string; text: string }[] {
     })
 }
 
-/** `[hidden]` in the log would mean that a secret was passed to the log and only a pattern removed it. */
+/** Also rejects `[hidden]` in the log: it would mean that a secret was passed to the log and only a pattern removed it. */
 function expectNoSecrets(path: string, ...secrets: string[]): void {
   const log = readFileSync(path, 'utf8')
   for (const secret of [PASSWORD, '[hidden]', ...secrets]) expect(log).not.toContain(secret)
@@ -100,7 +100,7 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('both ends of a proxy session write a log without the key', async () => {
+  it('both ends of a proxy session write a log, and neither log contains the key', async () => {
     const dir = temporaryDirectory('jfluid-debug-')
     const env = { JFLUID_DEBUG: 'all', JFLUID_DEBUG_DIR: dir }
     const java = await knownTree(jdk)

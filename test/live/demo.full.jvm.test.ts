@@ -1,4 +1,4 @@
-// The demo on a terminal and ended by a signal. The demo in a pipe is in run.jvm.test.ts.
+// The demo on a terminal, and the demo ended by a signal. The demo in a pipe is in run.jvm.test.ts.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { until } from './remains.ts'
 
 const demo = fileURLToPath(new URL('../../examples/demo.mjs', import.meta.url))
 
-it('npm run demo stops its service when it is terminated', { timeout: 60_000 }, async () => {
+it('npm run demo stops its service when the demo receives SIGTERM', { timeout: 60_000 }, async () => {
   const p = startProcess(process.execPath, [demo], { detached: true })
   await stderrLine(p, /^recording/)
   const shop = Number(/attaching to (\d+)/.exec(p.stderr())![1])
@@ -21,7 +21,7 @@ it('npm run demo stops its service when it is terminated', { timeout: 60_000 }, 
   await until(() => !existsSync(`/proc/${shop}`))
 })
 
-it('npm run demo shows the call tree on a terminal, and q ends demo and service', {
+it('npm run demo shows the call tree on a terminal, and key q ends the demo and its service', {
   timeout: 60_000,
 }, async () => {
   const terminal = new Terminal([process.execPath, demo])

@@ -96,7 +96,7 @@ forNewestJdk((jdk) => {
     expect(code).toBe(0)
     const { removed: _, ...said } = JSON.parse(stdout)
     expect(said).toEqual({
-      pid: java.pid,
+      ...{ command: 'detach', version: 1, pid: java.pid },
       ended: {
         ...{ restoredClasses: 2, refusedClasses: 0, lambdaClasses: 0, ms: expect.any(Number) },
         ...{ released: true, transformerGone: true },
@@ -110,7 +110,7 @@ forNewestJdk((jdk) => {
     expect((await next.stop()).merged).toHaveLength(1)
   })
 
-  it('a leftover request of a killed jfluid detach ends only the session that it names', async () => {
+  it('a leftover request of a killed jfluid detach ends only the session that the request names', async () => {
     const java = await startTicker()
     const recording = startRecording(java.pid, ...ROOT)
     await recording.started

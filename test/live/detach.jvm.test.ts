@@ -1,4 +1,5 @@
-// After detach the JVM reports the original code of every method. The complete list of remains in and around the JVM is asserted here.
+// After detach the JVM reports the original code of every method. The complete list of what jfluid leaves in and around the JVM is asserted
+// here.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -48,7 +49,7 @@ const DEBUG = ['-g']
 
 const PROGRAMS: Program[] = [
   {
-    name: 'Ticker, which never rests',
+    name: 'the program Ticker, which calls its root continuously,',
     compile: (_, ticker) => Promise.resolve(ticker),
     args: ['fix.Ticker', '1', 'tiny'],
     root: 'fix.Ticker.work',
@@ -57,7 +58,7 @@ const PROGRAMS: Program[] = [
     on: oldestOrAll,
   },
   {
-    name: 'Big200, of many shapes',
+    name: 'the program Big200 with many kinds of methods',
     compile: (jdk) => compileBig(jdk, 200, DEBUG),
     args: ['fix.Big200'],
     root: 'fix.Big200.all',
@@ -65,7 +66,7 @@ const PROGRAMS: Program[] = [
     isCalled: false,
   },
   {
-    name: 'KnownTree, of several classes',
+    name: 'the program KnownTree with several classes',
     compile: (jdk) => compileFixture(jdk, 'KnownTree', DEBUG),
     args: ['fix.KnownTree', '2', '10'],
     root: 'fix.KnownTree.task',
@@ -74,7 +75,7 @@ const PROGRAMS: Program[] = [
     on: oldestOrAll,
   },
   {
-    name: 'the shop, which serves',
+    name: 'the shop service, which answers requests,',
     compile: (jdk) => compileShop(jdk, DEBUG),
     args: ['shop.Main', '--rate', '200'],
     root: 'shop.OrderService.process',
@@ -130,7 +131,7 @@ forEachJdk((jdk) => {
     )
   })
 
-  it('only the listed remains exist after detach', async () => {
+  it('after detach, the JVM contains only the remains that this test lists', async () => {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', ticker, 'fix.Ticker', '1', 'tiny'])
     await ask(java, 'rate 50', /^rate \d+/) // creates all resources that requests need
     const threadsBefore = await threadNames(java.pid)
@@ -177,14 +178,18 @@ forEachJdk((jdk) => {
       ['[Ljava.lang.JFluid1Allocations$Allocated;', 1], // empty tables of the runtime
       ['[Ljava.lang.JFluid1Nameless$Reflected;', 1],
       ['[Ljava.lang.JFluid1Threads$ThreadInfo;', 1],
+      ['[Ljava.lang.JFluid1TraceIds$Source;', 1],
+      ['[Ljava.lang.JFluid1Values$Step;', 1],
       ['java.lang.JFluid1$Wake', 1], // used by a second attach
+      ['java.lang.JFluid1Caller$CallerOf', 1], // constants without a reference to a class of the program
+      ['java.lang.JFluid1Values$Step', 1],
       ['jfluid.Boot$Loader', 1],
       ['jfluid.agent.Main$Sleeper', 1], // receives the options of a second attach
     ])
     await jvm.dispose()
   })
 
-  it('a class loaded after detach has the code of its class file', async () => {
+  it('a class that is loaded after detach has the code of its class file', async () => {
     const { classes, a, b } = await compileLate(jdk)
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Late', a, b])
     const recording = startRecording(java.pid, '--root', 'fix.Late.run')

@@ -47,7 +47,7 @@ const classesOf = (jdk: Jdk) => compileJava(jdk, { 'Tasks.java': TASKS })
 
 describe(`jfluid installed below ${PLACE}, with locale C`, () => {
   forOldestJdk((jdk) => {
-    it('two attaches in a row work and print nothing in the program', async () => {
+    it('two consecutive attaches work and print nothing on the output of the program', async () => {
       const options = jdk.version >= 21 ? ['-XX:+EnableDynamicAgentLoading'] : []
       const cwd = join(temporaryDirectory(), PLACE)
       mkdirSync(cwd)
@@ -70,7 +70,7 @@ describe(`jfluid installed below ${PLACE}, with locale C`, () => {
       expect(java.stderr()).toBe('')
     })
 
-    it('run profiles java and JVMs started by a script', async () => {
+    it('jfluid run profiles a JVM that is started directly, and a JVM that a script starts', async () => {
       const dir = temporaryDirectory()
       const script = join(dir, 'twice.sh')
       const classes = await classesOf(jdk)

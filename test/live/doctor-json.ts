@@ -5,6 +5,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
+import { problemsOf } from '../support/schema.ts'
 
 interface Told {
   go: boolean
@@ -27,6 +28,7 @@ export async function start(jdk: Jdk, ...options: string[]): Promise<JavaProcess
 export async function doctor(java: JavaProcess, ...flags: string[]): Promise<Told> {
   const { code, stdout, stderr } = await jfluid('doctor', `${java.pid}`, '--json', ...flags)
   expect(stdout, stderr).not.toBe('')
+  expect(problemsOf('doctor', stdout)).toEqual([])
   const told = JSON.parse(stdout) as Told
   expect(told.exitCode).toBe(code)
   expect(told.go).toBe(code === 0)

@@ -35,7 +35,7 @@ forEachJdk((jdk) => {
     expect(told.exitCode).toBe(69)
     // Thread dumps need no flight recorder.
     expect(told.findings.find((it) => it.check === 'sampling')?.level).toBe('ok')
-    // With the option of `jfluid agent-path` such a JVM does not start.
+    // With the option of `jfluid agent-path`, a JVM without the module java.instrument does not start.
     const { stdout: option } = await jfluid('agent-path')
     const began = promisify(execFile)(own.java, [option.trim(), '-version'])
     await expect(began).rejects.toMatchObject({ stdout: expect.stringContaining('java.instrument') })

@@ -60,7 +60,7 @@ forNewestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('doctor reports the obstacle that an attach would report before the root is checked', async () => {
+  it('doctor reports an obstacle with the exit status that an attach would have, and does not check the root', async () => {
     const java = await start(jdk, '-XX:-EnableDynamicAgentLoading')
     const told = await doctor(java, '--root', 'fix.Ticker.work')
     expect(problems(told)).toEqual(['agent loading'])

@@ -116,7 +116,7 @@ describe.each(jdks)('a flight recording of JDK $version', (jdk) => {
     expect(samples.some((it) => / true fix\.Sampled\.spin/.test(it))).toBe(true)
   })
 
-  it('a flight recording can be read in parts, each part once', () => {
+  it('a flight recording can be read in parts while the JVM writes it, and no part is read twice', () => {
     const whole = samplesOf(reader(bytes)).samples
     // Simulates a file that the JVM is still writing: the size in the header is out of date until the state byte says that the chunk is
     // finished.

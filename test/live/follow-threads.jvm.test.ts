@@ -57,7 +57,7 @@ const HANDED: Record<string, readonly [n: number, calls: readonly string[]]> = {
   fresh: [
     5,
     [
-      'Hands.lambda$fresh 2', // the thread factory, and the new thread until the pool uses it
+      'Hands.lambda$fresh 2', // calls of the thread factory, and of the new thread's task until the pool uses the thread
       'Job.<init> 5',
       'Job.call 5',
       'Job.call > Hands.work 5',
@@ -120,7 +120,7 @@ async function run(java: JavaProcess, way: string, n: number): Promise<void> {
 
 const FOLLOW = ['--root', 'fix.Hands.root', '--follow-threads']
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('--follow-threads on JDK $version', (jdk) => {
   it('a traced call is complete when all its tasks have ended or were cancelled', async () => {
     const java = await start(jdk)
     const ways = Object.keys(HANDED).filter((way) => way !== 'rejected') // 'rejected' continues cancelled tasks after its call has ended
@@ -166,10 +166,10 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       const found = Object.fromEntries(Object.keys(HANDED).map((way) => [way, below(profile, way)]))
       const known = Object.entries(HANDED).map(([way, [, lines]]) => [way, [...lines].sort()])
       expect(found).toEqual(Object.fromEntries(known))
-      // For any distribution of tasks to threads: a binary tree of 512 leaves has 511 inner nodes.
+      // The counts do not depend on which threads run the tasks: a binary tree of 512 leaves has 511 inner nodes.
       expect(calls(profile, 'fix.Hands$Split.leaf')).toBe(512)
       expect(calls(profile, 'fix.Hands$Split.compute', '()Ljava/lang/Integer;')).toBe(1023)
-      // The bridge method that the pool calls for the first task and for each forked task.
+      // The bridge method: the pool calls it for the first task and for each forked task.
       expect(calls(profile, 'fix.Hands$Split.compute', '()Ljava/lang/Object;')).toBe(512)
       expect(calls(profile, 'fix.Hands.visit')).toBe(5000)
       // For a pool that hides its tasks, only the first task of each idle worker is missing.
@@ -190,7 +190,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('after detach JDK methods have their original code, and no task is referenced', async () => {
+  it('after detach, JDK methods have their original code, and the agent references no task', async () => {
     const classes = await compileFixture(jdk, 'Hands')
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Hands'])
     const before = await liveCode(jvm, 'Ljava/util/concurrent/')
@@ -217,7 +217,7 @@ describe('--follow-threads on the newest JDK', () => {
     java = await start(newest)
   })
 
-  it('without --follow-threads tasks in other threads are not recorded', async () => {
+  it('tasks in other threads are not recorded without --follow-threads', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Hands.root')
     await recording.started
     for (const [way, [n]] of Object.entries(HANDED)) await run(java, way, n)

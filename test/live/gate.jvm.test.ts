@@ -1,16 +1,17 @@
 // jfluid gate and --reproducible on examples/02-gate, as described in its README.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { inProcess } from '../support/in-process.ts'
-import { compileJava, temporaryDirectory } from '../support/java-process.ts'
+import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
-import { jfluid } from '../support/jfluid.ts'
+import { cli, jfluid } from '../support/jfluid.ts'
+import { problemsOf } from '../support/schema.ts'
 
 const source = join(import.meta.dirname, '../../examples/02-gate/src')
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('jfluid gate with JDK $version', (jdk) => {
   let program: string[]
   let baseline: string
   const record = async (file: string, mode: string, ...args: string[]) => {
@@ -25,7 +26,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await record(baseline, 'bytecodes')
   })
 
-  it('two runs of a program create identical files and pass without tolerance', async () => {
+  it('two runs of a program create identical files and pass the gate without tolerance', async () => {
     const again = join(temporaryDirectory('jfluid-gate-'), 'again.jfluid')
     await record(again, 'bytecodes')
     expect(readFileSync(again).equals(readFileSync(baseline))).toBe(true)
@@ -34,14 +35,22 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(ran.stdout).toMatch(/^per call {2}0\.00 %$/m)
   })
 
-  it('gate passes for the same program, and its JSON omits program output', async () => {
-    const ran = await jfluid('gate', baseline, '--json', '--', ...program)
-    expect(ran.code, ran.stderr).toBe(0)
-    expect(JSON.parse(ran.stdout)).toMatchObject({ passed: true, growth: 0, methods: [], rootCallsAfter: 1 })
-    expect(ran.stderr).toContain('words found')
+  it('gate passes for the same program, keeps no file, and its JSON contains no output of the program', async () => {
+    const temporary = temporaryDirectory('jfluid-gate-')
+    const gate = [process.execPath, cli, 'gate', baseline, '--json', '--', ...program]
+    const ran = startProcess('env', [`TMPDIR=${temporary}`, ...gate])
+    expect((await ran.exit).code, ran.stderr()).toBe(0)
+    expect(readdirSync(temporary)).toEqual([])
+    expect(JSON.parse(ran.stdout())).toMatchObject({
+      passed: true,
+      growth: 0,
+      methods: [],
+      rootCallsAfter: 1,
+    })
+    expect(ran.stderr()).toContain('words found')
   })
 
-  it('a root that does not return is refused as a baseline', async () => {
+  it('a profile is refused as a baseline if a root call had not ended', async () => {
     const source =
       'class Exits { static void root() { System.exit(0); } public static void main(String[] a) { root(); } }'
     const classes = await compileJava(jdk, { Exits: source })
@@ -55,22 +64,28 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(refused.stderr).toContain('the baseline does not contain all calls: 1 call had not ended')
   })
 
-  it('gate fails with 82 and names the method if the program does more work', async () => {
+  it('gate exits with 82, names the method, and keeps the new profile, if the program does more work', async () => {
     const ran = await jfluid('gate', baseline, '--tolerance', '0.5%', '--', ...program, '2000', 'linear')
     expect(ran.code).toBe(82)
     expect(ran.stderr).toMatch(
       /one call of the root costs .* % more bytecodes than in the baseline, and 0\.50 % are allowed/,
     )
     expect(ran.stdout).toMatch(/^ {2}\+\d.* {2}Index\.scan\(Ljava\/lang\/String;\)Z /m)
+    const [, now] = /jfluid compare \S+ (\S+) --top 0\./.exec(ran.stderr)!
+    const compared = await inProcess('compare', baseline, now!)
+    expect(compared.code, compared.stderr).toBe(0)
+    expect(compared.stdout).toMatch(/^ +\+[\d,.]+M? .* {2}Index\.scan$/m)
+    rmSync(dirname(now!), { recursive: true })
   })
 
-  it('gate accepts a second profile instead of a command, and the tolerance covers growth only', async () => {
+  it('gate accepts a second profile instead of a command, and the tolerance applies only to increases', async () => {
     const more = join(temporaryDirectory('jfluid-gate-'), 'more.jfluid')
     await record(more, 'bytecodes', '2100')
     const strict = await inProcess('gate', baseline, more, '--json')
     expect(strict.code).toBe(82)
+    expect(problemsOf('gate', strict.stdout)).toEqual([])
     const found = JSON.parse(strict.stdout) as { growth: number; passed: boolean }
-    expect(found).toMatchObject({ format: 'jfluid-gate', passed: false, unit: 'bytecodes' })
+    expect(found).toMatchObject({ command: 'gate', passed: false, unit: 'bytecodes' })
     const ceiling = `${(found.growth * 100 + 0.01).toFixed(4)}%`
     expect((await inProcess('gate', baseline, more, '--tolerance', ceiling)).code).toBe(0)
     expect((await inProcess('gate', more, baseline)).code).toBe(0)

@@ -39,7 +39,7 @@ const HOST = `
     static void odd(int n) throws Exception {
       CountDownLatch done = new CountDownLatch(n);
       for (int i = 0; i < n; i++) {
-        // They stay alive until the detach.
+        // These threads stay alive until the detach.
         Thread t = new Odd(() -> {
           visit();
           done.countDown();
@@ -250,7 +250,7 @@ forOldestJdk((jdk) => {
       expect(mappedFiles(java.pid).filter((name) => name.includes('/ring'))).toEqual([])
     })
 
-    it('an agent that samples by bytecodes throws in no application thread if the heap is full, and the client ends', async () => {
+    it('if the heap is full, an agent that samples by bytecodes throws no exception in application threads, and its client ends', async () => {
       const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
       await java.line(/ready/)
       const sampling = ['--mode', 'sample', '--every', '10bc']
@@ -260,7 +260,8 @@ forOldestJdk((jdk) => {
       await java.line(/^done full/)
       expect(java.stdout()).toBe('hurt 0\nready\nhurt 0\ndone full 16\n')
       recording.process.child.kill('SIGINT')
-      expect([0, STATUS.notNow]).toContain((await recording.process.exit).code)
+      // Without free heap, the agent may have taken no sample.
+      expect([0, STATUS.notNow, STATUS.rootNeverCalled]).toContain((await recording.process.exit).code)
     })
   })
 })

@@ -1,4 +1,4 @@
-// Repeats handle-kinds.jvm.test.ts in many runs, since C1 has compiled other methods at the attach in each run.
+// Repeats handle-kinds.jvm.test.ts in many runs, since in each run C1 has compiled a different set of methods before the attach.
 
 import { describe, expect, it } from 'vitest'
 import { forEachJdk } from '../support/jdks.ts'
@@ -7,7 +7,7 @@ import { countHandleCalls, ROOT, startHandleKinds, WORKERS } from './handle-kind
 const RUNS = 20
 
 forEachJdk((jdk) => {
-  describe.each([1, 2, 'default'] as const)('JVM compilation level %s', (level) => {
+  describe.each([1, 2, 'default'] as const)('method handle calls at JVM compilation level %s', (level) => {
     it.each(['a', 'b'])(
       `every kind of method handle call is counted in ${RUNS} JVMs under scheme %s`,
       { timeout: RUNS * 60_000 },

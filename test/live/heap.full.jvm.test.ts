@@ -1,8 +1,8 @@
 // The use of the target's heap by a session, according to the JVM's histogram of live objects.
 //
-// During the first session the JVM loads JDK classes, whose objects stay. The use by jfluid is therefore measured in the second session: at
-// most 1 MiB, independent of the number of methods with probes, and about the value in the profile. The other bounds are 1.5 times the
-// measured values, so a leak or a doubled use exceeds them.
+// During the first session the JVM loads JDK classes, whose objects stay. The use by jfluid is therefore measured in the second session. It
+// must be at most 1 MiB, independent of the number of methods with probes, and close to the value in the profile. The other bounds are 1.5
+// times the measured values, so a leak or a doubled use exceeds them.
 
 import { expect, it } from 'vitest'
 import { compileBig } from '../fixtures/fixtures.ts'
@@ -48,7 +48,7 @@ const told = (name: string, from: Heap, to: Heap): string =>
   `${name} ${kib(to.total - from.total)} (byte[] ${kib(to.byteArrays - from.byteArrays)}, own classes ${kib(to.ours)})`
 
 forNewestJdk((jdk) => {
-  it(`probes in ${METHODS} methods and thousands of JDK methods use little heap and release it`, {
+  it(`probes in ${METHODS} methods and thousands of JDK methods use little heap, which is freed after the session`, {
     timeout: 120_000,
   }, async () => {
     const program = `fix.Big${METHODS}`

@@ -16,8 +16,8 @@ import { threadNames, until } from './remains.ts'
 import { HIGHEST, method, NO_EVENTS, openSwapped, PROGRAM } from './swapped.ts'
 
 /**
- * Source of a class. To link it, the verifier asks the loader for both types in `same`, since it must know whether one is a subclass of the
- * other.
+ * Returns the source of a class. To link the class, the verifier asks the loader for both types in `same`, since the verifier must know
+ * whether one is a subclass of the other.
  */
 const UNLINKED = (name: string) => `
   package held;
@@ -38,7 +38,7 @@ const HOLDER = `
   import java.io.*;
   import java.util.concurrent.CountDownLatch;
   public class Holder {
-    /** Not registered as parallel capable, so the JVM locks it. */
+    /** This loader is not registered as parallel capable, so the JVM locks it. */
     static class Loader extends ClassLoader {
       @Override protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
         if (!name.startsWith("held.")) return super.loadClass(name, resolve);
@@ -130,7 +130,7 @@ forOldestJdk((jdk) => {
     })
   })
 
-  /** Starts the program. The session has an instrumented body of `one` and can lock the loader. */
+  /** Starts the program. Returns a session with instrumented bodies of `one`, and commands that lock the loader. */
   async function open() {
     const swapped = await openSwapped(jdk, ['-cp', classes, 'fix.Holder'])
     const { java, agent, jvm, loaded } = swapped

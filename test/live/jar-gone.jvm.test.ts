@@ -34,7 +34,7 @@ public class Reader {
 }`
 
 forEachJdk((jdk) => {
-  it('a deleted agent jar on the class path can still be read', async () => {
+  it('code that reads all jars on the class path works after the agent jar was deleted', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Reader.java': READER }), 'fix.Reader'])
     await java.line(/^ready/)
     const dir = temporaryDirectory()

@@ -77,7 +77,7 @@ export function startJdwp(jdk: Jdk, how: string, args: readonly string[]): JavaP
   return startJava(jdk, [agent, '-XX:+DisableAttachMechanism', ...args])
 }
 
-/** Returns the port for the nth debugger. With port 0, HotSpot uses another port for each debugger. */
+/** Returns the port for the nth debugger. With port 0, HotSpot uses a new port for each debugger. */
 export async function portOf(java: JavaProcess, nth = 1): Promise<number> {
   return Number(/\d+$/.exec(await java.line(/^Listening for transport/, nth))![0])
 }
@@ -130,7 +130,7 @@ export async function forwarded(java: JavaProcess, before = 0): Promise<Way> {
       [near, far],
       [far, near],
     ] as const) {
-      from.on('error', () => {}) // `close` follows
+      from.on('error', () => {}) // the `close` event follows
       from.on('close', () => to.destroy())
       from.pipe(to)
       ways.push(from)

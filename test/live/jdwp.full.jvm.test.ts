@@ -45,7 +45,7 @@ import { until } from './remains.ts'
 const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk: false }
 
 forEachJdk((jdk) => {
-  it('a client killed at any step leaves no suspended thread and a free debugger port', async () => {
+  it('after a client was killed at any step, no thread is suspended, and the debugger port is free', async () => {
     const tmp = temporaryDirectory()
     // The program is idle, so jfluid uses the JDK's Common-Cleaner thread.
     await using java = startJdwp(jdk, 'suspend=n', [
@@ -76,7 +76,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('an agent jar left by a killed client is deleted with the JVM or by the next session', async () => {
+  it('an agent jar that a killed client has left is deleted when the JVM ends or by the next session', async () => {
     const tmp = temporaryDirectory()
     const left = () =>
       readdirSync(tmp)
@@ -115,7 +115,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('a client that becomes silent before recording is dropped, and the next client is accepted', async () => {
+  it('if a client becomes silent before recording starts, the client is dropped, and the next client is accepted', async () => {
     await using java = await startBeating(jdk)
     await java.line(/ready/)
     const way = await forwarded(java)
@@ -134,7 +134,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('the memory of a session is returned to the system', async () => {
+  it('the JVM returns the memory of a session to the system', async () => {
     await using java = await startBeating(jdk)
     await java.line(/ready/)
     const way = await forwarded(java)
@@ -148,7 +148,7 @@ forEachJdk((jdk) => {
       const status = readFileSync(`/proc/${java.pid}/status`, 'utf8')
       resident.push(Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]))
     }
-    // Less than two event buffers, since the JVM itself grows as well.
+    // The limit is the size of two event buffers, since the JVM's own memory grows as well.
     expect(resident.at(-1)! - resident[1]!, `${resident}`).toBeLessThan((2 * BUFFER_BYTES) >> 10)
     await way.close()
   })
@@ -190,7 +190,7 @@ it('a suspended thread that has a park permit keeps this permit', async () => {
   }
 })
 
-it('a JVM that becomes silent ends the session, and its recorded data are kept', async () => {
+it('if the JVM becomes silent, the session ends, and the recorded data are kept', async () => {
   await using java = await startBeating(newest)
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -215,7 +215,7 @@ it('a JVM that becomes silent ends the session, and its recorded data are kept',
   await way.close()
 })
 
-it('a JVM that is silent from the start is abandoned and continues', async () => {
+it('the attach fails if the JVM is silent from the start, and the JVM continues', async () => {
   await using java = await startBeating(newest)
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -231,7 +231,7 @@ it('a JVM that is silent from the start is abandoned and continues', async () =>
   await way.close()
 })
 
-it('a JVM without memory for the buffer reports this and continues', async () => {
+it('a JVM without memory for the buffer reports the lack of memory and continues', async () => {
   await using java = await startBeating(newest, 'suspend=n', '50', '-XX:MaxDirectMemorySize=256k')
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -264,7 +264,7 @@ it('events of virtual threads that change carriers are reported in order', async
   await way.close()
 })
 
-it('data recorded over the debugger port before the program ended are kept', async () => {
+it('data that was recorded over the debugger port before the program ended is kept', async () => {
   await using java = await startBeating(newest, 'suspend=n', '2000')
   await java.line(/ready/)
   const way = await forwarded(java)
@@ -281,8 +281,8 @@ it('data recorded over the debugger port before the program ended are kept', asy
   await way.close()
 })
 
-it('a JVM that cannot connect to the client reports this and continues', async () => {
-  // A separate network namespace. A UNIX socket in a shared directory connects it to this one.
+it('a JVM that cannot connect to the client reports the failure and continues', async () => {
+  // The JVM runs in a separate network namespace. A UNIX socket in a shared directory connects this namespace to the namespace of the test.
   const path = join(temporaryDirectory(), 'way')
   const inside = `require('net').createServer((a) => {
     const b = require('net').connect(5005, '127.0.0.1')

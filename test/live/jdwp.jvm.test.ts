@@ -14,6 +14,7 @@ import { compileJava } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk, newest } from '../support/jdks.ts'
 import { callsByPath, jfluid, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { problemsOf } from '../support/schema.ts'
 import {
   BEATING,
   classes,
@@ -33,10 +34,11 @@ import {
 import { until } from './remains.ts'
 
 forEachJdk((jdk) => {
-  it('a JVM without attach is profiled exactly over its debugger port, and a later debugger finds its original code', async () => {
+  it('a JVM with attach disabled is profiled exactly over its debugger port, and a later debugger finds the original code', async () => {
     await using java = await startBeating(jdk)
     await java.line(/ready/)
     const told = await jfluid('doctor', '--jdwp', `${await portOf(java)}`, '--json', ...ROOT)
+    expect(problemsOf('doctor', told.stdout), told.stderr).toEqual([])
     const { reach, ...doctor } = JSON.parse(told.stdout)
     expect(doctor, told.stderr).toMatchObject({
       pid: java.pid,
@@ -100,7 +102,7 @@ it('a JVM that waits for a debugger at startup runs after the attach', async () 
 
 forEachJdk((jdk) => {
   it('only a JDK thread is suspended, for a few round trips, and the thread jfluid-door ends afterwards', async () => {
-    // Except for the JDK's thread, no thread of this program calls a method.
+    // In this program only a JDK thread calls methods.
     await using java = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
     await java.line(/ready/)
     const way = await forwarded(java)
@@ -119,7 +121,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('the suspended JDK thread is interrupted only if it waits, not during cleanup', async () => {
+  it('the suspended JDK thread is interrupted only while the thread waits, and not during a cleanup', async () => {
     await using waits = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
     await waits.line(/ready/)
     const jvm = await debug(waits, 1)
@@ -153,7 +155,8 @@ forEachJdk((jdk) => {
 
 forNewestJdk((jdk) => {
   it('a program without the module java.instrument gets this module without a warning', async () => {
-    // With this option the JVM refuses the module's native library to modules without permission. This is planned as the default.
+    // With this option the JVM loads no native library for a module without permission for native access. A later JDK is planned to have
+    // this as its default.
     const options = ['--limit-modules', 'java.base,jdk.jdwp.agent', '--illegal-native-access=deny']
     await using java = await startBeating(
       jdk,
@@ -171,7 +174,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('a stopped JVM is reported, and after it continues it accepts the next debugger', async () => {
+it('a stopped JVM is reported, and accepts the next debugger after the JVM continues', async () => {
   await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
@@ -202,7 +205,7 @@ it('a thread that holds contended monitors is not suspended', async () => {
 const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid-carried-\d+\.jar$/.test(it))
 
 forNewestJdk((jdk) => {
-  it('a JVM without shared files gets the agent and sends all events over the network', async () => {
+  it('a JVM that shares no files with the client gets the agent and sends all events over the network', async () => {
     // The event buffer does not count against the limit of direct memory.
     await using java = await startBeating(jdk, 'suspend=n', '2000', '-XX:MaxDirectMemorySize=1m')
     await java.line(/ready/)
@@ -235,7 +238,7 @@ forNewestJdk((jdk) => {
 
 forNewestJdk((jdk) => {
   it.each(['SIGKILL' as const, ...(FULL ? ['SIGSTOP' as const] : [])])(
-    'the agent without shared files drops a client that receives %s',
+    'an agent that shares no files with its client drops a client that receives %s',
     async (signal) => {
       await using java = await startBeating(jdk)
       await java.line(/ready/)
@@ -255,7 +258,7 @@ forNewestJdk((jdk) => {
   )
 })
 
-it('an idle JVM is reported and left unchanged', async () => {
+it('a JVM in which no thread calls a method is reported as idle and left unchanged', async () => {
   await using java = startJdwp(newest, 'suspend=n', [...occupied(await classes), 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
@@ -280,7 +283,7 @@ it('a Common-Cleaner thread that is working is not suspended, because it may hol
   await using java = startJdwp(newest, 'suspend=n', [...occupied(path), 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
-  // Long enough for jfluid to try the methods of all classes as well.
+  // A timeout of 2 s is long enough for jfluid to try the methods of all classes as well.
   await expect(jdwpDoor(address, 2000)).rejects.toThrow('is idle: no thread called a method within 2 s')
   const jvm = await debug(java, 2)
   expect(await suspensions(jvm)).toBe(0)

@@ -75,7 +75,7 @@ forOldestJdk((jdk) => {
     classes = await compileJava(jdk, PROGRAM)
   })
 
-  /** Returns while the JVM defines a class with probes in its bytes. */
+  /** Returns when the JVM is in the middle of defining a class whose bytes contain probes. */
   async function midway() {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Loading'])
     const recording = startRecording(java.pid, '--root', 'fix.Loading.root', '--scheme', 'a')

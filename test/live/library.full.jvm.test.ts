@@ -11,7 +11,7 @@ import { newest } from '../support/jdks.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-it('npm pack creates a package that can be installed and profiles without a JDK compiler', async () => {
+it('npm pack creates a package that can be installed, and the installed jfluid profiles without a JDK compiler', async () => {
   const place = temporaryDirectory('jfluid-package-')
   const npm = (...args: string[]) => {
     const ran = spawnSync('npm', [...args, '--silent', '--no-audit', '--no-fund', '--prefer-offline'], {

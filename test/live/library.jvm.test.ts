@@ -29,7 +29,7 @@ async function asJson(profile: library.Profile): Promise<JsonProfile> {
   return JSON.parse(text) as JsonProfile
 }
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('the library with a JVM of JDK $version', (jdk) => {
   it('the library counts every call, emits snapshots and restores the target', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '4', '50'])
     await java.line(/ready/)
@@ -52,14 +52,14 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     java.send('expect')
     await java.line(/^end/)
     expect(lines(callsByPath((await asJson(profile)).merged))).toEqual(lines(parseExpectation(java.stdout())))
-    // The session has ended, so another one can attach.
+    // The session has ended, so another session can attach.
     await using again = await jfluid.attach(java.pid, { root: ['fix.KnownTree.task'], mode: 'count' })
     expect((await again.status()).phase).toBe('waiting for root')
   })
 })
 
 describe('errors of the library', () => {
-  it('errors of the library are the errors of the command', async () => {
+  it('the library throws the same errors as the jfluid command', async () => {
     const refused = jfluid.attach(2 ** 31 - 1, { root: 'A.b' })
     await expect(refused).rejects.toBeInstanceOf(jfluid.JfluidError)
     await expect(refused).rejects.toMatchObject({ exitCode: 68 })
@@ -88,7 +88,7 @@ it('the library reports the end of a JVM, ends its snapshots and returns a profi
   expect(profile.events.count).toBeGreaterThan(1000)
 })
 
-describe('another Node.js program', () => {
+describe('a Node.js program that uses the library', () => {
   let java: JavaProcess
   beforeAll(async () => {
     java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
@@ -97,7 +97,11 @@ describe('another Node.js program', () => {
 
   it.each([
     ['options for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
-    ['these options, and NODE_OPTIONS for --eval', ['--stack-size=900'], '--input-type=module'],
+    [
+      'options for the whole process, and NODE_OPTIONS for --eval',
+      ['--stack-size=900'],
+      '--input-type=module',
+    ],
   ])('the library records in a Node.js program started with %s', async (_what, options, NODE_OPTIONS) => {
     const program = `
       import('jfluid').then(async ({ attach }) => {

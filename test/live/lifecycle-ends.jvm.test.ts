@@ -33,7 +33,7 @@ import { gap, number, PULSE } from './pulse.ts'
 import { filesOf, threadNames, until } from './remains.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
-/** Ten times the expected time, and half of the time if the target waited for the client at each of 20 classes. */
+/** Ten times the expected time, and half of the time that the target would need if it waited for the client at each of 20 classes. */
 const HELD_MS = 2500
 const ROUNDS = FULL ? 20 : 1
 /** Phases at which the client is killed. The first tests kill a client that is recording. */
@@ -101,14 +101,14 @@ forOldestJdk((jdk) => {
 
   describe('a JVM that dies', () => {
     it.each(deathsOn(jdk))(
-      'after the JVM dies, the recorded data are written with the reason for the end: %s',
+      'after the JVM is ended %s, the recorded data are saved with the reason for the end',
       async (_, die) => {
         const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '1'])
         await java.line(/ready/)
         const roots = ['--root', 'fix.Pulse.root', '--root', 'fix.Pulse.die', '--scheme', 'a']
         const recording = startRecording(java.pid, ...roots)
         await recording.started
-        // Waits until a call has ended after the first query: at least one call was recorded.
+        // Waits until a root call has ended after the first query, so at least one call is recorded.
         for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
         die(java)
         await java.exit
@@ -128,7 +128,7 @@ forOldestJdk((jdk) => {
 
 // Behaviour of the client and the agent that does not depend on the JDK.
 forOldestJdk((jdk) => {
-  const title = `after a client is killed at each step, ${ROUNDS} times, the next session works and leaves nothing`
+  const title = `a session works and leaves nothing behind after another client was killed at any step (${ROUNDS} rounds)`
   it(title, { timeout: 30_000 * ROUNDS }, async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/ready/)
@@ -154,7 +154,7 @@ forOldestJdk((jdk) => {
   })
 
   describe('a client that is stopped while the target loads classes', () => {
-    it('a stopped client delays a target that loads 20 classes only once', { timeout: 60_000 }, async () => {
+    it('a stopped client delays only one of 20 class loads of the target', { timeout: 60_000 }, async () => {
       const loadedMs = await heldFor(async () => {
         const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '0'])
         await java.line(/ready/)
@@ -165,7 +165,7 @@ forOldestJdk((jdk) => {
         console.info(
           `JDK ${jdk.version}: 20 classes were loaded in ${ms.toFixed(0)} ms with the client stopped`,
         )
-        // A client that continues before the target has left would keep its session.
+        // If the client continued before the target has ended the session, the session would stay active.
         await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
         recording.process.child.kill('SIGCONT')
         expect((await recording.process.exit).code).toBe(STATUS.notNow)
@@ -180,7 +180,7 @@ forOldestJdk((jdk) => {
 
 forNewestJdk((jdk) => {
   describe('a client that is stopped while the target is busy', () => {
-    it('a stopped client delays a busy target once by 250 ms, and the client reports this after it continues', {
+    it('a stopped client delays a busy target once, by 250 ms, and reports the delay after the client continues', {
       timeout: 60_000,
     }, async () => {
       const blockedMs = await heldFor(async () => {
@@ -188,8 +188,8 @@ forNewestJdk((jdk) => {
         await java.line(/ready/)
         const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
         await recording.started
-        // Waits until a call has ended after the first query: at least one call was recorded. Each query also resets the longest time,
-        // which contains the pauses of instrumentation.
+        // Waits until a root call has ended after the first query, so at least one call is recorded. Each query also resets the longest
+        // time, which would otherwise include the pauses of instrumentation.
         for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
 
         await stop(recording.process)
@@ -204,7 +204,7 @@ forNewestJdk((jdk) => {
         expect(said).toMatch(
           /^jfluid: the recording ended too early: the client was stopped or killed\n {2}Read .*: jfluid report \S+$/m,
         )
-        // The JVM is alive, and the client does not report its end.
+        // The JVM is alive, and the client does not report an end of the JVM.
         expect(said).toMatch(new RegExp(`^the session with JVM ${java.pid} had ended before$`, 'm'))
         expect(said).not.toMatch(/JVM (?:\d+ has )?ended/)
         const profile = await readProfileJson(recording.file)

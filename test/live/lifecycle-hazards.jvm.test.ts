@@ -24,8 +24,8 @@ public class Overflows {
 }`
 
 /**
- * A thread runs the initializer of C, which locks C, and loads D, F0, F1 … meanwhile. D reveals C.helper, and the redefinition of C.helper
- * waits for this lock.
+ * A thread runs the initializer of C, so it has locked C. The initializer loads D, F0, F1 …. Loading D reveals C.helper, and the
+ * redefinition of C.helper waits for the lock.
  */
 const LOCKED = `package haz;
 public class Locked {
@@ -49,7 +49,7 @@ class C {
 }`
 
 forNewestJdk((jdk) => {
-  it('hundreds of stack overflows leave no spinning thread and a consistent tree', async () => {
+  it('after hundreds of stack overflows, no thread spins, and the tree is consistent', async () => {
     const classes = await compileJava(jdk, { 'haz/Overflows.java': OVERFLOWS })
     const java = startJava(jdk, ['-Xint', '-cp', classes, 'haz.Overflows'])
     await java.line(/ready/)
@@ -66,7 +66,7 @@ forNewestJdk((jdk) => {
 
 forEachJdk((jdk) => {
   it.each(['a', 'b'])(
-    'classes loaded under the lock of a redefined class cause no deadlock (scheme %s)',
+    'classes that are loaded under the lock of a redefined class cause no deadlock (scheme %s)',
     async (scheme) => {
       const classes = await compileJava(jdk, { 'haz/Locked.java': LOCKED })
       const java = startJava(jdk, ['-cp', classes, 'haz.Locked'])

@@ -1,4 +1,4 @@
-// Remains of clients that were killed before they contacted an agent are removed by the next session.
+// The next session removes the files of clients that were killed before they contacted an agent.
 
 import { existsSync, mkdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { startJava, startProcess, temporaryDirectory } from '../support/java-pro
 import { newest } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 
-it('a session removes remains of dead clients and keeps those of living ones', async () => {
+it('a session removes remains of dead clients and keeps the files of living clients', async () => {
   const dead = startProcess(process.execPath, ['-e', ''])
   await dead.exit
   const cwd = temporaryDirectory()
@@ -34,7 +34,7 @@ it('a session removes remains of dead clients and keeps those of living ones', a
   }
   writeFileSync(launchFile, `jar=agent.jar;dir=${ofTheDead};build=0`, { mode: 0o600 })
 
-  // Long enough for a call of the root on a busy machine.
+  // One second is long enough for a call of the root on a busy machine.
   const flags = ['--root', 'fix.Ticker.work', '--duration', '1s', '--out', join(cwd, 'p.jfluid')]
   expect(await jfluid('record', `${java.pid}`, ...flags)).toMatchObject({ code: 0 })
   writeFileSync(trigger, '') // the JVM listens already and does not check for this file again

@@ -89,7 +89,7 @@ forNewestJdk((jdk) => {
   const TIMES = FULL ? 1000 : 25
   describe(`a class of 200 methods, instrumented and restored ${TIMES} times`, () => {
     // 1000 repetitions take 50 s on two idle cores.
-    it('a class restored many times behaves as before and uses no more memory than after the second time', {
+    it('a class restored many times behaves as before and uses no more memory than after the second restoration', {
       timeout: 900_000,
     }, async () => {
       const classes = await compileBig(jdk)

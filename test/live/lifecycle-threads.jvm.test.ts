@@ -18,8 +18,8 @@ import { liveObjects, until } from './remains.ts'
 
 /**
  * together n: n threads enter the root, and each waits inside it until all have entered.
- * convoy n:   n threads enter the root. One after the other locks a monitor inside the root and fills more than one chunk, while the other
- * threads hold chunks and wait for the monitor.
+ * convoy n:   n threads enter the root and lock a monitor there, one after the other. The owner of the monitor fills more than one chunk,
+ * while the other threads hold chunks and wait for the monitor.
  * series n:   n threads enter the root once each. Each starts after the previous thread has ended.
  */
 const CROWD = `
@@ -98,7 +98,7 @@ forNewestJdk((jdk) => {
       ['together', 'meet'],
       ['convoy', 'queue'],
     ])(
-      'no thread hangs, and unrecorded calls are counted, for threads that run as: %s',
+      'with more threads than chunks, no thread hangs, and unrecorded calls are reported as gaps (threads: %s)',
       async (how, root) => {
         const recording = startRecording(java.pid, '--root', `fix.Crowd.${root}`)
         await recording.started

@@ -50,7 +50,7 @@ export type LiveCode = Map<string, string>
 
 /** JDWP status of a class with a failed initializer. Such a class is left out, since its methods can never be called. */
 const FAILED = 8
-/** JDWP errors for such classes, and for classes that were unloaded after they were listed. */
+/** JDWP errors for a class with a failed initializer, and for a class that was unloaded after it was listed. */
 const UNLOADED: ReadonlySet<string> = new Set(['INVALID_OBJECT', 'INVALID_CLASS'])
 
 /** Returns the live code of all loaded classes whose signature begins with `signatureStart`. */
@@ -185,8 +185,8 @@ export function symbolic(bytecode: Uint8Array, pool: ConstantPool): string {
 }
 
 /**
- * Returns the content of a pool entry without its index. A bootstrap method also has an index, which a redefinition may change and which
- * the debugger port does not resolve. Name and descriptor replace it.
+ * Returns the content of a pool entry without its index. An `invokedynamic` entry also has the index of a bootstrap method, which a
+ * redefinition may change and which the debugger port does not resolve. Only the name and descriptor of the entry are returned.
  */
 function constant(pool: ConstantPool, index: number): string {
   const tag = pool.tag(index)

@@ -19,7 +19,10 @@ const N = 30
 
 type Alive = Record<string, readonly [objects: number, bytes: number]>
 
-/** Returns the live objects that a method itself has allocated, without classes that have none. */
+/**
+ * Returns the number and bytes of live objects that the method itself has allocated, keyed by class, and their ages. Skips classes without
+ * live objects.
+ */
 function aliveOf({ merged }: JsonProfile, method: string): { alive: Alive; ages: number[] } {
   const alive: Record<string, [number, number]> = {}
   const ages: number[] = []
@@ -50,7 +53,7 @@ const KEPT: Alive = {
   'java.lang.Object[]': [60, 60 * 32],
 }
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('live objects on JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Leaks')
@@ -69,7 +72,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return { java, recording, ask }
   }
 
-  it('referenced objects are reported alive, released objects are not, and the agent keeps no object alive', async () => {
+  it('referenced objects are reported as live, released objects are not, and the agent keeps no object alive', async () => {
     const { java, recording, ask } = await record(ROOT, '--sample-every', '1')
     await ask(`root ${N}`, 'gc', 'gc')
     expect(await jcmd(java.pid, 'GC.class_histogram')).toContain('JFluid1Survivors$Survivor')
@@ -89,7 +92,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(stdout).toContain('in fix.Leaks$Node.copy < fix.Leaks.keeps < fix.Leaks.root')
   })
 
-  it('slots of dead objects are reused, and objects without a slot are reported', async () => {
+  it('slots of dead objects are reused, and the number of objects without a slot is reported', async () => {
     const { recording, ask } = await record('fix.Leaks.fills', '--sample-every', '1')
     await ask('fills 40000', 'forget', 'gc')
     await new Promise((looked) => setTimeout(looked, 1500)) // two scans of the table of tracked objects
@@ -105,7 +108,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(jvmBytes! / siteBytes).toBeLessThan(3)
   })
 
-  it('a warning reports that the live objects of a JVM that exits are unknown', async () => {
+  it('if the JVM exits, a warning reports that the number of live objects is unknown', async () => {
     const file = join(temporaryDirectory('jfluid-liveness-'), 'p.jfluid')
     const allocs = await compileFixture(jdk, 'Allocs')
     const program = [jdk.java, '-cp', allocs, 'fix.Allocs', 'root', '12', '1']
@@ -117,7 +120,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(truncated).toBe(false)
   })
 
-  it('by default one of 100 objects is tracked, and estimated totals are within the sampling error', async () => {
+  it('by default one of 100 objects is tracked, and estimated totals differ from the true totals only by the sampling error', async () => {
     const { recording, ask } = await record('fix.Leaks.fills')
     await ask('fills 50000', 'gc')
     const profile = await recording.stop()

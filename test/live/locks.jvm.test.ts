@@ -44,7 +44,7 @@ function nodeOf(roots: readonly JsonNode[], method: string, caller?: string): Js
   throw new Error(`no ${method}`)
 }
 
-/** Waits of one round. A thread may return from a park without a reason, so there may be more parks. */
+/** Waits of one round. A park may return spuriously, so there may be more parks. */
 const EXPECTED: readonly (readonly [method: string, on: string, times: number])[] = [
   ['get', `(blocked on ${CACHE})`, 1],
   ['blockStatic', `(blocked on class ${CACHE})`, 1],
@@ -56,7 +56,7 @@ const EXPECTED: readonly (readonly [method: string, on: string, times: number])[
   ['sleep', '(sleeping)', 2],
 ]
 
-/** The wait of each method, which occurs once. */
+/** Text of the one wait of each method. */
 const SPELLINGS: ReadonlyMap<string, string> = new Map([
   ['parkNanos', '(parked)'],
   ['parkNanosFor', `(parked on ${QUEUE})`],
@@ -78,12 +78,12 @@ function expectWaits(roots: readonly JsonNode[], rounds: number, ms: number): vo
     expect(row, `${method} ${on}`).toBeDefined()
     if (on.startsWith('(parked')) expect(row!.calls, method).toBeGreaterThanOrEqual(times * rounds)
     else expect(row!.calls, method).toBe(times * rounds)
-    // A timer may end less than one millisecond too early.
+    // A timer may end up to one millisecond too early.
     expect(row!.totalNs, method).toBeGreaterThan(times * rounds * (ms - 1) * 1e6)
   }
 }
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('recorded waits for locks on JDK $version', (jdk) => {
   /** A warmed-up JVM. */
   let java: JavaProcess
   beforeAll(async () => {
@@ -104,7 +104,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return { profile, done, file: recording.file }
   }
 
-  it('lock counts and times match those of the JVM, in each context', async () => {
+  it('counts and times of locks match the counters of the JVM, in each context', async () => {
     const { profile, done, file } = await record(['waits 25 3'], '--root', 'Task.root', '--mode', 'locks')
     expect(profile).toMatchObject({ mode: 'locks', waits: true })
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
@@ -203,7 +203,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expectWaits(profile.merged, 1, 25)
   })
 
-  it('JDK calls during a wait are part of the wait, even with --jdk', async () => {
+  it('the time of JDK calls during a wait is part of the waiting time, even with --jdk', async () => {
     const jdkClasses = ['java.lang.Object', 'java.lang.Thread'].flatMap((name) => ['--include', name])
     const flags = ['--root', 'Task.root', '--jdk', '--include', 'fix.**', ...jdkClasses, '--mode', 'locks']
     const { profile } = await record(['waits 25 2'], ...flags)

@@ -42,7 +42,7 @@ forNewestJdk((jdk) => {
     expect(recording.session.ending).toMatchObject({ how: 'by itself', reason: lost, exitCode: 75 })
     expect(await kept(recording.session)).toContain(`the session ended unexpectedly: ${lost}`)
 
-    // A reason that the agent reported earlier is used, even if the client is already detaching.
+    // If the agent has reported a reason before the loss, this reason is shown, even if the client is already detaching.
     const leaving = await start()
     const left = leaving.session.detach()
     leaving.socket.emit('data', encodeFrame([0, 'ended', 'the JVM has no free heap memory']))

@@ -22,7 +22,7 @@ import { remainsOf, until } from './remains.ts'
 const OWN = 'Lfix/'
 
 forEachJdk((jdk) => {
-  it('attach shows the tree of a busy service, and q restores and verifies its code', async () => {
+  it('attach shows the tree of a busy service, and key q restores and verifies the code of the service', async () => {
     const { java, jvm } = await startDebuggable(jdk, [
       ...['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'],
     ])
@@ -60,7 +60,7 @@ forEachJdk((jdk) => {
     expect(profile.detach?.left).toEqual([])
   })
 
-  it('run profiles a program from start to end', async () => {
+  it('jfluid run profiles a program from its start to its end', async () => {
     const file = join(temporaryDirectory(), 'p.jfluid')
     const classes = await compileFixture(jdk, 'Throws')
     const p = startJfluid(

@@ -60,7 +60,7 @@ forEachJdk((jdk) => {
     return { java, recording }
   }
 
-  it('calls of threads beyond the last thread number are counted as missing, and threads are not confused', async () => {
+  it('calls of threads that get no thread number are counted as missing, and no call is recorded under a wrong thread', async () => {
     const { java, recording } = await start()
     java.send('series 10')
     await java.line(/^done series/)

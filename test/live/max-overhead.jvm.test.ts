@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import { TIMED } from '../../src/cct/picture.ts'
+import { TIMED } from '../../src/cct/merge-samples.ts'
 import { commandOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'

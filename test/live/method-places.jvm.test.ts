@@ -79,7 +79,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('unreadable memory reads as zeros without an effect on the JVM', async () => {
+  it('unreadable memory is read as zeros, without an effect on the JVM', async () => {
     const { java, agent, memory, leave } = await attached([])
     const library = await agent.vmLibrary()
     const found = await memory.gather([0, 4096, library, 2 ** 47], 4)
@@ -90,7 +90,7 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  it('every loaded class is read, and an unloaded class has no methods', async () => {
+  it('the methods of every loaded class are found, and a class id that does not exist has no methods', async () => {
     const { java, agent, memory, loaded, leave } = await attached([])
     const structs = await readStructs(memory, await agent.vmLibrary())
     const places = (await MethodPlaces.open(memory, agent, structs!))!

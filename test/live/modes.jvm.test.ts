@@ -11,7 +11,7 @@ import { Terminal } from '../support/terminal.ts'
 import { SERVE, WAYS } from './ways.ts'
 
 /**
- * Modes tested with each command: those that differ in more than the recorded values. Other tests cover the remaining combinations: exact
+ * Modes tested with each command: modes that differ in more than the recorded values. Other tests cover the remaining combinations: exact
  * time in run.jvm and terminal.jvm, `run` with bytecodes in gate.jvm, regions with both commands in regions.jvm, and `run` of the whole JVM
  * in whole-jvm.jvm.
  */
@@ -41,8 +41,8 @@ forNewestJdk((jdk) => {
     await java.exit
   })
 
-  describe('each measurement mode', { timeout: 60_000 }, () => {
-    it.each(triedWith('run'))('run works with %s', async (_, flags, answer) => {
+  describe('run and attach with each measurement mode', { timeout: 60_000 }, () => {
+    it.each(triedWith('run'))('jfluid run works with %s', async (_, flags, answer) => {
       const out = file()
       const program = [jdk.java, '-cp', classes, 'fix.Sampled', '1']
       const ran = await jfluid('run', ...flags, '--record', out, '--', ...program)
@@ -50,10 +50,11 @@ forNewestJdk((jdk) => {
       expect(answer(await readProfileJson(out))).toBeGreaterThan(0)
     })
 
-    it.each(triedWith('attach'))('attach works with %s', async (_, flags, answer) => {
+    it.each(triedWith('attach'))('jfluid attach works with %s', async (_, flags, answer) => {
       const out = file()
       const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...flags, '--out', out])
-      // For the whole JVM, the open row is the one with most samples. With thread dumps this is a thread that waits for input.
+      // In the view of the whole JVM, the expanded row is the row with most samples. With thread dumps this is a thread that waits for
+      // input.
       const seen = flags.includes(SERVE) ? SERVE : 'java.lang.Thread.run'
       // Waits for a row with two numbers. The row of a running call may have no costs yet, and the message about a root without calls has
       // no numbers.

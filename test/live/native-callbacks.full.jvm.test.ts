@@ -1,6 +1,6 @@
 // Native code of the application calls methods by name. Calls of methods of its own class, and of objects passed to it, are counted,
-// including private methods, constructors and classes that are loaded later. The native code also throws through instrumented frames.
-// Methods that it finds only by a class name are not counted, and the profile reports this.
+// including private methods, constructors and classes that are loaded later. The native code also throws exceptions through instrumented
+// frames. Methods that it finds only by a class name are not counted, and the profile reports this.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -68,7 +68,7 @@ forEachJdk((jdk) => {
     const headers = [`-I${include}`, `-I${join(include, 'linux')}`]
     execFileSync('gcc', ['-shared', '-fPIC', ...headers, '-o', library, join(dir, 'foreign.c')])
   })
-  describe.each(['a', 'b'])('scheme %s', (scheme) => {
+  describe.each(['a', 'b'])('native code that calls methods by name, with scheme %s', (scheme) => {
     it('methods that native code calls by name are counted, even if the native code throws an exception', async () => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Foreign', library])
       await java.line(/ready/)

@@ -85,7 +85,7 @@ forOldestJdk((jdk) => {
   ]
 
   it.each(programs)(
-    '%s: counts of all calling contexts equal those of the debugger',
+    '%s: the counts of all calling contexts equal the counts of the debugger',
     { timeout: 60_000 },
     async (_, prepare, include, scheme) => {
       const program = await prepare()

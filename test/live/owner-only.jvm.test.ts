@@ -91,7 +91,7 @@ const waiting = (): JavaProcess => {
   }
 }
 
-it('the socket directory has mode 0700 and belongs to the client for any umask, and the token exists only there', async () => {
+it('the socket directory has mode 0700 and belongs to the client for any umask, and the token exists only in this directory', async () => {
   const client = waiting()
   const dir = await directoryOf(client)
   expect(permissions(dir)).toBe(0o700)
@@ -112,7 +112,7 @@ it('the socket directory has mode 0700 and belongs to the client for any umask, 
 })
 
 itOnlyIf(IS_ROOT, 'needs root')(
-  'another user can neither list the directory nor connect to the socket',
+  'another user can neither list the session directory nor connect to the socket of the session',
   async () => {
     const client = waiting()
     const dir = await directoryOf(client)
@@ -127,7 +127,7 @@ itOnlyIf(IS_ROOT, 'needs root')(
 )
 
 forEachJdk((jdk) => {
-  it('directory and buffer of a session are private and deleted early, and no socket listens', async () => {
+  it('the directory and the buffer of a session are private and deleted at its end, and jfluid has no listening socket', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/ready/)
     const old = process.umask(0)

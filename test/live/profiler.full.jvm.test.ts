@@ -40,7 +40,7 @@ it('a user profiler that outlives its session affects neither the target nor the
   )
   const second = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes')
   await second.started
-  await java.line(/done/) // the earlier call, which belongs to no session now
+  await java.line(/done/) // printed at the end of the earlier call, whose session has ended
   java.send('run 20')
   await java.line(/done/, 2)
   const profile = await second.stop()

@@ -28,7 +28,7 @@ const badProfiler = (where: 'register' | 'report' | 'end') => ({
     }`,
 })
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('user profilers on JDK $version', (jdk) => {
   const file = join(temporaryDirectory('jfluid-top-'), 'top.txt')
   let java: JavaProcess
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return profile
   }
 
-  it('the example profiler counts the same as the profile, including ended threads', async () => {
+  it('the example profiler has the same counts as the profile, including calls of ended threads', async () => {
     const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
     const profile = await recorded(jar)
     expect(profile.warnings).toEqual([])
@@ -74,7 +74,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('a user profiler ends with the JVM under jfluid run', async () => {
+  it('under jfluid run, a user profiler ends when the JVM ends', async () => {
     const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
     const dir = temporaryDirectory('jfluid-top-')
     const [file, profile] = [join(dir, 'top.txt'), join(dir, 'p.jfluid')]

@@ -11,7 +11,7 @@ import { until } from './remains.ts'
 /** Number of methods whose calls the shop's self-check counts itself. */
 const SHOP_METHODS = 44
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('counted calls of larger programs on JDK $version', (jdk) => {
   let shop: JavaProcess
   let get: (path: string) => Promise<Record<string, number>>
   beforeAll(async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { commandOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
+import { pidNamespace } from '../../src/session/doors/session-directory.ts'
 import { compareCode, openCode, seesProbes } from '../../src/session/proof.ts'
 import { named, remainsOf } from '../../src/session/remains.ts'
 import { Session } from '../../src/session/session.ts'
@@ -16,14 +17,18 @@ import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { type Recording, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
+/** Upper bound of pids on Linux (PID_MAX_LIMIT in include/linux/threads.h). No process has this pid. */
+const MAX_PIDS = 4_194_304
+
 /** Returns the line about the detach, without colours and progress. */
 function line({ process }: Recording): string {
   return /detached from .*/.exec(process.stderr())?.[0] ?? ''
 }
 
 /**
- * A program with its own agent, which is loaded before jfluid and becomes active on command. After the command, each transformation of
- * Kept, as at jfluid's detach, yields a class with other code (path of a class file) or an invalid class (`broken`).
+ * A program with its own agent, which is loaded before jfluid and becomes active on command. After the command, this agent replaces the
+ * class Kept in each transformation, including the one at jfluid's detach: by other code (the command is the path of a class file), or by
+ * an invalid class (`broken`).
  */
 const KEEPER = (plus: number) => ({
   'fix/Keeper': `
@@ -78,7 +83,7 @@ forOldestJdk((jdk) => {
     witness = await compileFixture(jdk, 'Witness')
   })
 
-  it('an unchanged target is reported as restored, and permanent remains are counted', async () => {
+  it('a target with its original code is reported as restored, and remains that cannot be removed are counted', async () => {
     const java = startJava(jdk, ['-cp', witness, 'fix.Witness', '1'])
     await java.line(/^ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Witness.root')
@@ -106,12 +111,12 @@ forOldestJdk((jdk) => {
     })
     expect(detach!.code.checkedMethods).toBeGreaterThanOrEqual(instrumentation.instrumentedMethods)
     expect(detach!.proofMs).toBeGreaterThan(detach!.ms)
-    // Lambda classes of the program's only lambda expression, in Witness.root.
+    // These lambda classes belong to the program's only lambda expression, in Witness.root.
     expect(detach!.lambdaClasses).toBeGreaterThan(0)
     expect(warnings).toEqual([])
   })
 
-  it('the verification of a detach compares the code in the JVM, which differs while probes are installed', async () => {
+  it('the verification of a detach compares the code in the JVM and finds differences while probes are installed', async () => {
     const java = startJava(jdk, ['-cp', witness, 'fix.Witness', '1'])
     await java.line(/^ready/)
     const options = await commandOptions({ root: ['fix.Witness.root'], scheme: 'a' })
@@ -122,7 +127,7 @@ forOldestJdk((jdk) => {
     expect(during.different).toEqual(
       expect.arrayContaining(['fix.Witness.root(I)I', 'fix.Witness.mix(II)I', 'fix.Witness$1.of(I)I']),
     )
-    // These methods have probes in each session with any root. Otherwise calls by method handles would be missing.
+    // Every session inserts probes into these methods. Otherwise calls by method handles would be missing.
     const handle = 'java.lang.invoke.DirectMethodHandle'
     const gives = '(Ljava/lang/Object;)Ljava/lang/Object;'
     expect(during.different).toEqual(
@@ -136,7 +141,7 @@ forOldestJdk((jdk) => {
     expect(during.originalClasses).toBe(0)
     const before = instrumenter.classesBefore()
     expect(await seesProbes(opened, before)).toBe(true)
-    // If a method without probes is checked, no probes are found. This check detects a verification that always succeeds.
+    // A check of a method without probes finds no probes. Without this assertion, a check that always succeeds would go unnoticed.
     const main = new Set(['main([Ljava/lang/String;)V'])
     const without = before.filter(({ name }) => name === 'fix/Witness').map((it) => ({ ...it, probed: main }))
     expect(await seesProbes(opened, without)).toBe(false)
@@ -154,10 +159,10 @@ forOldestJdk((jdk) => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
       await recording.started
-      // The other constant needs another instruction (bipush instead of iconst_1), so only this method differs.
+      // The larger constant needs another instruction (bipush instead of iconst_1), so only this method differs.
       await tell(java, join(await compileJava(jdk, KEEPER(100)), 'fix', 'Kept.class'))
       const { detach, warnings } = await recording.stop(STATUS.notRestored)
-      // Keeper, Kept, Plain, and the JDK's class of method handles.
+      // The four classes are Keeper, Kept, Plain, and the JDK's class of method handles.
       expect(line(recording)).toContain(
         'restored: 1 of 4 classes NOT restored, nothing else of jfluid remains',
       )
@@ -168,7 +173,7 @@ forOldestJdk((jdk) => {
       )
     })
 
-    it('a failed restoration is detected if the JVM refuses the class, which keeps its probes', async () => {
+    it('a failed restoration is detected if the JVM refuses the original code of a class, so that the probes stay', async () => {
       const java = await startKeeper(jdk)
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
       await recording.started
@@ -206,7 +211,10 @@ forOldestJdk((jdk) => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Remains', join(dir, 'ring')])
     await java.line(/^ready/)
     const launch = `/tmp/.jfluid_pid${java.pid}`
-    writeFileSync(launch, 'build=0;dir=/dev/shm/of-one-that-was-killed;')
+    // The directory exists, so no client of another test deletes the file. No process has this pid, so the file is not in use.
+    const session = join(temporaryDirectory(), `jfluid-${pidNamespace()}-${MAX_PIDS}-abcdef`)
+    mkdirSync(session)
+    writeFileSync(launch, `build=0;dir=${session};`)
     onTestFinished(() => rmSync(launch, { force: true }))
     const told = [`thread jfluid-left`, `mapping ${dir}/ring`, `descriptor of ${dir}/ring`, `file ${launch}`]
     // The thread gets its name shortly after its start.

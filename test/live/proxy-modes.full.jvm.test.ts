@@ -82,7 +82,7 @@ function linesOf({ count, method, parent, metrics }: Tree, nameOf: (id: number) 
     .sort((a, b) => (`${a.path} ${a.column}` < `${b.path} ${b.column}` ? -1 : 1))
 }
 
-/** The protocol transfers whole nanoseconds, so times may differ by one. Everything else must be equal. */
+/** Expects equal lines. Only times may differ by one, since the protocol transfers whole nanoseconds. */
 function expectSame(seen: readonly Line[], expected: readonly Line[]): void {
   const isTime = (column: string): boolean => column.endsWith('Ns')
   const known = (lines: readonly Line[]) =>

@@ -31,7 +31,7 @@ function connections(there: SshMachine): number {
 
 // These tests use a real ssh. In proxy.jvm.test.ts a script replaces ssh.
 describe.each(jdks)('a real sshd on JDK $version', (jdk) => {
-  it('record contains all calls although the connection was cut and sshd was down', async () => {
+  it('record over ssh records all calls although the connection was cut and sshd was down', async () => {
     const there = await sshMachine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -85,7 +85,7 @@ describe.each(jdks)('a real sshd on JDK $version', (jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('a live view whose proxy was terminated shows all data until it is closed', async () => {
+  it('a live view whose proxy was terminated shows all data until the view is closed', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -114,7 +114,7 @@ forEachJdk((jdk) => {
     await java.line(/done/)
   })
 
-  it('record continues exactly after half a minute without network', async () => {
+  it('the counts of record are exact after half a minute without network', async () => {
     const java = await knownTree(jdk)
     const { port, key } = await startListener()
     const between = await heldLink(port)

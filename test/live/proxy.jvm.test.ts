@@ -25,7 +25,7 @@ const ROOT = ['--root', 'fix.KnownTree.task']
 
 // The tests of attach below cover the newest JDK.
 describe.each(FULL ? jdks : [oldest])('a remote JVM of JDK $version', (jdk) => {
-  it('record by ssh contains all remote calls, including calls during a lost connection', async () => {
+  it('record over ssh records all calls of the remote JVM, including calls while the connection is lost', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -70,7 +70,7 @@ describe.each(FULL ? jdks : [oldest])('a proxy that is terminated, JDK $version'
 })
 
 forNewestJdk((jdk) => {
-  it('attach by ssh shows the tree, reports the reconnect, and continues with the same counts', async () => {
+  it('attach over ssh shows the tree, reports the reconnection, and continues with the same counts', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
@@ -145,7 +145,7 @@ forNewestJdk((jdk) => {
     await java.line(/done/, 2)
   })
 
-  it('record by TLS needs the key, and the proxy does not answer a client without the key', async () => {
+  it('record over TLS needs the key of the proxy, and the proxy does not answer a client without the key', async () => {
     const java = await knownTree(jdk)
     const { port, key, process: listener } = await startListener()
     const target = `tcp://127.0.0.1:${port}/${java.pid}`

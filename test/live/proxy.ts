@@ -27,7 +27,7 @@ case "$host" in *nobody*) echo "Permission denied (publickey)." >&2; exit 255;; 
 exec sh -c "exec $*"
 `
 
-/** Members of both kinds of machines: this one, and the one with a real ssh (sshd.ts). */
+/** Common members of both kinds of machines: the simulated one in this file, and the one with a real sshd (sshd.ts). */
 export interface Reached {
   /** Environment variables for clients. */
   readonly env: Record<string, string>
@@ -156,7 +156,7 @@ export async function heldLink(to: number): Promise<HeldLink> {
     ] as const) {
       ends.add(end)
       end.on('data', (bytes) => other.write(bytes))
-      end.on('error', () => {}) // `close` follows
+      end.on('error', () => {}) // the `close` event follows
       end.once('close', () => {
         ends.delete(end)
         other.destroy()

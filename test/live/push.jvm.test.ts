@@ -1,4 +1,4 @@
-// jfluid record --push: the data that a store receives, and that no data are lost without a store.
+// jfluid record --push: a store receives the expected data, and without a store no data are lost.
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

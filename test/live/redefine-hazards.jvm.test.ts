@@ -106,7 +106,7 @@ forNewestJdk((jdk) => {
     meddler = [`-javaagent:${jar}`, '-cp', jar, 'fix.Meddler']
   })
 
-  it('another agent that redefines a class does not install bodies that the JVM refused', async () => {
+  it('method bodies that the JVM refused are not installed when another agent redefines the class', async () => {
     const { java, agent, a, b, before, live, extend, leave } = await openSwapped(jdk, meddler)
     await Promise.all([extend(a), extend(b)])
     java.send('spoil')

@@ -47,7 +47,7 @@ forNewestJdk((jdk) => {
   const open = () => openSwapped(jdk, ['-cp', classes, 'fix.Swapped'])
 
   describe('one redefinition of many methods', () => {
-    it('a body that the verifier rejects affects only its own class', async () => {
+    it('a method body that the verifier rejects affects only its own class', async () => {
       const { java, agent, a, b, c, before, live, extend, leave } = await open()
       await Promise.all([a, b, c].map((it) => extend(it)))
       const bad = { ...b.body('two'), code: broken(b.body('two').code) }
@@ -55,7 +55,7 @@ forNewestJdk((jdk) => {
       const result = await agent.redefineMethods([...good, bad], [], HIGHEST)
 
       expect(result.refused).toEqual([{ classId: b.id, reason: expect.stringMatching(/VerifyError/) }])
-      expect(result.calls).toBe(3) // all classes; the class that the JVM checked last; the other classes
+      expect(result.calls).toBe(3) // three calls: for all classes; for the class that the JVM checked last; for the other classes
       const after = await live()
       expect(probed(after).sort()).toEqual([method('A', 'one'), method('A', 'two'), method('C', 'three')])
       const rest = [...before].filter(([name]) => !probed(after).includes(name))
@@ -66,8 +66,8 @@ forNewestJdk((jdk) => {
     })
   })
 
-  describe('code installed in a class', () => {
-    it('code installed in a class stays when another method of the class is redefined or refused', async () => {
+  describe('code that is installed in a class', () => {
+    it('code that is installed in one method of a class stays when another method of the class is redefined or refused', async () => {
       const { agent, a, live, extend, leave } = await open()
       await extend(a)
       await agent.redefineMethods([a.body('one')], [], HIGHEST)
@@ -87,7 +87,7 @@ forNewestJdk((jdk) => {
       await leave()
     })
 
-    it('code installed in a class is replaced by the original code after a detach', async () => {
+    it('code that is installed in a class is replaced by the original code after a detach', async () => {
       const { java, agent, a, c, before, live, extend, leave } = await open()
       await Promise.all([extend(a), extend(c)])
       await agent.redefineMethods([a.body('one'), c.body('two')], [], HIGHEST)
@@ -101,8 +101,8 @@ forNewestJdk((jdk) => {
     })
   })
 
-  describe('a body created for other class bytes', () => {
-    it('a body created for other class bytes is refused with the reason, its class keeps the old code, and other bodies are installed', async () => {
+  describe('a method body created from outdated class bytes', () => {
+    it('a method body created from outdated class bytes is refused with the reason, and bodies of other classes are installed', async () => {
       const { agent, a, b, before, live, extend, leave } = await open()
       await extend(a, crc32(a.file.bytes) ^ 1)
       await extend(b)
@@ -113,7 +113,7 @@ forNewestJdk((jdk) => {
       const after = await live()
       expect(probed(after)).toEqual([method('B', 'one')])
       expect(textOf(after, 'A', 'one', 'two')).toEqual(textOf(before, 'A', 'one', 'two'))
-      // After its bytes are read again, the body can be installed.
+      // After the agent reads the bytes of A again, the body can be installed.
       await extend(a)
       expect((await agent.redefineMethods([a.body('one')], [], HIGHEST)).refused).toEqual([])
       expect(probed(await live()).sort()).toEqual([method('A', 'one'), method('B', 'one')])
@@ -121,7 +121,7 @@ forNewestJdk((jdk) => {
     })
   })
 
-  it('a body that the verifier would reject is not inserted at class load, and the program sees no error', async () => {
+  it('a method body that the verifier would reject is not inserted at class load, and the program gets no error', async () => {
     const { java, agent, live, leave } = await open()
     const instrumenter = new Instrumenter(agent, { unverified: () => false, rewriter: brokenIn('fix/Late') })
     const refused: Refusal[] = []
@@ -163,7 +163,7 @@ forNewestJdk((jdk) => {
     let answers = 0
     const call = async () => {
       java.send('s')
-      answers += 2 // the end of the line counts as a command as well
+      answers += 2 // the program answers the letter and the end of the line
       await java.line(/^sum/, answers)
       return (await agent.status()).threads.map(({ name }) => name)
     }

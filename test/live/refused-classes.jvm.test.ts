@@ -24,7 +24,7 @@ describe('a class that another agent has changed at load', () => {
       expect(java.stderr()).toBe('')
     })
 
-    it('a class that another agent has changed at load is reported below a root with the reason, and other classes are counted', async () => {
+    it('a class that another agent has changed at load is reported with the reason if it is called below a root, and calls of other classes are counted', async () => {
       const java = await startReshaping(jdk)
       const recording = startRecording(java.pid, '--root', 'Reshaping.task')
       await recording.started

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { stepThrough } from '../oracle/stepping.ts'
 import { seeded } from '../profile/trees.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newest, newestOrAll, oldest } from '../support/jdks.ts'
 import { type JsonRegion, jfluid, readProfileJson, startJfluid, startRecording } from '../support/jfluid.ts'
@@ -15,7 +16,7 @@ import { Terminal } from '../support/terminal.ts'
 interface Place {
   /** Name and descriptor, e.g. "fix.Blocks.loops(I)J". */
   readonly method: string
-  /** Undefined if the place is the whole method. */
+  /** Range of lines. Undefined if the place is the whole method. */
   readonly lines?: readonly [from: number, to: number]
 }
 
@@ -90,7 +91,7 @@ function placesIn(trace: Trace, seed: number): Place[] {
   const places: Place[] = []
   for (const [method, set] of trace.lines) {
     if (!/^fix\.Blocks(\$\w+)?\./.test(method) || method.includes('.main(')) continue
-    // Its this(…) throws at a point where no exception handler is allowed, and such an execution is not counted.
+    // The call this(…) in this constructor throws at a point where no exception handler is allowed, so the execution is not counted.
     if (method === 'fix.Blocks.<init>(I)V') continue
     const lines = [...set].sort((a, b) => a - b)
     const any = () => lines[Math.floor(random() * lines.length)]!
@@ -146,7 +147,7 @@ function linesWith(fixture: string, text: string): [from: number, to: number] {
 const NAP = linesWith('Regions.java', '// nap')
 const ROUND = linesWith('Regions.java', '// a round')
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('regions on JDK $version', (jdk) => {
   let classes: string
   let java: JavaProcess
   const tell = async (command: string): Promise<number[]> => {
@@ -257,7 +258,7 @@ describe('regions of one program', () => {
     await java.line(/ready/)
   })
 
-  it('a region without matching lines is refused, and reports and exports support valid regions', async () => {
+  it('a region without matching lines is refused; a valid region is reported, and an export as a tree is refused', async () => {
     const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
     const record = (...flags: string[]) =>
       jfluid('record', String(java.pid), '--duration', '100ms', '--out', out, ...flags)
@@ -267,7 +268,7 @@ describe('regions of one program', () => {
     expect(wrong.stderr).toContain('fix.Regions.spin has lines ')
     const right = await record('--region', 'Regions.spin')
     expect([right.code, right.stderr]).toEqual([
-      0,
+      STATUS.rootNeverCalled,
       expect.stringContaining('warning: no region was executed'),
     ])
     expect((await jfluid('report', out)).stdout).toContain('Gross time of regions')
@@ -286,7 +287,7 @@ describe('regions of one program', () => {
     }
   })
 
-  it('the live view of a region shows rising counts and a histogram on 80 × 24, and q prints the report', async () => {
+  it('the live view of a region shows rising counts and a histogram on a terminal of 80 × 24 cells, and q prints the report', async () => {
     const terminal = Terminal.jfluid(['attach', String(java.pid), '--region', 'fix.Regions.tick'])
     await terminal.until((lines) => lines.some((line) => line.includes('has not been executed yet')))
     java.send('threads 2 5000')
@@ -312,5 +313,5 @@ it('a region in a class without line numbers is refused, or reported if the clas
   const run = startJfluid('run', '--region', 'Regions.main:3', '--record', out, '--', ...program)
   run.send('quit')
   const { code } = await run.exit
-  expect([code, run.stderr()]).toEqual([0, said])
+  expect([code, run.stderr()]).toEqual([STATUS.rootWithoutCode, said])
 })

@@ -31,7 +31,7 @@ public class Names {
   }
 }`
 
-/** Starts a recording. `reported` resolves with the time from the start until the line was printed. */
+/** Starts a recording. `reported(line)` waits until the client prints the line, and returns the time since the start, ms. */
 export async function watched(java: JavaProcess, ...roots: string[]) {
   const recording = startRecording(java.pid, ...roots.flatMap((it) => ['--root', it]))
   await recording.started
@@ -43,14 +43,15 @@ export async function watched(java: JavaProcess, ...roots: string[]) {
   return { recording, reported }
 }
 
-// Bounds of the time of a report, ms. The client checks twice a second, so on a busy machine a report is late but never early.
+// Bounds of the time until a message, ms. The client checks its roots twice a second, so on a busy machine a message is late but never
+// early.
 export const EARLY = 3000
 export const LATE = 20_000
 
 /**
  * Runs fixture programs with --jdk in one JVM. Returns their own counts and the recorded counts.
  *
- * @param programs  each with its arguments, and its root
+ * @param programs  pairs of a program with its arguments, and its root
  */
 export async function withJdk(jdk: Jdk, scheme: string, programs: readonly (readonly [string, string])[]) {
   const words = programs

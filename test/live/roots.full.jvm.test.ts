@@ -27,8 +27,8 @@ forEachJdk((jdk) => {
 
   // The tree contains JDK methods below the program's methods. It must not contain methods that the probes themselves need. Scheme a
   // instruments the whole JDK at once, which takes 30 s.
-  describe.each(['a', 'b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
-    it('calls are counted per thread, and exceptions through JDK frames keep the tree consistent', async () => {
+  describe.each(['a', 'b'])('profiling with --jdk and scheme %s', { timeout: 60_000 }, (scheme) => {
+    it('calls are counted per thread, and exceptions that pass through JDK frames keep the tree consistent', async () => {
       const { own, profile, expected } = await withJdk(jdk, scheme, [
         ['KnownTree 4 10', 'KnownTree.task'],
         ['Throws 20', 'Throws.root'],
@@ -40,8 +40,8 @@ forEachJdk((jdk) => {
         const method = path.slice(path.lastIndexOf(';fix.') + 1)
         byMethod.set(method, (byMethod.get(method) ?? 0) + count)
       }
-      // A first call waits for the client for at most 250 ms. A call that continues without an answer is a gap, and its callees count for
-      // its caller.
+      // A first call waits for the client for at most 250 ms. A call that continues without an answer is a gap: the calls that it makes are
+      // recorded below its caller.
       let missing = 0
       for (const [method, count] of byMethod) missing += Math.max(0, count - (own.get(method) ?? 0))
       expect(missing, 'calls without a gap').toBeLessThanOrEqual(profile.instrumentation.gaps)
@@ -50,7 +50,7 @@ forEachJdk((jdk) => {
       const tree = lines(only('KnownTree', expected))
       expect(lines(callsByPath(profile.merged)), 'KnownTree').toEqual(expect.arrayContaining(tree))
       expect(lines(only('Throws', own)), 'Throws').toEqual(lines(only('Throws', byMethod)))
-      // An exception out of super() leaves a constructor at a point where no handler is allowed: 20 / 4 constructors.
+      // An exception from super() ends a constructor at a point where no handler is allowed: 20 / 4 constructors.
       expect(profile.instrumentation.healed).toBeLessThanOrEqual(5)
     })
 

@@ -20,7 +20,7 @@ const OVER = 'fix.Names.over'
 const DOWN = 'fix.Names$Inner$Deeper.down(I)I'
 const DEEP = 'fix.Names$Inner.deep()I'
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('roots on JDK $version', (jdk) => {
   let names: string
   /** A JVM for all tests without special requirements. */
   let java: JavaProcess
@@ -81,7 +81,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     ])
   })
 
-  it('a root inside a root is an ordinary node and is counted once', async () => {
+  it('a root that another root calls is an ordinary node and is counted once', async () => {
     const { calls, profile } = await counted(['Inner.deep', 'Deeper.down', 'Names.over(int)'])
     expect(calls).toEqual([
       `${DEEP} 1`,
@@ -97,7 +97,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(Math.abs(total - self)).toBeLessThan(1)
   })
 
-  it('a root whose class is not loaded is counted from its first call', async () => {
+  it('calls of a root whose class is not loaded yet are counted from the first call on', async () => {
     const { classes, a, b } = await compileLate(jdk)
     const java = startJava(jdk, ['-cp', classes, 'fix.Late', a, b])
     await java.line(/ready/)
@@ -117,12 +117,12 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     )
   })
 
-  it('a root that is already running is reported with its thread and possible roots below it', async () => {
+  it('a root that is already running is reported with its thread and with callees that are possible roots', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocker'), 'fix.Blocker'])
     await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Blocker.serve')
     await recording.started
-    // The method that is running comes first. `pause` is nearly always inside the JDK, and `handle` is not.
+    // The method that is running is listed first. `pause` is nearly always inside the JDK, and `handle` is not.
     const callees = '(?=.*\\bfix\\.Blocker\\.handle\\b)fix\\.Blocker\\.\\w+(, fix\\.Blocker\\.\\w+)+'
     await stderrLine(
       recording.process,

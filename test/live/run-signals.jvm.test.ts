@@ -34,7 +34,7 @@ public class Signals {
 const APART_MS = 1000
 const DUMP = /^Full thread dump/gm
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('signals during jfluid run, with JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     // null allows packages that --release hides, such as sun.misc
@@ -56,7 +56,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await expectKept(out)
   }
 
-  it('a JVM killed at the start of its session yields its exit status and no jfluid error', async () => {
+  it('if the JVM is killed at the start of the session, jfluid run exits with 137 and writes no profile', async () => {
     const out = file()
     const p = startDetached(...flags(out), ...program(jdk))
     const children = () => readFileSync(`/proc/${p.pid}/task/${p.pid}/children`, 'utf8').trim()
@@ -95,7 +95,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('SIGQUIT sent to jfluid reaches the JVM below a script but not the script, which SIGQUIT would kill', async () => {
+  it('SIGQUIT sent to jfluid reaches the JVM that a script has started, but not the script, which SIGQUIT would kill', async () => {
     const out = file()
     const line = program(jdk).map((word) => `'${word}'`)
     const p = startDetached(...flags(out), 'sh', '-c', `${line.join(' ')}; exit 5`)
@@ -105,7 +105,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await expectGoesOn(p, out, 5)
   })
 
-  it('SIGQUIT and a SIGINT that the program handles do not end the program', async () => {
+  it('neither SIGQUIT nor a SIGINT that the program handles ends the program', async () => {
     const out = file()
     const p = startDetached(...flags(out), ...program(jdk, 'count'))
     await p.line(/waiting/)
@@ -145,7 +145,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('on a terminal, signals from keys and from kill reach the program once', async () => {
+  it('on a terminal, each signal from a key or from kill reaches the program exactly once', async () => {
     const out = file()
     // Keeps the terminal's shell alive when keys send signals.
     const before = 'trap : INT QUIT'
@@ -176,7 +176,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await expectKept(out)
   })
 
-  it('a key signal does not close the pipe that the program reads from', async () => {
+  it('a signal sent by a key does not close the pipe that the program reads from', async () => {
     const out = file()
     const pipe = join(temporaryDirectory(), 'pipe')
     execFileSync('mkfifo', [pipe])
@@ -212,7 +212,7 @@ it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const)(
-  '%s before a JVM has started ends the starting process, with exit status %i',
+  '%s before a JVM has started ends the process that would start the JVM, with exit status %i',
   async (signal, status) => {
     const out = join(temporaryDirectory(), 'p.jfluid')
     const p = startDetached(

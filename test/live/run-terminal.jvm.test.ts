@@ -45,7 +45,7 @@ function callsOf(lines: readonly string[], method: string): number | undefined {
 const hasTree = (lines: readonly string[]): boolean =>
   callsOf(lines, ROOT) !== undefined && (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > 30
 
-describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
+describe.each(newestOrAll)('jfluid run on a terminal, with JDK $version', { timeout: 60_000 }, (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Noisy.java': NOISY })
@@ -119,7 +119,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     }
   }
 
-  it('the view of jfluid run hides program output, and after q the program continues to its end and its own exit status', async () => {
+  it('the view of jfluid run hides the output of the program; after the key q, the program continues until it ends with its own exit status', async () => {
     const { terminal, log, end, expectLeft, expectWholeLog } = await running()
     const before = callsOf(terminal.screen(), 'fix.Noisy.leaf')!
     await terminal.until((lines) => (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > before)
@@ -144,7 +144,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(log()).toMatch(/^NOISE hook$/m)
   })
 
-  it('after the program ends, the last tree stays until q, and the report and exit status of the program follow', async () => {
+  it('after the program ends, the last tree stays until q is pressed; then jfluid prints the report and exits with the status of the program', async () => {
     const { terminal, end, log, expectLeft, expectWholeLog } = await running()
     end()
     const calls = await terminal.until(
@@ -160,7 +160,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expectWholeLog(/^NOISE turns \d+\nNOISE hook$/)
   })
 
-  it('the report names a killed program, and the exit status is 137', async () => {
+  it('the report states that the program was killed, and the exit status is 137', async () => {
     const { terminal, program, expectLeft } = await running()
     process.kill(program, 'SIGKILL')
     await terminal.until((lines) => /the JVM ended.*: press q/.test(lines.at(-2)!) && hasTree(lines))
@@ -192,7 +192,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(log()).toMatch(/^NOISE hook$/m)
   })
 
-  it('SIGQUIT makes the program write a thread dump to its file, and the view continues', async () => {
+  it('SIGQUIT makes the program write a thread dump to its output file, and the view continues', async () => {
     const { terminal, client, log, end, expectLeft } = await running()
     process.kill(client, 'SIGQUIT')
     await until(() => /^Full thread dump/m.test(log()))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll, oldest } from '../support/jdks.ts'
 import { callsByMethod, callsByPath, jfluid, lines, readProfileJson, startJfluid } from '../support/jfluid.ts'
@@ -43,10 +44,10 @@ public class Start {
   }
 }`
 
-/** Each test uses one scheme, and the full lane uses both. */
+/** Returns the given scheme, or both schemes in the full lane. */
 const schemes = (one: 'a' | 'b') => (FULL ? ['a', 'b'] : [one])
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('jfluid run with JDK $version', (jdk) => {
   let classes: string
   const file = (): string => join(temporaryDirectory(), 'p.jfluid')
   beforeAll(async () => {
@@ -132,7 +133,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(callsByMethod(await readProfileJson(out)).get('fix.Start$Lazy.use(I)I')).toBe(3)
   })
 
-  it('the JVM started by a shell script is found', async () => {
+  it('a JVM that a shell script starts is found and profiled', async () => {
     const dir = temporaryDirectory()
     const script = join(dir, 'app')
     writeFileSync(script, `#!/bin/sh\necho before\n"${jdk.java}" -cp "${classes}" fix.Start "$@"\nexit 5\n`)
@@ -154,7 +155,10 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const { code, stderr } = await jfluid(
       ...['run', '--root', 'fix.Never.there', '--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
     )
-    expect(code, stderr).toBe(0)
+    expect(code, stderr).toBe(STATUS.rootNotFound)
+    expect(stderr).toMatch(
+      /^jfluid: root 'fix\.Never\.there' not found: no class that was loaded until the end /m,
+    )
     expect(stderr).toMatch(/^root fix\.Never\.there: its class is not loaded yet; waiting for it$/m)
     expect(stderr).toMatch(/^warning: no root was called; the class of fix\.Never\.there was never loaded$/m)
     const profile = await readProfileJson(out)
@@ -184,7 +188,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       ...['run', ...LACKING.flatMap(([root]) => ['--root', root])],
       ...['--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
     )
-    expect(code, stderr).toBe(0)
+    expect(code, stderr).toBe(STATUS.rootNotFound)
     expect(stdout).toBe('to stdout \n')
     const warnings = ['no root was called', ...LACKING.map(([root, problem]) => `root '${root}' ${problem}`)]
     expect(stderr.match(/(?<=^warning: ).*$/gm)).toEqual(warnings)

@@ -1,4 +1,4 @@
-// --mode sample: threads that sample themselves by bytecodes, and a JVM that samples a root by time.
+// --mode sample: each thread samples itself after a number of bytecodes, or the JVM samples a root at time intervals.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ function addsUp(node: JsonNode): boolean {
 const total = ({ merged }: JsonProfile, of: (node: JsonNode) => number | undefined): number =>
   merged.reduce((sum, node) => sum + (of(node) ?? Number.NaN), 0)
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('sampling on JDK $version', (jdk) => {
   let classes: string
   const runFor = async (n: number, ...flags: string[]): Promise<string> => {
     const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
@@ -47,7 +47,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     classes = await compileFixture(jdk, 'Blocks')
   })
 
-  it('--every 1bc accounts for all bytecodes in existing contexts', async () => {
+  it('--every 1bc records the same contexts and the same number of bytecodes as --mode bytecodes', async () => {
     const exact = await readProfileJson(await runFor(12, '--mode', 'bytecodes'))
     for (const scheme of FULL ? ['a', 'b'] : ['a']) {
       const flags = sample('--every', '1bc', '--random', '0', '--scheme', scheme)
@@ -72,18 +72,18 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     )
   })
 
-  it('two runs take the same samples with the same random numbers', async () => {
+  it('two runs that use the same random numbers take the same samples', async () => {
     const flags = sample('--every', '50bc')
     const [one, other] = [await runFor(12, ...flags), await runFor(12, ...flags)]
     const [a, b] = [await readProfileJson(one), await readProfileJson(other)]
     expect(a.sampling!.samples).toBeGreaterThan(100)
     expect(JSON.stringify(a.merged)).toBe(JSON.stringify(b.merged))
-    // Without random numbers, the same interval yields other samples.
+    // With the same interval but without random variation, the samples differ.
     const constant = await readProfileJson(await runFor(12, ...flags, '--random', '0'))
     expect(JSON.stringify(constant.merged)).not.toBe(JSON.stringify(a.merged))
   })
 
-  it('--every 500bc gives almost the profile of all bytecodes', async () => {
+  it('--every 500bc yields almost the same profile as a count of all bytecodes', async () => {
     const n = 3000
     const [exact, sampled] = [
       await readProfile(await runFor(n, '--mode', 'bytecodes')),
@@ -95,7 +95,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 })
 
-it('samples of virtual threads keep their stacks on any carrier', async () => {
+it('samples of virtual threads have the correct stack on any carrier', async () => {
   const classes = await compileFixture(newest, 'Virtual')
   const java = startJava(newest, ['-cp', classes, 'fix.Virtual'])
   await java.line(/ready/)
@@ -118,7 +118,7 @@ it('samples of virtual threads keep their stacks on any carrier', async () => {
 })
 
 forEachJdk((jdk) => {
-  it('time sampling with a root uses the JVM and no probes', async () => {
+  it('time sampling with a root uses samples of the JVM and installs no probes', async () => {
     const java = await startAtRest(jdk)
     const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
     const flags = ['--root', 'Sampled.down', '--mode', 'sample', '--every', '5ms', '--out', file]
@@ -133,7 +133,7 @@ forEachJdk((jdk) => {
     await quit(java)
   })
 
-  it('--debug-info switches the flag on, removes the compiler directive, and reports what stays on', async () => {
+  it('--debug-info switches DebugNonSafepoints on, removes the compiler directive, and warns that the flag stays on', async () => {
     // Without this option, VM.flags does not list the flag, although jfluid switches it on.
     const java = await startAtRest(jdk, '-XX:+UnlockDiagnosticVMOptions')
     const connection = await openAttachSocket(java.pid)
@@ -161,7 +161,7 @@ forEachJdk((jdk) => {
     await quit(java)
   })
 
-  it('--debug-info is set from startup in a JVM that run starts', async () => {
+  it('jfluid run with --debug-info starts the JVM with DebugNonSafepoints on', async () => {
     const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
     const program = [
       jdk.java,

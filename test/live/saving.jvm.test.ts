@@ -16,7 +16,7 @@ import { until } from './remains.ts'
 const ROOT = ['--root', 'fix.Ticker.work'] as const
 const KEEPS = ['--autosave', '100ms'] as const
 
-describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
+describe.each(newestOrAll)('saved profiles of a JVM of JDK $version', { timeout: 60_000 }, (jdk) => {
   let classes: string
   let java: JavaProcess
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     await java.line(/ready/)
   })
 
-  it('the autosave file of a killed jfluid is kept, and the next session names it', async () => {
+  it('the autosave file of a killed jfluid is kept, and the next session prints its path', async () => {
     const recording = startRecording(java.pid, ...ROOT, ...KEEPS)
     await recording.started
     const autosaved = `${recording.file}.autosave`
@@ -69,7 +69,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     },
   )
 
-  it('run checks the output path before it starts the program and keeps the profile', async () => {
+  it('jfluid run refuses an unwritable output path, and --autosave without a file, before it starts the program', async () => {
     const program = [jdk.java, '-cp', classes, 'fix.Ticker']
     const missing = join(temporaryDirectory(), 'none', 'p.jfluid')
     const refused = await jfluid('run', ...ROOT, '--record', missing, '--', ...program)
@@ -79,7 +79,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(withoutFile.code).toBe(STATUS.usage)
   })
 
-  it('keys s and e save the data shown on the screen, and jfluid open shows the saved file', async () => {
+  it('keys s and e save the data that the view shows, and jfluid open displays the saved file', async () => {
     const folder = temporaryDirectory()
     const out = join(folder, 'whole.jfluid')
     const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...ROOT, ...KEEPS, '--out', out])

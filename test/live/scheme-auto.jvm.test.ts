@@ -58,7 +58,7 @@ forEachJdk((jdk) => {
   })
 })
 
-// jfluid searches for reachable methods independently of the JDK.
+// The search for reachable methods does not depend on the JDK.
 forNewestJdk((jdk) => {
   it('only the root has probes if many methods are reachable', async () => {
     const profile = await record(await start(jdk, 0), '--jdk', '--include', '**')

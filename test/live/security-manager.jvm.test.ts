@@ -36,7 +36,7 @@ const ways: [string, string[], string][] = [
 
 describe('a JVM with a security manager', () => {
   forJdks({ before: 24, reason: 'security managers need JDK 23 or older' }, (jdk) => {
-    it('a JVM with a security manager is not profiled from startup, and the program is ended with a message', async () => {
+    it('jfluid run refuses a JVM with a security manager and ends the program with a message', async () => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const out = join(temporaryDirectory(), 'p.jfluid')
       const java = [jdk.java, '-Djava.security.manager=fix.Guarded$Own', '-cp', classes, 'fix.Guarded', 'no']
@@ -50,7 +50,7 @@ describe('a JVM with a security manager', () => {
       expect(existsSync(out)).toBe(false)
     })
 
-    it('a JVM with a security manager that another program starts is not profiled, which is reported while that program runs', async () => {
+    it('a JVM with a security manager that a script starts is not profiled, and jfluid run reports the refusal while the JVM runs', async () => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const java = `'${jdk.java}' -Djava.security.manager='fix.Guarded$Own' -cp '${classes}' fix.Guarded no`
       const told =

@@ -1,4 +1,4 @@
-// A target thread that waits for a client without heartbeat. No client is involved: the test registers its own process as the buffer's
+// A target thread that waits for a client without heartbeat. There is no real client: the test registers its own process as the buffer's
 // reader.
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -119,6 +119,7 @@ export async function open(jdk: Jdk, reader: ChildProcess, startedOff = 0): Prom
     changed() {},
     lateLoad() {},
     waited() {},
+    valueClass() {},
     ended(reason) {
       silence.over = true
       end(reason)

@@ -1,5 +1,5 @@
 // A target thread that waits for a client without heartbeat. The state of the client's reader thread determines the duration of the wait,
-// and the session continues. No client is involved: the test registers a process of its own as the buffer's reader.
+// and the session continues. There is no real client: the test registers a separate process as the buffer's reader.
 
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ forEachJdk((jdk) => {
     expect(silence.over).toBe(false)
   })
 
-  it('a target thread waits for a runnable client until the client got no processor for 2 s', {
+  it('a target thread waits for a runnable client until the client has had no processor for 2 s', {
     timeout: 60_000,
   }, async () => {
     const silence = await open(jdk, busy())

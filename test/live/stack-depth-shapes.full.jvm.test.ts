@@ -59,8 +59,8 @@ const first = ({ name, parameters, type }: Shape) =>
   `${name}(${['1', ...Array.from({ length: parameters - 1 }, (_, i) => (type === 'int' ? `${i + 2}` : `pool[${i}]`))].join(', ')})`
 
 /**
- * Reads the name of a method, and prints the maximum depth of several recursions. Calls the method often enough before that it is compiled,
- * unless the JVM runs interpreted.
+ * Reads the name of a method, and prints the maximum depth of several recursions. Before that, calls the method often enough to have it
+ * compiled, unless the JVM runs interpreted.
  */
 const PROGRAM = `
   package fix;
@@ -107,8 +107,8 @@ const PROGRAM = `
 const NO_LONGER_INLINED = /^(?:long|float|double|Object)_12_4_Object$/
 
 /**
- * Minimum part of the depth that is kept with probes, for methods with eight or more variables, with one variable, and for those that are
- * no longer inlined.
+ * Minimum part of the depth that remains with probes: for methods with eight or more variables, for methods with one variable, and for
+ * methods that C2 no longer inlines.
  */
 const COMPILERS: readonly (readonly [
   name: string,
@@ -128,8 +128,8 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Shapes': PROGRAM })
   })
 
-  describe.each(COMPILERS)('code that is %s', (_, options, many, one, noLongerInlined) => {
-    it('recursions of all shapes keep their maximum depth with probes', async () => {
+  describe.each(COMPILERS)('stack depth of code %s', (_, options, many, one, noLongerInlined) => {
+    it('with probes, recursions of all shapes reach most of the depth that they reach without probes', async () => {
       const java = startJava(jdk, [...options, '-cp', classes, 'fix.Shapes'])
       await java.line(/ready/)
       let answers = 0

@@ -87,8 +87,8 @@ const DEEP = `
 /** Compiles in the foreground, so that no depth is measured in code that waits for the compiler. */
 const AT_ONCE = '-Xbatch'
 /**
- * Minimum part of its depth that a method of eight variables keeps with probes. `tinyKeeps` is the minimum for one variable:
- * docs/target.md.
+ * Minimum part of the recursion depth that remains with probes, for a method with eight variables. `tinyKeeps` is the minimum for one
+ * variable: docs/target.md.
  */
 const WIDE_KEEPS = 0.9
 const COMPILERS: readonly (readonly [
@@ -101,6 +101,9 @@ const COMPILERS: readonly (readonly [
   ['compiled by C1', ['-XX:TieredStopAtLevel=1', AT_ONCE], 0.6, FULL],
   ['compiled by C2', [AT_ONCE], 0.7, true],
 ]
+
+/** Part of the depth that a recursive root keeps if its argument and its result are values. */
+const VALUES_KEEP = 0.45
 
 class Asked {
   readonly #java: JavaProcess
@@ -125,7 +128,7 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Deep': DEEP })
   })
 
-  describe.each(COMPILERS)('code that is %s', (_, options, tinyKeeps, onVirtualThreads) => {
+  describe.each(COMPILERS)('stack depth of code %s', (_, options, tinyKeeps, onVirtualThreads) => {
     let java: JavaProcess
     let program: Asked
     beforeAll(async () => {
@@ -134,7 +137,7 @@ forEachJdk((jdk) => {
       program = new Asked(java)
     })
 
-    it('a recursion keeps its maximum depth with probes, and each StackOverflowError is counted with its method', async () => {
+    it('with probes, a recursion reaches most of the depth that it reaches without probes, and each StackOverflowError is counted with its method', async () => {
       const tiny = await program.ask('deepest tiny')
       const wide = await program.ask('deepest wide')
       const before = await program.ask('calls')
@@ -168,6 +171,27 @@ forEachJdk((jdk) => {
       ])
       const { gaps } = profile.instrumentation
       expect([gaps, profile.truncated]).toEqual([0, false])
+    })
+
+    it('with values of a recursive root, each StackOverflowError and each call is counted', async () => {
+      const tiny = await program.ask('deepest tiny')
+      const before = await program.ask('calls')
+      const values = ['--by', 'arg0', '--show', 'return', '--slow', '1ms']
+      const recording = startRecording(java.pid, '--root', 'fix.Deep.tiny', ...values)
+      await recording.started
+      const inside = await program.ask('deepest tiny')
+      const after = await program.ask('calls')
+      const profile = await recording.stop()
+
+      const told = new Map(profile.instrumentation.overflows?.map((it) => [it.method, it.errors]))
+      expect([callsByMethod(profile).get('fix.Deep.tiny(I)I'), told.get('fix.Deep.tiny(I)I')]).toEqual([
+        after.tiny - before.tiny,
+        inside.errors,
+      ])
+      expect(inside.deepest / tiny.deepest).toBeGreaterThanOrEqual(VALUES_KEEP)
+      const [root] = profile.merged
+      expect(root!.children.map(({ method }) => method)).toEqual(['by=1'])
+      expect(profile.instrumentation.gaps).toBe(0)
     })
 
     if (!onVirtualThreads) return

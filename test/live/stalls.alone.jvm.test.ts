@@ -1,15 +1,17 @@
 // Scheme adaptive: the cause of the longest stall, the pauses, and calls during recompilation. Runs alone: on a busy machine a thread
 // wakes up late.
 
-import { accessSync, constants, existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
-import { expect, it, onTestFinished } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { reportText } from '../../src/profile/report.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk, newest } from '../support/jdks.ts'
 import { itOnlyIf } from '../support/only-if.ts'
+import { createQuota, NO_QUOTA, quotasCanBeSet } from '../support/quota.ts'
 import { until } from './remains.ts'
 
 /**
@@ -66,7 +68,7 @@ async function profileOf(session: Session) {
 }
 
 forEachJdk((jdk) => {
-  it('the longest stall is attributed to a garbage collection by JVM counters', async () => {
+  it('counters of the JVM attribute the longest stall to a garbage collection', async () => {
     const java = startJava(jdk, [...OPTIONS, '-cp', await compileJava(jdk, STALLS), 'Stalls'])
     await java.line(/ready/)
     const session = await sessionOf(java.pid)
@@ -93,33 +95,37 @@ forEachJdk((jdk) => {
   })
 })
 
-const CPU = '/sys/fs/cgroup/cpu'
+forEachJdk((jdk) => {
+  it('the longest stall is attributed to a thread dump of the live view', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Deep'), 'fix.Deep', '1500', '100'])
+    await java.line(/^ready/)
+    const options = sessionOptions({ root: ['fix.Deep.down'], scheme: 'adaptive' })
+    const session = await Session.start(await attachDoor(java.pid), options)
+    await until(async () => {
+      await session.reset()
+      await session.dumpThreads(true)
+      await until(() => hasStalled(session))
+      return (await session.profileSoFar('it goes on')).stacks?.stallCause === 'dump'
+    })
+    const text = reportText(await session.profileSoFar('it goes on'), { width: 200 })
+    expect(text).toMatch(/^stalls .* after the start; cause: a thread dump of the live view /m)
+    expect(text).toMatch(/1 thread dump of the live view stopped the JVM for \d+\.\d ms in total/)
+    await session.detach()
+    await session.close()
+  })
+})
 
-function quotasCanBeSet(): boolean {
-  try {
-    accessSync(CPU, constants.W_OK)
-    return existsSync(`${CPU}/cpu.cfs_quota_us`)
-  } catch {
-    return false
-  }
-}
-
-itOnlyIf(quotasCanBeSet(), 'no control group with a quota of processors can be made (version 1, as root)')(
+itOnlyIf(quotasCanBeSet(), NO_QUOTA)(
   'the longest stall is attributed to an exhausted CPU quota',
   async () => {
     const java = startJava(newest, [...OPTIONS, '-cp', await compileJava(newest, STALLS), 'Stalls'])
     await java.line(/ready/)
-    const group = `${CPU}/jfluid-test-${java.pid}`
-    mkdirSync(group)
-    onTestFinished(async () => {
-      await java.kill()
-      rmdirSync(group)
-    })
-    writeFileSync(`${group}/cgroup.procs`, `${java.pid}`)
+    const quota = createQuota(`${java.pid}`, () => [java])
+    writeFileSync(quota.members, `${java.pid}`)
     const session = await sessionOf(java.pid)
-    writeFileSync(`${group}/cpu.cfs_quota_us`, '20000')
+    quota.set(20_000)
     await until(() => hasStalled(session))
-    writeFileSync(`${group}/cpu.cfs_quota_us`, '-1')
+    quota.set(-1)
     const { stacks } = await profileOf(session)
     expect(stacks?.stallCause).toBe('throttled')
   },

@@ -91,7 +91,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   terminal.send('\r')
   await terminal.until((lines) => lines.some((it) => /No exclusions or additions yet/.test(it)))
   await until(async () => (await withProbes()).length === 4)
-  // The next change is possible only after this message, which the list hides.
+  // The next change is possible only after this message. The list would hide the message, so it is closed first.
   terminal.send('\x1b')
   await says(/have probes again: fix\.Steady\.middle\(\)/)
   terminal.send('X')
@@ -101,7 +101,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   await says(/ add ▏/)
   terminal.send('fix.lib.*\r')
   await says(/added: 1 method of fix\.lib\.\*/)
-  // The node may have been a leaf when the tree was last opened. After a search, the tree opens only on a key.
+  // The node may have been a leaf when the tree was last expanded. After a search, only a key expands the node.
   await select('only')
   const calls = await terminal.until((lines) => lines.find((it) => / [▸▾] fix\.Steady\.only$/.test(it)))
   if (calls.includes('▸')) terminal.send('\x1b[C')

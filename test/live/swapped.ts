@@ -17,7 +17,7 @@ import { liveCode, startDebuggable } from './live-code.ts'
 const CHUNK_BYTES = 4 << 10
 const CHUNK_COUNT = 16
 
-/** Source of a class. A program may contain any number of these. `Swapped` calls the methods of A, B and C. */
+/** Returns the source of a class. A program may contain any number of these classes. `Swapped` calls the methods of A, B and C. */
 export const CLASS = (name: string) => `
   package fix;
   class ${name} {
@@ -55,6 +55,7 @@ export const NO_EVENTS: AgentEvents = {
   changed() {},
   lateLoad() {},
   waited() {},
+  valueClass() {},
   ended() {},
 }
 

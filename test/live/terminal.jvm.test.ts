@@ -25,7 +25,7 @@ interface Row {
   readonly total: number
   readonly self: number
   readonly calls: number
-  /** Levels below the root. 0 for hot methods. */
+  /** Number of levels below the root; 0 for hot methods. */
   readonly depth: number
   readonly marker: string
   readonly name: string
@@ -81,7 +81,7 @@ function ofSiblings(lines: readonly string[], value: (row: Row) => number): numb
   return groups.filter((group) => new Set(group).size > 1)
 }
 
-/** Returns the position of the selected row and the number of rows from the detail line. */
+/** Returns the text `<position of the selected row> of <number of rows>` from the detail line. */
 function position(lines: readonly string[]): string | undefined {
   return /(\d+ of \d+)$/.exec(lines.at(-2) ?? '')?.[1]
 }
@@ -163,7 +163,7 @@ forNewestJdk((jdk) => {
       }
     })
 
-    it('key o sorts by the next column, a digit by its column, and O reverses the order', async () => {
+    it('key o sorts by the next column, a digit key by the column with this number, and O reverses the order', async () => {
       const sorted = (groups: number[][], sign: 1 | -1): boolean =>
         groups.length > 0 &&
         groups.every((group) => group.every((n, i) => i === 0 || sign * (n - group[i - 1]!) >= 0))
@@ -240,7 +240,7 @@ forNewestJdk((jdk) => {
       )
     })
 
-    it('key T selects a thread, whose tree has fewer calls than all threads', async () => {
+    it('key T selects a thread, and its tree has fewer calls than the tree of all threads', async () => {
       const all = await terminal.until(rootRow)
       const worker = (lines: string[]) =>
         /id {2,}thread$/.test(lines[2]!) &&
@@ -255,7 +255,7 @@ forNewestJdk((jdk) => {
       )
       terminal.send('T')
       await terminal.until(rootRow)
-      terminal.send('p') // otherwise the calls of the thread could exceed the earlier number for all threads
+      terminal.send('p') // pauses the view; otherwise the calls of the thread could exceed the earlier number for all threads
       await terminal.until((lines) => /PAUSED/.test(lines[0]!))
       terminal.send('T')
       const name = await terminal.until(worker)
@@ -271,7 +271,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => /recording/.test(lines[0]!))
     })
 
-    it('key i shows when methods were called first', async () => {
+    it('key i shows the time of the first call of each method', async () => {
       terminal.send('i')
       await terminal.until((lines) => /code change$/.test(lines[2]!))
       terminal.send('/probes, called\r')
@@ -285,7 +285,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => HEAD.test(lines[2]!))
     })
 
-    it('key ? shows the keys over the tree, and Esc closes this help', async () => {
+    it('key ? shows a list of the keys on top of the tree, and Esc closes the list', async () => {
       terminal.send('?')
       await terminal.until(
         (lines) =>
@@ -295,7 +295,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => HEAD.test(lines[2]!) && rootRow(lines) !== undefined)
     })
 
-    it('the view fills a resized terminal and pauses while it is too small', async () => {
+    it('the view fills a resized terminal, and pauses while the terminal is too small', async () => {
       terminal.resize(120, 40)
       await terminal.until(
         (lines) =>
@@ -326,7 +326,7 @@ forNewestJdk((jdk) => {
       )
     })
 
-    it('key p freezes the screen while recording continues, and z resets to zero', async () => {
+    it('key p freezes the screen while recording continues, and z resets all counts to zero', async () => {
       terminal.send('p')
       await terminal.until((lines) => /PAUSED/.test(lines[0]!))
       const frozen = await terminal.until(rootRow)

@@ -43,7 +43,7 @@ export function nodeAt(roots: readonly JsonNode[], ...path: string[]): JsonNode 
   return found
 }
 
-/** Returns the time between the timestamps of a node and its descendants, including the cost of probes. */
+/** Returns the sum of the measured times of a node and its descendants, including the cost of probes. */
 export const measured = (node: JsonNode): number => node.measuredNs + sum(node.children, measured)
 
 /** Expects that each total time is the sum of the self times of the node and its descendants, so that no time is lost or counted twice. */

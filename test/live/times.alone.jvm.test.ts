@@ -16,9 +16,9 @@ import {
   sum,
 } from './times-program.ts'
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('times that exclude the overhead of jfluid, on JDK $version', (jdk) => {
   // The minimum of many rounds is used, as in the report's calibration, since it is free of disturbances.
-  it('the cost of probes inside a call is subtracted from the callee (t_I), and the cost outside from the caller (t_O)', async () => {
+  it('the cost of probes inside a call (t_I) is subtracted from the callee, and the cost outside a call (t_O) from the caller', async () => {
     const java = await started(jdk)
     await command(java, 'bare 20000 200')
     const bare = Number(/^bare (\d+)$/m.exec(java.stdout())?.[1])

@@ -29,8 +29,8 @@ function countsTime(): boolean {
   )
 }
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it('the time of a busy method equals its own measurement, in one thread and in two', async () => {
+describe.each(newestOrAll)('recorded times on JDK $version', (jdk) => {
+  it('the recorded time of a busy method equals the time that the method measures, in one thread and in two threads', async () => {
     const java = await started(jdk)
     const recording = await recorded(java)
     await command(java, 'spin 0 2') // a first call stops other threads, which must not happen during the measurement
@@ -91,7 +91,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const overAt = performance.now()
     const profile = await finished(recording)
 
-    // The client's clock starts before the client prints "recording". The client gets the time of a redefinition after its end.
+    // The client's clock starts before the client prints "recording", and the client receives the time of a redefinition after the
+    // redefinition.
     expect(profile.instrumentation.redefinitions).toBeGreaterThanOrEqual(40)
     expect(profile.warmupMs).toBeGreaterThan(redefiningAt - recordingAt)
     expect(profile.warmupMs).toBeLessThan(profile.durationMs - (overAt - redefinedAt) / 2)
@@ -110,7 +111,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(spin.warmupSelfNs).toBeGreaterThan(first * 0.999 - 50_000)
     expect(spin.warmupSelfNs).toBeLessThan(spin.selfNs - last * 0.999 + 50_000)
 
-    // A thread that was busy during the redefinitions. The JVM's safepoint log has the pauses, on the clock that the program reads.
+    // The thread in spinUntilOver was busy during the redefinitions. The JVM's safepoint log has the pauses, on the clock that the program
+    // reads.
     const [phase] = phases(java, 'steps')
     const pauses = safepoints(log).filter((it) => it.end - it.ns >= phase.from && it.end <= phase.to)
     const redefining = pauses.filter((it) => it.name.includes('RedefineClasses'))

@@ -56,7 +56,7 @@ function totalOf(roots: readonly JsonNode[], method: string): number {
   )
 }
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('traced calls on JDK $version', (jdk) => {
   it('--trace keeps the first calls completely and in order', async () => {
     const java = await start(jdk)
     const recording = startRecording(java.pid, '--root', 'fix.Ordered.order', '--trace', '3')
@@ -80,7 +80,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(calls[1]!.startNs).toBeGreaterThanOrEqual(calls[0]!.startNs + calls[0]!.durationNs)
   })
 
-  it('a traced call has the same time as in the tree, and its path includes the task for which the call waited', async () => {
+  it('a traced call has the same time as in the tree, and its critical path includes the task that the call waited for', async () => {
     const java = await start(jdk)
     const options = ['--root', 'fix.Ordered.hand', '--trace', '5', '--follow-threads', '--mode', 'locks']
     const recording = startRecording(java.pid, ...options)

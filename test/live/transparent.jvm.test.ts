@@ -1,4 +1,4 @@
-// Calls that pass through classes excluded by --exclude or --include: all of them are counted, and no additional calls.
+// Calls that pass through classes excluded by --exclude or --include: exactly the expected calls are counted.
 
 import { describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
@@ -12,10 +12,10 @@ const FILTERS = [
   ['--include', 'fix.Transparent'],
 ]
 
-describe.each(oldestOrAll)('JDK $version', (jdk) => {
-  describe.each(['a', 'b'])('scheme %s', (scheme) => {
+describe.each(oldestOrAll)('calls from excluded classes on JDK $version', (jdk) => {
+  describe.each(['a', 'b'])('excluded classes with scheme %s', (scheme) => {
     it.each(FILTERS)(
-      'with %s %s, callees of excluded classes are counted below the nearest recorded caller',
+      'with %s %s, calls from excluded classes are counted below the nearest recorded caller',
       async (...filter) => {
         const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Transparent'), 'fix.Transparent'])
         await java.line(/ready/)
@@ -34,7 +34,7 @@ describe.each(oldestOrAll)('JDK $version', (jdk) => {
         expect(profile.instrumentation.gaps).toBe(0)
         expect(profile.instrumentation.healed).toBe(0)
         expect(sumsAreExact(profile.merged)).toBe(true)
-        // The excluded class is never instrumented, and no message mentions what the user has excluded.
+        // The excluded class is never instrumented, and no message mentions the class that the user has excluded.
         expect(profile.methods.filter((it) => it.class.includes('TransparentLib'))).toEqual([])
       },
     )

@@ -10,8 +10,8 @@ import { number } from './pulse.ts'
 import { ownThreads, remainsOf, until } from './remains.ts'
 
 /**
- * Each call of the root takes another path of 16 calls, each of one of 8 methods, so the number of contexts grows without limit. The
- * program counts the calls and prints the longest time of a call.
+ * Each call of the root takes another path of 16 calls. Each of these is a call of one of 8 methods, so the number of contexts grows
+ * without limit. The program counts the calls and prints the longest time of a call.
  */
 const MAZE = `
   package fix;

@@ -19,7 +19,7 @@ function callsOf({ merged }: JsonProfile): Record<string, number> {
   return sums
 }
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('trees kept by target threads, JDK $version', (jdk) => {
   let classes: string
 
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     },
   )
 
-  it('more threads than tree blocks are counted, because blocks of ended threads are reused', {
+  it('the calls of more threads than tree blocks are counted, because blocks of ended threads are reused', {
     timeout: 60_000,
   }, async () => {
     const threads = 10_000

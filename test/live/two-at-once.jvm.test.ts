@@ -41,7 +41,7 @@ forEachJdk((jdk) => {
     return doors[0]!.woken ? 'woken' : 'loaded'
   }
 
-  it(`one of ${CLIENTS} clients that wake an agent at the same time is accepted, ${ROUNDS} times`, {
+  it(`of ${CLIENTS} clients that attach at once to a JVM with an idle agent, exactly one is accepted (${ROUNDS} rounds)`, {
     timeout: 300_000,
   }, async () => {
     const java = await start()
@@ -53,7 +53,7 @@ forEachJdk((jdk) => {
     expect(filesOf(java.pid, process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
   })
 
-  it(`one of ${CLIENTS} first clients that attach at the same time is accepted, ${FIRSTS} times`, {
+  it(`of ${CLIENTS} clients that attach at once to a JVM without an agent, exactly one is accepted (${FIRSTS} rounds)`, {
     timeout: 300_000,
   }, async () => {
     for (let round = 0; round < FIRSTS; round++) {

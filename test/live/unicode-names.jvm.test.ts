@@ -91,7 +91,7 @@ async function startNames(jdk: Jdk): Promise<JavaProcess> {
 /** Returns a name as it is read from a profile, in which all names are valid text. */
 const asText = (name: string): string => name.replace(/\ud800|\ufffd+/g, '?')
 
-describe('non-ASCII names', () => {
+describe('a program with non-ASCII names', () => {
   forEachJdk((jdk) => {
     it('calls of methods with non-ASCII names are counted exactly, and thread names are kept', async () => {
       const java = await startNames(jdk)
@@ -122,7 +122,7 @@ describe('non-ASCII names', () => {
       expect(java.stderr()).not.toMatch(/Exception|\tat /)
     })
 
-    it('sampled stacks contain the non-ASCII names', async () => {
+    it('sampled stacks contain the non-ASCII names of methods', async () => {
       const java = await startNames(jdk)
       const file = join(temporaryDirectory(), 'p.jfluid')
       const { code, stderr } = await jfluid(

@@ -10,7 +10,7 @@ import { until } from './remains.ts'
 /**
  * visit n: n times, a new loader loads the guest inside the root and is dropped.
  * keep n:  the same, but the guests stay reachable until `drop`.
- * alive:   collects garbage, and prints the number of all these loaders that are left.
+ * alive:   collects garbage, and prints how many of all these loaders are still alive.
  */
 const HOST = `
   package fix;
@@ -117,7 +117,7 @@ forNewestJdk((jdk: Jdk) => {
     }
   })
 
-  describe.each(['a', 'b'])('scheme %s', (scheme) => {
+  describe.each(['a', 'b'])('class unloading with scheme %s', (scheme) => {
     it('class loaders are unloaded during and after a session, and calls of their classes stay in the profile', async () => {
       const N = 60
       const KEPT = 20
@@ -127,7 +127,7 @@ forNewestJdk((jdk: Jdk) => {
       java.send(`visit ${N}`)
       await java.line(/^done visit/)
       await until(async () => (await alive(java)) === 0)
-      // After the loaders are unloaded and the client knows it, new loaders are used.
+      // New loaders are used after the old loaders are unloaded and the client has received the unloads.
       java.send(`visit ${N / 2}`)
       await java.line(new RegExp(`^done visit ${N / 2}$`))
       await until(async () => (await alive(java)) === 0)

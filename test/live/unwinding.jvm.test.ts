@@ -173,7 +173,7 @@ const LEFT = `
 const N = 20
 const ROOT = 'fix.Unwind.root(Ljava/lang/String;)V'
 
-/** Returns full lines of the tree for short ones such as `left/raise n`. */
+/** Expands short lines such as `left/raise n` to full lines of the tree. */
 function tree(...paths: string[]): string[] {
   const long = paths.map((path) => {
     const [, names, calls] = /^(\S+) (.*)$/.exec(path)!
@@ -217,7 +217,7 @@ const TENS = Array.from(
 /** Title of each case, its command, and its expected lines. */
 const LEAVES: readonly (readonly [string, string, readonly string[]])[] = [
   [
-    'frames that are left out',
+    'excluded frames',
     'left',
     tree(
       `left ${N}`,
@@ -260,7 +260,7 @@ const LEAVES: readonly (readonly [string, string, readonly string[]])[] = [
     ),
   ],
   [
-    'an allocation that does not fit',
+    'an allocation that exceeds the heap',
     'memory',
     tree(`memory ${N}`, `memory/huge ${N}`, `memory/huge/grab ${N}`),
   ],
@@ -291,7 +291,7 @@ forNewestJdk((jdk) => {
       all = lines(callsByPath(profile.merged))
     })
 
-    it.each(LEAVES)('calls are recorded correctly after exit by exception: %s', (_, __, expected) => {
+    it.each(LEAVES)('calls after an exit by an exception are recorded correctly: %s', (_, __, expected) => {
       expect(below(expected, all)).toEqual(expected)
     })
 
@@ -324,7 +324,7 @@ const CAUGHT = `
       Price() { super(-1); }
       Price(long n) { this((int) n); }
     }
-    /** Has an exception handler. */
+    /** A class whose method has an exception handler. */
     static class Offer {
       Offer(int n) {
         try { new Price(n); } catch (IllegalArgumentException e) { report(); }
@@ -471,7 +471,7 @@ const SIGNATURES: Readonly<Record<string, string>> = {
   monitor: '(Ljava/lang/Object;)V',
 }
 
-/** Returns full lines of the tree for short ones such as `loop/price 3`. A name may have a descriptor. */
+/** Expands short lines such as `loop/price 3` to full lines of the tree. A name may have a descriptor. */
 function caughtTree(...paths: string[]): string[] {
   const long = paths.map((path) => {
     const [, names, count] = /^(\S+) (.*)$/.exec(path)!
@@ -514,7 +514,7 @@ const CATCHES: readonly (readonly [string, string, number, readonly string[]])[]
   ],
   ['by the root itself', 'root', N, [`Price.<init> ${N}`, `Price.<init>/Base.<init> ${N}`, `report ${N}`]],
   [
-    'by a caller further up',
+    'by an indirect caller',
     'above',
     N,
     [
@@ -527,7 +527,7 @@ const CATCHES: readonly (readonly [string, string, number, readonly string[]])[]
     ],
   ],
   [
-    'by a caller behind code of the JDK',
+    'by a caller above frames of the JDK',
     'supplier',
     N,
     [
@@ -550,7 +550,7 @@ const CATCHES: readonly (readonly [string, string, number, readonly string[]])[]
     ],
   ],
   [
-    'in recursion, at the nearest level',
+    'in a recursion, at the innermost level',
     'recursion',
     N,
     [
@@ -567,7 +567,7 @@ const CATCHES: readonly (readonly [string, string, number, readonly string[]])[]
     ],
   ],
   [
-    'in a finally',
+    'in a finally block',
     'finally',
     N,
     [
@@ -579,7 +579,7 @@ const CATCHES: readonly (readonly [string, string, number, readonly string[]])[]
     ],
   ],
   [
-    'where monitors are held',
+    'in a frame that holds monitors',
     'monitor',
     N,
     [
@@ -604,7 +604,7 @@ const CATCHES: readonly (readonly [string, string, number, readonly string[]])[]
   ],
 
   [
-    'in a loop of one frame, however often',
+    'many times in a loop of one frame',
     'many',
     1,
     ['many 1', ...failed('many', 2 * HALF), `many/price ${HALF}`, `many/report ${HALF}`],
@@ -661,7 +661,7 @@ describe.each(SCHEMES)('frames of a constructor that throws, scheme %s', (scheme
       },
     )
 
-    it('frames of a constructor that throws are the only extra nodes in the tree, and frames without handler are counted', () => {
+    it('frames of a constructor that throws are in the tree as expected, and frames closed without a handler are counted', () => {
       const calls = CATCHES.reduce((sum, [, , n]) => sum + n, hasVirtual ? N : 0)
       const paths = CATCHES.flatMap(([, , , it]) => it)
       const every = caughtTree(...paths, ...(hasVirtual ? ON_VIRTUAL_THREAD : []))

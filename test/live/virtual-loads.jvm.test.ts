@@ -70,7 +70,7 @@ forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
     expect(warnings.join()).toContain('after the detach, parts of jfluid remained in the JVM')
     granted(await jvm.resume(hit!.set), 'to go on')
     expect(await java.line(/^loaded/)).toBe('loaded 2')
-    // The next session removes what this session had to keep.
+    // The next session unmaps the buffer that this session could not unmap.
     const next = startRecording(java.pid, '--root', 'fix.Loads.root')
     await next.started
     expect((await next.stop(STATUS.rootNeverCalled)).detach?.left).toEqual([])

@@ -8,7 +8,7 @@ import { newest } from '../support/jdks.ts'
 import { cli } from '../support/jfluid.ts'
 import { nameOf, sourceOf } from './wait-for-program.ts'
 
-it('--wait-for does not match a JVM of another user, and reports this JVM', async () => {
+it('--wait-for reports a JVM of another user and does not attach to that JVM', async () => {
   const name = nameOf('Theirs')
   const classes = await compileJava(newest, { [`fix/${name}.java`]: sourceOf(name) })
   const java = startJava(newest, ['-cp', classes, `fix.${name}`])

@@ -59,7 +59,7 @@ describe('--wait-for without a matching JVM', () => {
     ...['record', '--root', 'A.b', '--out', join(temporaryDirectory(), 'p.jfluid'), ...more],
   ]
 
-  it('--wait-for without a matching JVM ends at its timeout or at a signal', async () => {
+  it('--wait-for without a matching JVM ends when it times out or receives a signal', async () => {
     const late = jfluid(...line('--wait-for', nameOf('Never'), '--wait-timeout', '50ms'))
     const waiting = startDetached(...line('--wait-for', nameOf('Never')))
     await stderrLine(waiting, /^waiting for a JVM/)

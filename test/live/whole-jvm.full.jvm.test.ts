@@ -15,7 +15,7 @@ import { readProfileJson, startRecording, stderrLine } from '../support/jfluid.t
 import { BY_RECORDER, busyThread, KEPT, quit, samplesIn } from './whole-jvm-samples.ts'
 
 forEachJdk((jdk) => {
-  it('a second flight recording that starts later is reported, and if the first is stopped the target is not reported as silent', async () => {
+  it('a flight recording of another tool is reported; if another program stops the recording of jfluid, the error states this cause', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
     await java.line(/^ready/)
     const connection = await openAttachSocket(java.pid)

@@ -40,7 +40,7 @@ function depthOf(nodes: readonly JsonNode[], method: string): number {
   return Math.max(0, ...nodes.map((it) => (it.method === method ? 1 : 0) + depthOf(it.children, method)))
 }
 
-/** The recursion is 101 deep. For an inlined recursion the JVM sometimes reports a frame twice. */
+/** Expects a recursion of depth 101. For an inlined recursion the JVM sometimes reports a frame twice. */
 function expectWhole(depth: number): void {
   expect(depth).toBeGreaterThanOrEqual(101)
   expect(depth).toBeLessThanOrEqual(102)
@@ -113,7 +113,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     expect(await stopRecording(connection, 'others')).toBe(true)
   })
 
-  it('a flight recording left by a killed client is ended silently by the next session', async () => {
+  it('a flight recording left by a killed client is ended by the next session without a message', async () => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     const killed = startJfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', file)
     await stderrLine(killed, /^sampling/)
@@ -123,7 +123,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     expect(await recordings(connection)).toEqual([])
   })
 
-  it('with a root only samples inside the root are kept, and no method is instrumented', async () => {
+  it('if a root is given, only samples inside the root are kept, and no method is instrumented', async () => {
     const profile = await record('1s', '--sampler', 'jfr', '--root', 'Sampled.down')
     expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
     expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
@@ -139,7 +139,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
-  it('--sampler cpu works on JDKs that support it', async () => {
+  it('--sampler cpu works on JDKs that can sample CPU time', async () => {
     if (jdk.version < 25) {
       const ran = await jfluid(
         'record',
@@ -170,46 +170,49 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
   })
 })
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
-  it('the flight recorder uses a private repository, and after the JVM is killed the data are kept and the repository is deleted', async () => {
-    const own = await startAtRest(jdk)
-    const { socketPath } = await openAttachSocket(own.pid)
-    await attachCommand(socketPath, 'jcmd', ['JFR.check'])
-    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await recordAtWork(own, 'while it records', '1s', ...BY_RECORDER, '--out', file)
-    expect(ran.code, ran.stderr).toBe(0)
-    expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
-    const [place = '', ...more] = repositories(own.pid)
-    expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
-    expect(more).toEqual([])
+describe.each(newestOrAll)(
+  'whole-JVM sampling of JVMs that jfluid starts or that end, JDK $version',
+  (jdk) => {
+    it('the flight recorder uses a private repository; if the JVM is killed, the data are kept, and the repository is deleted', async () => {
+      const own = await startAtRest(jdk)
+      const { socketPath } = await openAttachSocket(own.pid)
+      await attachCommand(socketPath, 'jcmd', ['JFR.check'])
+      const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+      const ran = await recordAtWork(own, 'while it records', '1s', ...BY_RECORDER, '--out', file)
+      expect(ran.code, ran.stderr).toBe(0)
+      expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
+      const [place = '', ...more] = repositories(own.pid)
+      expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
+      expect(more).toEqual([])
 
-    const recording = startRecording(own.pid, ...BY_RECORDER)
-    await stderrLine(recording.process, /^sampling/)
-    expect(repositories(own.pid).length).toBe(1)
-    await own.kill()
-    const { code } = await recording.process.exit
-    expect(code).toBe(STATUS.jvmEnded)
-    expect(recording.process.stderr()).toContain(`JVM ${own.pid} ended during the recording`)
-    expect(existsSync(recording.file)).toBe(true)
-    expect(repositories(own.pid)).toEqual([])
-  })
+      const recording = startRecording(own.pid, ...BY_RECORDER)
+      await stderrLine(recording.process, /^sampling/)
+      expect(repositories(own.pid).length).toBe(1)
+      await own.kill()
+      const { code } = await recording.process.exit
+      expect(code).toBe(STATUS.jvmEnded)
+      expect(recording.process.stderr()).toContain(`JVM ${own.pid} ended during the recording`)
+      expect(existsSync(recording.file)).toBe(true)
+      expect(repositories(own.pid)).toEqual([])
+    })
 
-  it('run samples a program until it ends and returns its exit status', async () => {
-    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const program = [jdk.java, '-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled', '2']
-    const ran = await jfluid('run', ...BY_RECORDER, '--record', file, '--', ...program)
-    expect(ran.code, ran.stderr).toBe(0)
-    const profile = await readProfileJson(file)
-    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(5)
-    expect(profile.truncated).toBe(false)
-    const report = await jfluid('report', file)
-    expect(report.stdout).toMatch(/^recorded {2}.*nothing is instrumented$/m)
-    expect(report.stdout).toMatch(
-      /^measured {2}one sample every 10 ms, of the whole JVM, taken by its flight recorder$/m,
-    )
-    expect(report.stdout).not.toMatch(/^(root|calls|removed|overhead|memory)/m)
-  })
-})
+    it('jfluid run samples a program until the program ends, and exits with the status of the program', async () => {
+      const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+      const program = [jdk.java, '-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled', '2']
+      const ran = await jfluid('run', ...BY_RECORDER, '--record', file, '--', ...program)
+      expect(ran.code, ran.stderr).toBe(0)
+      const profile = await readProfileJson(file)
+      expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(5)
+      expect(profile.truncated).toBe(false)
+      const report = await jfluid('report', file)
+      expect(report.stdout).toMatch(/^recorded {2}.*nothing is instrumented$/m)
+      expect(report.stdout).toMatch(
+        /^measured {2}one sample every 10 ms, of the whole JVM, taken by its flight recorder$/m,
+      )
+      expect(report.stdout).not.toMatch(/^(root|calls|removed|overhead|memory)/m)
+    })
+  },
+)
 
 forEachJdk((jdk) => {
   it('without --sampler, the flight recorder is used if its start discards no compiled code', async () => {
@@ -236,13 +239,13 @@ describe('whole-JVM sampling without a flight recorder', () => {
   afterAll(() => quit(java))
   const place = (): string => join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
 
-  it('a request for the flight recorder is an error with a hint', async () => {
+  it('--sampler jfr is refused with the reason', async () => {
     const ran = await jfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', place())
     expect(ran.code).toBe(78)
     expect(ran.stderr).toContain(`JVM ${java.pid} has no flight recorder: Flight Recorder is disabled.`)
   })
 
-  it('thread dumps find the same hot methods, and their use is reported', async () => {
+  it('thread dumps find the same hot methods as the flight recorder, and a message reports that thread dumps are used', async () => {
     const file = place()
     const every = ['--every', '20ms', '--out', file]
     const ran = await recordAtWork(java, 'from the start', '2s', ...SAMPLE, ...every)
@@ -274,7 +277,7 @@ describe('whole-JVM sampling without a flight recorder', () => {
   })
 })
 
-it('run reports that the started JVM has no flight recorder', async () => {
+it('jfluid run reports that the started JVM has no flight recorder', async () => {
   const out = ['--record', join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')]
   const program = [newest.java, '-XX:-FlightRecorder', '-version']
   const off = await jfluid('run', ...BY_RECORDER, ...out, '--', ...program)
@@ -284,7 +287,7 @@ it('run reports that the started JVM has no flight recorder', async () => {
 })
 
 forJdks({ before: 25, reason: 'JDK 25 can sample by CPU time' }, (jdk) => {
-  it('run reports that the started JVM cannot sample CPU time', async () => {
+  it('jfluid run reports that the started JVM cannot sample CPU time', async () => {
     const classes = await compileFixture(jdk, 'Sampled')
     const out = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     const cpu = [...BY_RECORDER, '--sampler', 'cpu', '--record', out]
@@ -299,7 +302,7 @@ forJdks({ before: 25, reason: 'JDK 25 can sample by CPU time' }, (jdk) => {
 
 // A full disk ends a JVM that records. With little free space jfluid therefore starts no recording, and ends a running one.
 const itAsRoot = itOnlyIf(process.getuid?.() === 0, 'needs root')
-itAsRoot('a full disk ends the recording and not the JVM', async () => {
+itAsRoot('a full disk ends the recording, and the JVM continues', async () => {
   const classes = await compileFixture(newest, 'Sampled')
   const mount = temporaryDirectory('jfluid-jvm-')
   const java = [newest.java, `-Djava.io.tmpdir=${mount}`, '-cp', classes, 'fix.Sampled']

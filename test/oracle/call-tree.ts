@@ -32,7 +32,7 @@ export interface Difference {
 /**
  * Returns the tree of these rows. Rows of the same method in the same context are added.
  *
- * @param skip  selects methods that are left out; their callees count for their callers
+ * @param skip  selects methods that are left out; the calls of their callees are attributed to their callers
  * @param cut   selects calls that are left out with all calls below them; the caller is the nearest method that is not left out
  */
 export function treeOf(

@@ -20,7 +20,7 @@ forNewestJdk((jdk) => {
     classpath = `${knownTree}:${callbacks}:${throws}`
   })
 
-  it('the tree of KnownTree is as computed, in one thread', async () => {
+  it('the tree of the program KnownTree equals the computed tree, in one thread', async () => {
     const args = ['1', '10']
     const counts = await countCalls({
       ...{ jdk, classpath, mainClass: 'fix.KnownTree', args },
@@ -30,7 +30,7 @@ forNewestJdk((jdk) => {
     assert.deepEqual(counts.methods, sorted(byMethod(counts.contexts)))
   })
 
-  it('the tree of KnownTree is as computed, in three threads', async () => {
+  it('the tree of the program KnownTree equals the computed tree, in three threads', async () => {
     const args = ['3', '5']
     const counts = await countCalls({
       ...{ jdk, classpath, mainClass: 'fix.KnownTree', args },
@@ -47,7 +47,7 @@ forNewestJdk((jdk) => {
     assert.deepEqual(counts.methods, sorted(parseExpectation(counts.stdout)))
   })
 
-  it('after exceptions in the program Throws, no call is below the wrong caller', async () => {
+  it('after exceptions in the program Throws, each call is below its real caller', async () => {
     const counts = await countCalls({
       ...{ jdk, classpath, mainClass: 'fix.Throws', args: ['13'] },
       ...{ root: 'fix.Throws.root', include, send },
@@ -55,7 +55,7 @@ forNewestJdk((jdk) => {
     assert.deepEqual(counts.contexts, sorted(parseExpectation(counts.stdout)))
   })
 
-  it('classes that Late loads inside its root are counted, in both loaders', async () => {
+  it('calls of classes that the program Late loads while its root runs are counted, in both class loaders', async () => {
     const { classes, a, b } = await compileLate(jdk)
     const send = ['load a', 'inside b', 'expect', 'service a', 'expect', 'quit']
     const counts = await countCalls({
@@ -72,7 +72,7 @@ forNewestJdk((jdk) => {
 
   const itWithVirtualThreads = itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')
   itWithVirtualThreads(
-    'calls by the virtual threads of the program Virtual are counted on any carrier',
+    'calls by the virtual threads of the program Virtual are counted on any carrier thread',
     async () => {
       const counts = await countCalls({
         ...{ jdk, classpath: await compileFixture(jdk, 'Virtual'), mainClass: 'fix.Virtual' },
@@ -82,7 +82,7 @@ forNewestJdk((jdk) => {
     },
   )
 
-  it('a root that is never called has no calls under it', async () => {
+  it('the tree of a root that is never called contains no calls', async () => {
     const counts = await countCalls({
       ...{ jdk, classpath, mainClass: 'fix.Throws', args: ['4'] },
       ...{ root: 'fix.Throws.overflows', include, send },

@@ -16,7 +16,10 @@ export interface OracleRequest {
   args?: readonly string[]
   /** `class.method`, optionally with `(descriptor)`. A nested class is written with `$`, as in the JVM. */
   root: string
-  /** JDI class filters: `shop.*`, `fix.KnownTree`. Calls of other classes are left out, and their callees count for their callers. */
+  /**
+   * JDI class filters: `shop.*`, `fix.KnownTree`. Methods of other classes are left out, and calls of their callees are attributed to their
+   * callers.
+   */
   include: readonly string[]
   exclude?: readonly string[]
   /** Lines for the program's stdin, which is closed afterwards. */

@@ -1,5 +1,5 @@
-// Real programs that do the same in each run: programs/<name>.java uses one library in a typical way, and Driver.java keeps a JVM for it.
-// Versions are fixed by checksums.
+// Real programs that do the same in each run: programs/<name>.java uses one library in a typical way, and Driver.java runs it in a
+// long-lived JVM. Versions are fixed by checksums.
 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -236,7 +236,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Groove',
     title: 'Groovy: a script',
-    newestJdk: 24, // it reads class files of the JDK, but cannot read version 69
+    newestJdk: 24, // the program reads class files of the JDK, but cannot read version 69
     usesIdentityHash: true,
     notCompared: {
       methods:

@@ -12,7 +12,7 @@ forNewestJdk((jdk) => {
     classpath = await compileShop(jdk)
   })
 
-  it("the shop's own counters and the debugger agree on every method", async () => {
+  it('the call counters in the program "shop" and the debugger count the same calls of each method', async () => {
     const { methods, stdout } = await countCalls({
       ...{ jdk, classpath, mainClass: 'shop.Main', args: ['--selfcheck', '20'] },
       ...{ root: 'shop.SelfCheck.run', include: ['shop.*'], exclude: ['shop.Call'] },
@@ -23,7 +23,7 @@ forNewestJdk((jdk) => {
     assert.deepEqual(Object.fromEntries(Object.keys(own).map((name) => [name, methods.get(name)])), own)
   })
 
-  it('the shop serves requests, answers the same self-check over HTTP, and ends at SIGTERM without any process left', async () => {
+  it('the program "shop" serves requests and the self-check over HTTP, and SIGTERM ends all its processes', async () => {
     const tmp = mkdtempSync(`${temporaryDirectory()}/`)
     const java = (...args: string[]) =>
       startJava(jdk, [`-Djava.io.tmpdir=${tmp}`, '-cp', classpath, 'shop.Main', ...args])

@@ -9,7 +9,7 @@ import { profileOf } from './trees.ts'
 describe('names and formats of metrics', () => {
   const kinds = Object.values(METRICS).map(wordsOf)
 
-  it('the head of a column fits the column, including the sort mark', () => {
+  it('each column head with its sort mark is no wider than its column', () => {
     for (const { total, self, perCall } of kinds)
       for (const head of [total, self, perCall]) assert.ok(head.length <= 8, head)
   })

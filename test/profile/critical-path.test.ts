@@ -8,7 +8,7 @@ const methods = new Methods()
 const nameOf = (id: number) => methods.names[id]!.method
 const isWait = (id: number) => nameOf(id) === 'get'
 
-/** Format: `t1 0-5`, and `t2 (1) 6-19` for a step that began 1 ns after its submission. */
+/** Returns steps in the format `t1 0-5`, and `t2 (1) 6-19` for a step that began 1 ns after its submission. */
 function steps(text: string, waits: typeof isWait | null = isWait): string {
   const call = callOf(text, methods)
   const found = criticalSteps(call, waits ?? undefined)
@@ -20,7 +20,7 @@ function steps(text: string, waits: typeof isWait | null = isWait): string {
 }
 
 describe('the critical path of a traced call', () => {
-  it('a call on one thread is one step', () => {
+  it('the critical path of a call on one thread is one step', () => {
     expect(steps('main> 0 a> 1 a< 2 main< 10')).toBe('t1 0-10')
   })
 
@@ -30,13 +30,13 @@ describe('the critical path of a traced call', () => {
     )
   })
 
-  it('the critical path includes the last to end of several tasks that a thread waited for', () => {
+  it('if a thread waited for several tasks at once, the critical path includes the task that ended last', () => {
     expect(steps('main> 0 hand 1 2 hand 2 3 get> 4 get< 30 main< 31 | a> 5 a< 29 | b> 6 b< 20')).toBe(
       't1 0-2, t2 (3) 5-29, t1 29-31',
     )
   })
 
-  it('the critical path includes each task that a thread waited for, if it waited for one after the other', () => {
+  it('if a thread waited for several tasks one after the other, the critical path includes each of these tasks', () => {
     expect(
       steps('main> 0 hand 1 1 get> 1 get< 10 hand 2 12 get> 12 get< 20 main< 21 | a> 2 a< 9 | b> 14 b< 19'),
     ).toBe('t1 0-1, t2 (1) 2-9, t1 9-12, t3 (2) 14-19, t1 19-21')
@@ -74,7 +74,7 @@ describe('the critical path of a traced call', () => {
     expect(steps('main> 0 hand 1 5 x> 6 x< 7 main< 22 | run> 6 run< 25', null)).toBe('t1 0-22')
   })
 
-  it('the critical path through ten thousand tasks is found', () => {
+  it('the critical path through ten thousand tasks has two steps per task, and one more step at the end', () => {
     const tasks = 10_000
     const main = Array.from(
       { length: tasks },
@@ -124,7 +124,7 @@ describe('the rows of a traced call in order of time', () => {
     })
   }
 
-  it('rows are in order of their first call, and self and children sum to the parent', () => {
+  it('rows are in order of their first call, and the time of a row is the sum of its self time and its children', () => {
     expect(
       rows('main> 0 open> 1 open< 2 read> 2 parse> 3 parse< 5 read< 6 close> 7 close< 8 main< 9'),
     ).toEqual([
@@ -136,7 +136,7 @@ describe('the rows of a traced call in order of time', () => {
     ])
   })
 
-  it('a loop over one or several methods is one row per method', () => {
+  it('a loop that calls one or several methods has one row per method', () => {
     expect(rows('main> 0 a> 0 a< 1 a> 2 a< 4 b> 5 b< 6 main< 9')).toEqual([
       'main ×1 9 at 0',
       '.a ×2 3 at 0',
@@ -155,7 +155,7 @@ describe('the rows of a traced call in order of time', () => {
     ])
   })
 
-  it('calls of a method with many other methods between them have separate rows', () => {
+  it('two calls of a method have separate rows if many other methods are called between the two', () => {
     const others = Array.from({ length: 9 }, (_, i) => `o${i}> ${i + 1} o${i}< ${i + 2}`)
     const found = rows(`main> 0 open> 0 open< 1 ${others.join(' ')} open> 10 open< 12 main< 12`)
     expect(found.filter((it) => it.includes('open'))).toEqual(['.open ×1 1 at 0', '.open ×1 2 at 10'])

@@ -54,12 +54,12 @@ describe("the report's line about the detach", () => {
       'restored: 42 classes verified as original, still in the JVM: thread jfluid-agent, socket',
       { ...GOOD, left: ['thread jfluid-agent', 'socket'] },
     ],
-  ])('%s', (text, facts) => {
+  ])('the line about the detach reads: %s', (text, facts) => {
     expect(restoredText(facts)).toBe(text)
   })
 })
 
-it('warnings cover only problems of the detach', () => {
+it('a profile has warnings about the detach only if the detach had problems', () => {
   expect(detachWarnings(GOOD)).toEqual([])
   expect(detachWarnings(withCode({ checkedClasses: 7, originalClasses: 7, unchecked: 'no time' }))).toEqual(
     [],

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { JfluidError } from '../../src/base/errors.ts'
+import { LineSamples } from '../../src/cct/line-samples.ts'
 import {
   decodeProfile,
   encodeProfile,
@@ -53,11 +54,31 @@ function sealed(file: Buffer): Buffer {
 }
 
 describe('a .jfluid file', () => {
-  it('a profile is read as it was written', () => {
+  it('a profile is unchanged after writing and reading', () => {
     assert.deepEqual(decodeProfile(encodeProfile(small), 'p'), small)
   })
 
-  it('trees 100,000 levels deep, and trees of 200,000 nodes, are read as they were written', () => {
+  it('samples per line are unchanged after writing and reading, and a damaged table is an error', () => {
+    const samples = new LineSamples()
+    samples.add([1, 2], [10, 21], 2.5)
+    samples.add([1], [0])
+    const lines = samples.table()
+    const profile = { ...small, lines }
+    assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
+    const wrong = [
+      { method: Int32Array.from(lines.method, () => 0) },
+      { method: Int32Array.from(lines.method, () => small.methodNames.length) },
+      { line: Int32Array.from(lines.line, () => -2) },
+      { self: lines.self.subarray(1) },
+      { total: Float64Array.from(lines.total, () => Number.NaN) },
+    ]
+    for (const part of wrong) {
+      const error = errorOf(encodeProfile({ ...small, lines: { ...lines, ...part } }))
+      assert.equal(error.name, 'CorruptProfile', Object.keys(part)[0])
+    }
+  })
+
+  it('trees 100,000 levels deep, and trees of 200,000 nodes, are unchanged after writing and reading', () => {
     const deep = profileOfTree(chain(100_000), small.methodNames.slice(0, 2))
     assert.deepEqual(decodeProfile(encodeProfile(deep), 'p'), deep)
     const names = Array.from({ length: 101 }, (_, i) => ({ ...small.methodNames[1]!, method: `m${i}` }))
@@ -71,7 +92,7 @@ describe('a .jfluid file', () => {
     assert.deepEqual(decodeProfile(encodeProfile(empty), 'p'), empty)
   })
 
-  it('a file is replaced atomically and is private, and no other file is left', async () => {
+  it('a file is replaced atomically and is readable only by its owner, and no temporary file is left', async () => {
     const path = join(directory, 'whole.jfluid')
     writeFileSync(path, 'before')
     await writeProfile(small, path)
@@ -101,7 +122,7 @@ describe('errors of unreadable files', () => {
     })
   })
 
-  it('a directory and a device have different messages', async () => {
+  it('the error message for a directory differs from the message for a device', async () => {
     await assert.rejects(readProfile(directory), { name: 'CannotReadProfile', message: /it is a directory/ })
     await assert.rejects(readProfile('/dev/zero'), { name: 'NotAProfile' })
   })
@@ -122,7 +143,7 @@ describe('errors of unreadable files', () => {
     assert.match(error.message, new RegExp(`format ${VERSION + 1}, .* up to ${VERSION}`))
   })
 
-  it('a file truncated at any byte ends the command with exit code 65, and the message says where the file ends', () => {
+  it('a file that is truncated at any byte ends the command with exit code 65, and the message says where the file ends', () => {
     const file = encodeProfile(small)
     for (let length = 1; length < file.length; length++) {
       assert.match(errorOf(file.subarray(0, length)).message, /ends after/, `cut to ${length}`)
@@ -214,7 +235,7 @@ describe('a large profile', () => {
     clearInterval(timer)
   })
 
-  it('a large profile written in pieces equals one written at once', () => {
+  it('a large profile that is written in pieces has the same bytes as if written at once', () => {
     assert.ok(readFileSync(path).equals(encodeProfile(large)))
   })
 
@@ -227,7 +248,7 @@ describe('a large profile', () => {
     assert.equal(parts.at(-1), 1)
   })
 
-  it('writing a large profile yields to other work', () => {
+  it('while a large profile is written, other events are still handled', () => {
     // 17 MB: one turn of the event loop for every 4 MiB of the checksum, and one for each write.
     assert.ok(turns >= 4, `${turns} turns`)
   })

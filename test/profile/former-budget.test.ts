@@ -10,7 +10,7 @@ const plain = profileOf(
   'OrderService.process 4x 1000000ns ( PriceCalculator.priceOf 12x 40000000ns Audit.run 4x 2000000ns )',
 )
 
-/** Data in the form that these versions wrote. */
+/** Returns a profile in the form that versions with a budget wrote. */
 function budgeted(columns: Readonly<Record<string, readonly number[]>>): Profile {
   const more = Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)])
   const merged = {
@@ -27,7 +27,7 @@ function budgeted(columns: Readonly<Record<string, readonly number[]>>): Profile
 
 const read = (profile: Profile): Profile => decodeProfile(encodeProfile(profile), 'p.jfluid')
 
-describe('a file in which a budget left calls untimed', () => {
+describe('a file in which calls were not timed because of the time budget of an earlier version', () => {
   const profile = read(
     budgeted({
       extrapolatedCalls: [0, 3_000_000.4, 0],
@@ -36,7 +36,7 @@ describe('a file in which a budget left calls untimed', () => {
     }),
   )
 
-  it('rows show timed calls, and a warning lists the untimed calls of each method', () => {
+  it('rows show the number of timed calls, and a warning lists the number of untimed calls per method', () => {
     expect(profile.merged).toEqual(plain.merged)
     expect(profile.threads[0]!.tree).toEqual(plain.merged)
     expect(Object.keys(profile)).not.toContain('overhead')
@@ -50,12 +50,12 @@ describe('a file in which a budget left calls untimed', () => {
     expect(read(profile)).toEqual(profile)
   })
 
-  it('a comparison with a file that has untimed calls has a remark', () => {
+  it('a comparison with a file that has untimed calls contains a remark about the untimed calls', () => {
     expect(remarksOf(plain, profile)).toEqual([`after: ${profile.warnings[0]}`])
     expect(remarksOf(profile, plain)).toEqual([`before: ${profile.warnings[0]}`])
   })
 
-  it('an older file that has no number of counted calls has the same warning', () => {
+  it('an older file without the number of counted calls has the warning about untimed calls', () => {
     const { warnings } = read(budgeted({ extrapolatedCalls: [0, 7, 0], folded: [0, 1, 0] }))
     expect(warnings[0]).toMatch(/calls of 1 method; .* \(about 7 not counted\)$/)
   })
@@ -66,7 +66,7 @@ describe('a file in which a budget left calls untimed', () => {
   })
 })
 
-it('a file with all calls timed has no warning about a budget', () => {
+it('a file in which all calls are timed has no warning about a budget', () => {
   const none = [0, 0, 0]
   expect(read(budgeted({ extrapolatedCalls: none, countedCalls: none, folded: none })).warnings).toEqual([])
 })

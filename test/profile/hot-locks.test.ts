@@ -24,7 +24,7 @@ const method = (name: string): MethodName => {
   return { class: 'com.acme.Cache', method: name, descriptor: '()V', loader: 'app' }
 }
 
-/** Tree: main ( put ( blocked 3x 300 ) get ( blocked 1x 500, asleep 2x 50 ) ) */
+/** Returns a profile with the tree main ( put ( blocked 3x 300 ) get ( blocked 1x 500, asleep 2x 50 ) ). */
 function profile(mode: 'exact' | 'locks'): Profile {
   const ids = [MAIN, PUT, CACHE, GET, CACHE, WAIT_SLEEPING]
   const tree = build([-1, 0, 1, 0, 3, 3], ids, [1, 9, 3, 8, 1, 2], [100, 10, 300, 20, 500, 50])
@@ -37,8 +37,8 @@ function profile(mode: 'exact' | 'locks'): Profile {
   return profileOfTree(mode === 'locks' ? locks : { ...locks, metrics }, names, { mode })
 }
 
-describe('rows of waiting', () => {
-  it('rows of waiting are named by the object waited for', () => {
+describe('rows for waits in a tree', () => {
+  it('a row for waits is named after the object that the threads waited for', () => {
     const { methodNames } = profile('locks')
     const names = [CACHE, WAIT_SLEEPING, 2, 3, 128].map((id) => fullName(methodNames[id]!))
     assert.deepEqual(names, [
@@ -53,7 +53,7 @@ describe('rows of waiting', () => {
     assert.equal(fullName(waitName(9, { kind: 2, itself: false, className: 'a.Lock' })), '(parked on a.Lock)')
   })
 
-  it('the name of a wait is shortened at the package first, and at the class last', () => {
+  it('a long name of a wait is shortened at the package first and at the class last', () => {
     const name = profile('locks').methodNames[CACHE]!
     assert.deepEqual(
       [40, 27, 22].map((cells) => shortName(name, cells)),
@@ -63,7 +63,7 @@ describe('rows of waiting', () => {
 })
 
 describe('hot locks', () => {
-  it('hot locks are the objects waited for, longest wait first, with the waiting methods', () => {
+  it('the list of hot locks contains the objects that threads waited for, longest wait first, with the waiting methods', () => {
     const { merged, methodNames } = profile('exact')
     const sleeping = {
       method: WAIT_SLEEPING,
@@ -84,7 +84,7 @@ describe('hot locks', () => {
     assert.deepEqual(hotLocks(merged, namesOf(methodNames), WAIT_SLEEPING), [sleeping])
   })
 
-  it.each(['exact', 'locks'] as const)('hot locks are at the end of the report of mode %s', (mode) => {
+  it.each(['exact', 'locks'] as const)('the report in mode %s ends with the hot locks', (mode) => {
     const text = reportText(profile(mode))
     assert.match(
       text,
@@ -98,16 +98,16 @@ describe('hot locks', () => {
   })
 })
 
-describe('a profile of waiting', () => {
+describe('a profile that contains waits', () => {
   it.each(['exact', 'locks'] as const)(
-    'a profile of waiting is read from its file as it was written, mode %s',
+    'a profile that contains waits is unchanged after writing and reading, mode %s',
     (mode) => {
       const before = profile(mode)
       assert.deepEqual(decodeProfile(encodeProfile(before), 'p.jfluid'), before)
     },
   )
 
-  it('a profile of waiting without the columns of waiting times is refused', () => {
+  it('a profile that contains waits but no columns for waiting times is refused', () => {
     const whole = profile('locks')
     const { waitedNs: _, ...metrics } = whole.merged.metrics
     const broken = { ...whole, merged: { ...whole.merged, metrics } }
@@ -115,7 +115,7 @@ describe('a profile of waiting', () => {
   })
 
   it.each(['exact', 'locks'] as const)(
-    'the JSON of a profile of waiting has times and waits, mode %s',
+    'the JSON of a profile in mode %s contains times and waits',
     (mode) => {
       const json = JSON.parse([...jsonPieces(profile(mode))].join(''))
       assert.equal(json.waits, true)
@@ -147,7 +147,7 @@ describe('a profile of waiting', () => {
     },
   )
 
-  it('collapsed stacks of mode locks have waits', () => {
+  it('collapsed stacks exported in mode locks contain waits', () => {
     assert.deepEqual(
       [...collapsed.pieces(profile('locks'), { threads: false })],
       [

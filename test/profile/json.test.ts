@@ -104,7 +104,7 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
     assert.deepEqual([none.merged, none.threads, none.methods], [[], [], []])
   })
 
-  it('JSON of a tree 100,000 deep is nested, and is generated in pieces', () => {
+  it('a tree 100,000 levels deep becomes nested JSON, which is generated in pieces', () => {
     const { methodNames } = profileOf('deep 1x 1ns')
     let longest = 0
     let open = 0
@@ -123,7 +123,7 @@ describe('JSON of a profile (documented in docs/profile-json.md)', () => {
 })
 
 describe('writing JSON in pieces', () => {
-  it('writing JSON waits for a slow reader', async () => {
+  it('writing JSON waits until a slow reader has read the earlier pieces', async () => {
     let pending = 0
     let most = 0
     const slow = new Writable({

@@ -32,7 +32,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 const names = () => readdirSync(directory).sort()
 const write = (name: string) => replaceFile(join(directory, name), async (handle) => handle.writeFile('new'))
 
-/** The id of a process that has ended. */
+/** Returns the id of a process that has ended. */
 function deadPid(): number {
   const { pid, status } = spawnSync(process.execPath, ['-e', ''])
   assert.equal(status, 0)
@@ -57,7 +57,7 @@ function age(name: string, hours: number): void {
 }
 
 describe('a write removes temporary files left by killed writers of the same file', () => {
-  it('temporary files left by a killed write are removed by the next write, and by the check before a write', async () => {
+  it('temporary files that a killed write has left are removed by the next write, and by the check before a write', async () => {
     for (const next of [write, async (name: string) => void (await probeFile(join(directory, name)))]) {
       const code = `import(${JSON.stringify(REPLACE_FILE)}).then(({ replaceFile }) =>
         replaceFile(${JSON.stringify(join(directory, 'p.jfluid'))}, async (handle) => {
@@ -73,7 +73,7 @@ describe('a write removes temporary files left by killed writers of the same fil
         const [half, ...rest] = names().filter((it) => it.endsWith('.tmp'))
         assert.match(half ?? '', /^\.p\.jfluid\.[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}\.tmp$/)
         assert.deepEqual(rest, [])
-        // Its process still writes it, so it is kept.
+        // The process of this file still runs, so the file is kept.
         await next('p.jfluid')
         assert.ok(names().includes(half!))
       } finally {
@@ -89,7 +89,7 @@ describe('a write removes temporary files left by killed writers of the same fil
     assert.equal(readFileSync(join(directory, 'p.jfluid'), 'utf8'), 'new')
   })
 
-  it('temporary files left by autosaves are removed', async () => {
+  it('temporary files that autosaves have left are removed', async () => {
     const pid = deadPid()
     leave('p.jfluid.autosave', pid)
     leave('p.jfluid.autosave.2', pid)
@@ -97,7 +97,7 @@ describe('a write removes temporary files left by killed writers of the same fil
     assert.deepEqual(names(), ['p.jfluid'])
   })
 
-  it('temporary files left for file names near the maximum length are removed', async () => {
+  it('temporary files are removed even if their file names are near the maximum length', async () => {
     const long = `${'é'.repeat(123)}.jfluid`
     leave(long, deadPid())
     await write(long)
@@ -112,7 +112,7 @@ describe('a write removes temporary files left by killed writers of the same fil
     assert.deepEqual(names(), [young, 'p.jfluid'])
   })
 
-  it('temporary files of running writers, and files with similar names, are kept', async () => {
+  it('temporary files whose writer is still running, and other files with similar names, are kept', async () => {
     const pid = deadPid()
     const kept = [
       leave('p.jfluid', process.pid),
@@ -136,7 +136,7 @@ describe('a write removes temporary files left by killed writers of the same fil
   })
 
   itOnlyIf(process.getuid?.() === 0, 'only root can give a file to another user')(
-    'not what another user has left',
+    'temporary files of another user are kept',
     async () => {
       const left = leave('p.jfluid', deadPid())
       const { status } = spawnSync('chown', ['65534', join(directory, left)])

@@ -22,7 +22,7 @@ async function jsonOf(name: string): Promise<JsonProfile> {
   return JSON.parse([...jsonPieces(profile)].join('')) as JsonProfile
 }
 
-/** All nodes, found without recursion. */
+/** Returns all nodes. Uses no recursion. */
 function nodesOf(roots: readonly JsonNode[]): JsonNode[] {
   const all = [...roots]
   for (const node of all) all.push(...node.children)
@@ -35,7 +35,7 @@ const REMOVED: ReadonlySet<string> = new Set([
   ...['overhead', 'countedCalls', 'extrapolatedCalls', 'counted', 'folded'],
 ])
 
-/** Differences in which the old output has a line that the new output lacks or has with another text. */
+/** Returns the places where a value of the old output is missing or different in the new output. */
 function missing(old: unknown, now: unknown, where = ''): string[] {
   if (typeof old !== 'object' || old === null)
     return Object.is(old, now) ? [] : [`${where}: ${old}, now ${now}`]
@@ -49,12 +49,12 @@ function missing(old: unknown, now: unknown, where = ''): string[] {
 describe.each(names)('the old file %s', (name) => {
   const format = Number(name[1])
 
-  it('the file %s has the format version that its name says', () => {
+  it('the file %s has the format version in its name', () => {
     expect(readFileSync(join(folder, `${name}.jfluid`)).readUInt32LE(8)).toBe(format)
     expect(format).toBeLessThanOrEqual(VERSION)
   })
 
-  it('the file still exports everything that its own jfluid version exported', async () => {
+  it('every export of the file contains all data that the jfluid version of the file exported', async () => {
     const exported = gunzipSync(readFileSync(join(folder, `${name}.json.gz`))).toString()
     const { warnings, ...json } = await jsonOf(name)
     const now = { ...json, warnings: warnings.filter((it) => !tellsUntimed(it)) }
@@ -63,14 +63,14 @@ describe.each(names)('the old file %s', (name) => {
 
   it('the report of the file can be shown', async () => {
     const report = [...reportPieces(await readProfile(join(folder, `${name}.jfluid`)), { top: 5 })].join('')
-    expect(report).toMatch(/^jfluid profile of fix\.(?:KnownTree|Allocs|Regions|Ticker|Dense)$/m)
+    expect(report).toMatch(/^jfluid profile of fix\.(?:KnownTree|Allocs|Regions|Ticker|Dense|Slow|Sampled)$/m)
   })
 })
 
 const KNOWN = parseExpectation(readFileSync(join(folder, 'known-tree.txt'), 'utf8'))
 
 it.each(['v1-exact', 'v1-waits', 'v1-budget', 'v2-bytecodes', 'v2-call-sites'])(
-  'the old file %s has the calls that the program made',
+  'the old file %s contains the calls that the program made',
   async (name) => {
     const { merged } = await jsonOf(name)
     const calls = [...callsByPath(merged)].filter(([path]) => !/(?:^|;)\(/.test(path))
@@ -79,7 +79,7 @@ it.each(['v1-exact', 'v1-waits', 'v1-budget', 'v2-bytecodes', 'v2-call-sites'])(
   },
 )
 
-it('v1-error-bars opens, without the data of --error-bars and --proof', async () => {
+it('the file v1-error-bars opens, and the data of --error-bars and --proof are ignored', async () => {
   const profile = await readProfile(join(folder, 'v1-error-bars.jfluid'))
   const keys = new Set<string>()
   JSON.stringify(profile, (key, value) => {
@@ -95,7 +95,7 @@ it('v1-error-bars opens, without the data of --error-bars and --proof', async ()
   expect(sumsAreExact(merged)).toBe(true)
 })
 
-it('v1-folded opens with a warning about calls that were not timed', async () => {
+it('the file v1-folded opens with a warning about calls that were not timed', async () => {
   const { merged, warnings } = await jsonOf('v1-folded')
   expect(nodesOf(merged).map(({ method, calls }) => `${method} ${calls}`)).toEqual([
     ...['root 61242', 'work 61242', 'middle 3062050', 'twig 1211000', 'leaf 2675200'],
@@ -108,13 +108,13 @@ it('v1-folded opens with a warning about calls that were not timed', async () =>
   expect(report.replace(/\s+/g, ' ')).toContain(warning)
 })
 
-it('v2-sample counts each sample once', async () => {
+it('each sample in the file v2-sample is counted once', async () => {
   const { merged, sampling } = await jsonOf('v2-sample')
   expect(sampling?.samples).toBeGreaterThan(0)
   expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
 })
 
-it('v2-sample-time counts each sample once, and the report shows the delay of the samples', async () => {
+it('each sample in the file v2-sample-time is counted once, and the report shows the delay of the samples', async () => {
   const { merged, sampling } = await jsonOf('v2-sample-time')
   expect(sampling).toMatchObject({ unit: 'ns', by: 'probes', every: 100_000 })
   expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
@@ -124,7 +124,7 @@ it('v2-sample-time counts each sample once, and the report shows the delay of th
   expect(report).toMatch(/latency +samples were taken after their due time by \S+ \S+ \(median\)/)
 })
 
-it('v3-alloc has the correct object sizes', async () => {
+it('the file v3-alloc has the correct object sizes', async () => {
   const { merged, allocation } = await jsonOf('v3-alloc')
   const own = nodesOf(merged).flatMap((node) => node.allocated ?? [])
   const points = own.filter((each) => each.class === 'fix.Allocs$Point')
@@ -133,12 +133,32 @@ it('v3-alloc has the correct object sizes', async () => {
   expect(own.reduce((sum, each) => sum + each.bytes, 0)).toBe(allocation?.siteBytes)
 })
 
-it('v3-regions has 50 executions by each of two threads', async () => {
+it('the file v3-regions has 100 executions of a region, 50 by each of two threads', async () => {
   const { regions = [] } = await jsonOf('v3-regions')
   expect(regions.map(({ class: name, method, count }) => [`${name}.${method}`, count])).toEqual([
     ['fix.Regions.tick', 100],
   ])
   expect(regions[0]?.buckets.reduce((sum, bucket) => sum + bucket.count, 0)).toBe(100)
+})
+
+it('the file v1-slow keeps the slow calls of its version, also those below the threshold', async () => {
+  const { rootCalls, slowCalls } = await jsonOf('v1-slow')
+  const { slowest, count } = slowCalls!
+  const p99 = rootCalls!.percentiles['99']!
+  expect(count).toBe(3)
+  expect(slowest.map(({ time }) => time)).toEqual(slowest.map(({ time }) => time).toSorted((a, b) => b - a))
+  expect(slowest.filter(({ time }) => time < 0.99 * p99)).toHaveLength(7)
+  for (const { time, roots } of slowest) expect(Math.abs(roots[0]!.totalNs - time)).toBeLessThan(1)
+})
+
+it('the file v1-adaptive has one timed row, and sampled rows below it whose times sum to that of the timed row', async () => {
+  const { merged } = await jsonOf('v1-adaptive')
+  const nodes = nodesOf(merged)
+  expect(nodes.filter(({ known }) => known !== 'sampled').map(({ method }) => method)).toEqual(['serve'])
+  const [serve] = merged
+  expect(serve!.children.map(({ method }) => method).toSorted()).toEqual(['down', 'heavy'])
+  const below = nodes.reduce((sum, { selfNs }) => sum + selfNs, 0)
+  expect(Math.abs(below - serve!.totalNs)).toBeLessThan(1e-6 * serve!.totalNs)
 })
 
 it('a file of a later format is refused with a hint, whatever its contents', () => {

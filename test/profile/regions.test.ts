@@ -100,7 +100,7 @@ describe('formats of numbers in a profile of regions', () => {
 })
 
 describe('rows of a histogram of durations', () => {
-  it('histogram rows have round bounds that fit the column; the last row has the longest 0.1 % of executions', () => {
+  it('histogram rows have round bounds that fit the column, and the last row contains the longest 0.1 % of executions', () => {
     const rows = barRows(
       [
         [100, 102, 900],

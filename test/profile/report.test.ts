@@ -76,7 +76,7 @@ clock     counterTime
     )
   })
 
-  it('the report shows the number of all root calls, and the number of root calls in rows that began later', () => {
+  it('if rows were recorded from a later time on, the report shows the number of all root calls and the number of root calls in rows', () => {
     const stacks = {
       ...{
         samples: 0,
@@ -142,7 +142,7 @@ clock     counterTime
     assert.doesNotMatch(reportText({ ...order, bareCalls: nearly }, { width: 400 }), understated)
   })
 
-  it('the report marks unreliable times, and adds no mark to correct times', () => {
+  it('the report marks unreliable times, and does not mark reliable times', () => {
     const bareCalls = { calls: 64, bareNs: 1_000_000, chargedNs: 1_000_000, low: 0.2, high: 1.8 }
     assert.match(
       reportText({ ...order, bareCalls }, { width: 400 }),
@@ -173,7 +173,7 @@ clock     counterTime
     assert.doesNotMatch(text, /idle/)
   })
 
-  it('the report contains no escape sequence from a name', () => {
+  it('the report contains no escape sequence that is part of a method name', () => {
     const evil = '\x1b]0;title\x07\x1b[2J\u202e\u200b\r\n\x9b31m'
     const profile = profileOf('main 1x 1000ns', {
       target: { pid: 1, jdk: evil, vm: evil, mainClass: evil },
@@ -194,7 +194,7 @@ clock     counterTime
     assert.match(reportText(profileOf('')), /Nothing was recorded: no root was called\.\n$/)
   })
 
-  it('the report of a recursion 100,000 deep is one page', () => {
+  it('the report of a recursion 100,000 levels deep fits one page', () => {
     const deep = profileOfTree(chain(100_000), profileOf('deep 1x 1ns').methodNames)
     const text = reportText(deep, { maxRows: 40 })
     assert.ok(text.split('\n').length < 64)
@@ -229,7 +229,7 @@ describe('width and colour of a report', () => {
 describe('the report as JSON', () => {
   it("the report's JSON is the profile with fewer nodes and methods", () => {
     const report = JSON.parse([...reportJsonPieces(order, { top: 1 })].join(''))
-    assert.equal(report.format, 'jfluid-report')
+    assert.deepEqual([report.command, report.version], ['report', 1])
     assert.equal(report.methods.length, 1)
     assert.equal(report.methods[0].method, 'priceOf')
     assert.equal(report.merged[0].calls, 4)
@@ -242,9 +242,10 @@ describe('the report as JSON', () => {
 })
 
 describe('wrapping of text', () => {
-  it('text wraps at spaces, and within a long word', () => {
+  it('text is wrapped at spaces, and a word longer than a line is wrapped inside the word', () => {
     assert.deepEqual(wrap('aa bb cccccc d', 5), ['aa bb', 'ccccc', 'c d'])
     assert.deepEqual(wrap('', 5), [''])
+    assert.deepEqual(wrap('aa bb cccccc d', 5, '  '), ['aa bb', '  ccc', '  ccc', '  d'])
   })
 })
 
@@ -257,7 +258,7 @@ describe('back traces in the report', () => {
     { text, methods: methodsNamed(text, profile.merged, (id) => profile.methodNames[id]!) },
   ]
 
-  it('in a report of back traces, the callers of a method are below the method, in place of the tree', () => {
+  it('a report of back traces shows the callers of each method below that method, and shows no call tree', () => {
     const text = reportText(profile, { backTraces: backTraces('App.leaf') })
     assert.doesNotMatch(text, /Calling context tree|Hot methods/)
     assert.match(text, /^Back traces of App\.leaf, all threads$/m)
@@ -280,7 +281,7 @@ describe('back traces in the report', () => {
     )
   })
 
-  it('back traces merge the call sites of a method, and therefore show no line', () => {
+  it('back traces merge the call sites in a method, and therefore show no line numbers', () => {
     const sites = callSites()
     const methods = methodsNamed('App.work', sites.merged, (id) => sites.methodNames[id]!)
     const traced = { backTraces: [{ text: 'App.work', methods }] }

@@ -7,7 +7,7 @@ import type { Profile } from '../../src/profile/profile.ts'
 import { reproducible } from '../../src/profile/reproducible.ts'
 import { chain, Methods, profileOf, treeOf } from './trees.ts'
 
-/** A profile of mode `bytecodes` from the notation of trees; nanoseconds stand for bytecodes. */
+/** Returns a profile of mode `bytecodes` from the notation of trees, in which nanoseconds stand for bytecodes. */
 function counted(notations: readonly string[], facts: Partial<Profile> = {}): Profile {
   const methods = new Methods()
   const trees = notations.map((it) => bytecodes(treeOf(it, methods)))
@@ -51,7 +51,7 @@ describe('a reproducible profile', () => {
     assert.equal(read.merged.metrics.totalBytecodes![0], 15)
   })
 
-  it('a reproducible profile keeps names and parents of nodes, 100,000 deep', () => {
+  it('a reproducible profile keeps names and parents of nodes in a tree 100,000 levels deep', () => {
     const names = profileOf('m 1x 1ns').methodNames
     const tree = bytecodes(chain(100_000))
     const { merged } = reproducible({

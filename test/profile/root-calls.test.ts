@@ -26,7 +26,7 @@ describe('root calls of a profile', () => {
     assert.doesNotMatch(reportText(none), /^took/m)
   })
 
-  it('root calls in bytecodes are not shown as times', () => {
+  it('root calls that are measured in bytecodes are shown in bytecodes, not as times', () => {
     const rootCalls = { ...TIMED.rootCalls, unit: 'bytecodes' as const }
     assert.match(reportText({ ...profile, rootCalls }), /^latency {3}of 4,252 calls: p50 1,200,000 bc, /m)
   })
@@ -52,7 +52,7 @@ describe('root calls of a profile', () => {
     assert.throws(() => decodeProfile(file, 'p'), CorruptProfile)
   })
 
-  it('JSON has one object of root calls per second', () => {
+  it('JSON has one object for all root calls, and one object per second with the root calls of that second', () => {
     const { rootCalls, course } = JSON.parse([...jsonPieces(profile)].join('')) as {
       rootCalls: { count: number; buckets?: unknown }
       course: { firstSecond: number; seconds: unknown[] }

@@ -26,7 +26,7 @@ export const TIMED: { rootCalls: RootCallTimes; course: CourseTimes } = {
   },
 }
 
-/** One of two calls is slow: main of the notation with more work. */
+/** Returns slow calls with the merged tree `tree`. The latest slow call has the tree `one`. */
 export function slowCallsOf(tree: Tree, one: Tree = tree): SlowTimes {
   const call = { thread: { id: 21, name: 'worker-1' }, method: 1, atMs: 1500 }
   return {

@@ -24,7 +24,7 @@ describe('classes refused by the JVM', () => {
     ])
   })
 
-  it('the warning names only as many refused classes as there is space for', () => {
+  it('the warning names only the first three refused classes, and the number of further classes', () => {
     const reason = classRefusal('its bytes have changed since it was analysed')
     const many = [1, 2, 3, 4, 5].flatMap((it) => because(reason, `a.A${it}.x()V`))
     assert.deepEqual(refusedWarnings(many), [
@@ -49,7 +49,7 @@ describe('methods without probes', () => {
     ])
   })
 
-  it('many reasons are summarised', () => {
+  it('only the most frequent reasons are listed, and the other reasons are counted together', () => {
     const skipped = ['1', '2', '3', '4', '5', '6'].flatMap((it) => because(it, `a.A.${it}()V`))
     const [text] = skippedWarnings(skipped)
     assert.match(text ?? '', /1 for "4" \(a\.A\.4\(\)V\); the rest for 2 other reasons$/)

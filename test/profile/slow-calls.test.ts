@@ -25,9 +25,9 @@ describe('slow calls of a profile', () => {
     assert.equal(
       section,
       `Slow calls: 1 call above p99 (now 12.0 ms)
-  duration  ended at  thread, root (slowest calls first)
-   45.0 ms     1.5 s  worker-1              com.acme.App.main
-   2.00 ms     1.5 s  worker-1              com.acme.App.main
+  duration  ended at  root, thread (slowest calls first)
+   45.0 ms     1.5 s  com.acme.App.main  worker-1
+   2.00 ms     1.5 s  com.acme.App.main  worker-1
       slow all calls  self time per root call, largest differences first
    44.0 ms    450 µs  com.acme.App.work
    9.00 ms      0 ns  com.acme.App.lock
@@ -41,7 +41,62 @@ Calling context tree of 1 slow call (mean 54.0 ms, of all calls 1.45 ms)
     )
   })
 
-  it('slow calls are read from a file with their trees', () => {
+  it('slow calls without samples are not compared with rows of all calls that are sampled', () => {
+    const none = new Float64Array(all.count)
+    const sampled = { ...all, metrics: { ...all.metrics, known: none, samples: none, sdNs: none } }
+    const text = reportText({ ...profile, merged: sampled })
+    assert.match(text, /^Slow calls: 1 call above p99/m)
+    assert.doesNotMatch(text, /largest differences first/)
+  })
+
+  it('the report shows the facts about a slow call, and the calls that an exception ended', () => {
+    const by = { class: '', loader: '', method: 'by=/orders', descriptor: '' }
+    const names = [...methods.names, by]
+    const times = slowCallsOf(slow)
+    const [first, second] = times.slowest
+    const facts = {
+      ...{ first: names.length - 1, values: ['7', null], caller: 'web.Filter.next', traceId: '4bf9' },
+      ...{ samples: 2, threw: 'java.sql.SQLTimeoutException' },
+    }
+    const slowCalls = {
+      ...{ ...times, knownAtMs: 1400, shows: ['arg0.tenant', 'arg1'] },
+      slowest: [{ ...first!, ...facts }],
+      threw: { count: 12, latest: [{ ...second!, threw: 'java.lang.Error', samples: 3 }] },
+    }
+    const threw = [...'abcd'].map((it, i) => ({ class: it, calls: 9 - i }))
+    const all4 = { ...profile, methodNames: names, slowCalls, rootCalls: { ...TIMED.rootCalls, threw } }
+    const read = decodeProfile(encodeProfile(all4), 'p')
+    assert.deepEqual(read, all4)
+    const text = reportText(read)
+    assert.match(text, /^threw {5}30 of 4,252 root calls: a 9, b 8, c 7, other 1 class 6$/m)
+    assert.doesNotMatch(reportText({ ...read, rootCalls: TIMED.rootCalls }), /no root call has returned/)
+    assert.ok(
+      text.includes(`Slow calls: 1 call above p99 (now 12.0 ms, known from 1.4 s)
+  duration  ended at  root, thread (slowest calls first)
+   45.0 ms     1.5 s  com.acme.App.main  by=/orders  arg0.tenant=7
+                      arg1=(not told)  worker-1
+                      threw java.sql.SQLTimeoutException
+                      called by web.Filter.next; trace 4bf9
+                      2 samples: too few to divide its time
+  duration  ended at  root, thread (latest of 12 calls that an exception ended)
+   2.00 ms     1.5 s  com.acme.App.main  worker-1  threw java.lang.Error
+                      3 samples
+`),
+      text,
+    )
+    const json = JSON.parse([...jsonPieces(read)].join('')) as {
+      slowCalls: { threwCount: number; slowest: object[]; threw: { threw: string }[] }
+    }
+    assert.equal(json.slowCalls.threwCount, 12)
+    const { first: _, ...told } = facts
+    assert.deepEqual({ ...json.slowCalls.slowest[0], ...told, by: '/orders' }, json.slowCalls.slowest[0])
+    assert.deepEqual(
+      json.slowCalls.threw.map((it) => it.threw),
+      ['java.lang.Error'],
+    )
+  })
+
+  it('slow calls and their trees are read from a file', () => {
     assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
     const few = { ...slowCallsOf(slow), thresholdNow: null, latest: null, slowest: [] }
     const early = { ...profile, slowCalls: few }
@@ -65,12 +120,12 @@ Calling context tree of 1 slow call (mean 54.0 ms, of all calls 1.45 ms)
     try {
       file = encodeProfile(damaged)
     } catch {
-      return // no version of ours writes it
+      return // no version of jfluid can have written this file
     }
     assert.throws(() => decodeProfile(file, 'p'), CorruptProfile)
   })
 
-  it('JSON has the nodes of slow calls, and a reproducible profile has no slow calls', () => {
+  it('JSON contains the nodes of slow calls, and a reproducible profile contains no slow calls', () => {
     for (const pieces of [jsonPieces(profile), reportJsonPieces(profile)]) {
       const { slowCalls } = JSON.parse([...pieces].join('')) as {
         slowCalls: { count: number; roots: { totalNs: number }[]; slowest: { roots: unknown[] }[] }
@@ -101,7 +156,7 @@ describe('changes per root call', () => {
     assert.deepEqual([tree.metrics.selfNs, tree.metrics.totalNs], [change.self, change.total])
   })
 
-  it('the change of selected calls is their cost per call minus the cost per call of all calls; a side without calls is empty', () => {
+  it('the change of selected calls is their cost per call minus the cost per call of all calls, and is empty if there are no calls', () => {
     const { change } = changesPerCall(sidesOf(differenceOf(all, slow)))
     assert.deepEqual([...change.self], [0, 43.55e6, 9e6])
     const none = treeOf('', methods)

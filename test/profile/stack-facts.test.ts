@@ -20,7 +20,7 @@ const DETACH: DetachFacts = {
   ...{ left: [], unseen: [] },
 }
 
-/** Seconds with calls of the given durations in ms. */
+/** Returns seconds with calls of the given durations in ms. */
 function timesOf(first: number, ...seconds: [calls: number, mean: number][]) {
   const calls = Float64Array.from(seconds, ([it]) => it)
   const mean = Float64Array.from(seconds, ([, ms]) => ms * 1e6)
@@ -40,7 +40,7 @@ const linesOf = (facts: Partial<StackFacts>, around: object = {}) =>
   Object.fromEntries(stackLines({ ...FACTS, ...facts }, { durationMs: 60_000, ...around }))
 
 describe("the report's lines about stacks", () => {
-  it('the lines show the number of stacks, the number of lost stacks, and the cost of stacks in the target', () => {
+  it('the lines show the number of stacks taken, the number of stacks lost, and the cost of taking stacks in the target', () => {
     expect(linesOf({}).samples).toBe('4,252 stacks; cost 180 ms (0.3 % of one processor)')
     expect(linesOf({ samples: 1, missed: 3, dropped: 1_200 }).samples).toBe(
       '1 stack, 3 missed, 1,200 dropped for lack of buffer space; cost 180 ms (0.3 % of one processor)',
@@ -67,7 +67,7 @@ describe("the report's lines about stacks", () => {
     },
   )
 
-  it('the lines show the time for taking stacks if that was the longest stall', () => {
+  it('the lines show how long taking stacks stalled the target if this was the longest stall', () => {
     expect(linesOf({ stallCause: 'stacks' }).stalls).toBe(
       'longest 231 ms, 6.5 s after the start; cause: jfluid took stacks, which may stop threads',
     )
@@ -80,7 +80,7 @@ describe("the report's lines about stacks", () => {
     )
   })
 
-  it('the lines show predicted and measured pauses, and the pause at the end', () => {
+  it('the lines show predicted and measured pauses for redefinition, and the pause at the end of the recording', () => {
     expect(linesOf({})).not.toHaveProperty('pauses')
     const pauses = [
       { predictedMs: 80, measuredMs: 95.4, classes: 1 },
@@ -101,7 +101,7 @@ describe("the report's lines about stacks", () => {
 describe('root calls during recompilation', () => {
   const times = timesOf(0, [10, 6], [20, 4.5], [100, 1.5], [300, 1.5])
 
-  it('the report has a line about root calls during recompilation and the later root calls', () => {
+  it('the report has a line about the root calls during recompilation and about the later root calls', () => {
     expect(linesOf({ coldUntilMs: 1_400 }, times)['warm-up']).toBe(
       'the JVM recompiled discarded code until 2.0 s after the start: 30 root calls until then, 5.00 ms on average; 400 later calls, 1.50 ms on average',
     )
@@ -140,14 +140,17 @@ describe('root calls during recompilation', () => {
 describe('data about stacks in a file', () => {
   const profile = profileOf('main 500x 10ns', { ...TIMED, stacks: FACTS, detach: DETACH })
 
-  it.each(STALL_CAUSES)('the file has a stall caused by: %s', (stallCause) => {
-    for (const coldUntilMs of [12_000, null]) {
-      const stacks = { ...FACTS, stallCause, coldUntilMs, unseenPart: 0.01 }
-      expect(decodeProfile(encodeProfile({ ...profile, stacks }), 'p')).toEqual({ ...profile, stacks })
-    }
-  })
+  it.each(STALL_CAUSES)(
+    'a profile is unchanged after writing and reading if its longest stall was caused by: %s',
+    (stallCause) => {
+      for (const coldUntilMs of [12_000, null]) {
+        const stacks = { ...FACTS, stallCause, coldUntilMs, unseenPart: 0.01 }
+        expect(decodeProfile(encodeProfile({ ...profile, stacks }), 'p')).toEqual({ ...profile, stacks })
+      }
+    },
+  )
 
-  it('an older file has neither the warm-up nor the last pause', () => {
+  it('an older file, without the data about the warm-up and the last pause, can be read', () => {
     const { coldUntilMs: _, unseenPart: ____, ...stacks } = FACTS
     const { pauseMs: __, ...detach } = DETACH
     const { mean: ___, ...rootCalls } = TIMED.course.rootCalls!

@@ -31,7 +31,7 @@ describe('formats of numbers', () => {
     )
     assert.deepEqual([timeCell(Number.NaN), timeCell(2e9), timeCell(2)], ['-   ', '2.000 s ', '2 ns'])
   })
-  it('counts are complete if they fit, otherwise abbreviated', () => {
+  it('counts are shown with all digits if they fit, otherwise abbreviated', () => {
     assert.deepEqual([count(1_234_567), count(1_234_567, 7), count(0)], ['1,234,567', '1.23M', '0'])
     assert.deepEqual([999, 1000, 12_345, 999_499, 999_999, 12_345_678, 4.2e9].map(shortCount), [
       '999',
@@ -53,7 +53,7 @@ describe('formats of numbers', () => {
       '1:02:03',
     ])
   })
-  it('a percentage of zero is empty', () => {
+  it('a percentage of a total of zero is shown as a dash', () => {
     assert.deepEqual([percent(1, 0), percent(1, 3), percent(5, 5)], ['-', '33.3', '100.0'])
   })
 })
@@ -82,7 +82,7 @@ describe('formats of names', () => {
       ['日.商.注文.x', '日.商.注文.x', '注文.x'],
     )
   })
-  it('a complete name has parameter and result types', () => {
+  it('a complete method name contains the parameter types and the result type', () => {
     assert.equal(signature(name), 'com.acme.shop.Orders$Line.process(int, long[], String) : boolean')
     assert.equal(
       signature({ ...name, method: '<init>', descriptor: '()V' }),
@@ -101,7 +101,7 @@ describe('text for a terminal', () => {
     assert.equal(clean('\ud800'), '?')
     assert.equal(clean('größer_メソッド'), 'größer_メソッド')
   })
-  it('terminal text has the width that terminals use', () => {
+  it('the width of a text is computed as terminals compute it', () => {
     assert.deepEqual([width('abc'), width('größe'), width('メソッド')], [3, 5, 8])
   })
 })

@@ -46,7 +46,7 @@ it('a profile of several JVMs has the sums of all JVMs and a tree of each JVM', 
   expect([all.instrumentation.redefinitions, all.instrumentation.longestPauseMs]).toEqual([4, 2.5])
 })
 
-it('the report of several JVMs shows all JVMs and each JVM', () => {
+it('the report of several JVMs shows the sums of all JVMs, and each JVM separately', () => {
   expect(reportText(together(PAIR), { threads: true })).toBe(`jfluid profile of com.acme.Main, com.acme.Other
 JVM 1     pid 11, com.acme.Main, JDK 17.0.15: 2 calls in 1 thread, 10.0 s
 JVM 2     pid 12, com.acme.Other, JDK 25: 3 calls in 1 thread, 4.0 s, cut short
@@ -117,7 +117,7 @@ it('a profile of several JVMs is read from its file; a file with inconsistent da
   for (const change of changes) expect(() => decodeProfile(spoilt(change), 'p')).toThrow(CorruptProfile)
 })
 
-it('a profile of one JVM has no list of JVMs, and a reproducible profile has none either', () => {
+it('a profile of one JVM and a reproducible profile have no list of JVMs', () => {
   const [one] = PAIR as [Profile]
   expect([...together([one]).merged.metrics.totalNs!]).toEqual([...one.merged.metrics.totalNs!])
   expect(reproducible(together(PAIR)).jvms).toBeUndefined()

@@ -29,7 +29,7 @@ const two = traceOf(
 )
 
 describe('a file with traced calls', () => {
-  it('traced calls are read as they were written', () => {
+  it('traced calls that are read from a file equal the traced calls that were written', () => {
     const profile = traced({ ...two, cutAfter: 30 })
     assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
     const none = traced({ asked: 3, calls: [] })
@@ -63,7 +63,7 @@ describe('a file with traced calls', () => {
         tracks: [{ ...call('main> 1 main< 2').tracks[0]!, times: Float64Array.of(1) }],
       },
     ],
-  ])('a traced call is refused with the message: %s', (problem, bad) => {
+  ])('an invalid traced call in a file is refused with the message: %s', (problem, bad) => {
     const packed = packTrace({ asked: 1, calls: [bad] })
     assert.throws(
       () => readTrace(methods.names.length)(packed, 'trace'),
@@ -165,6 +165,13 @@ describe('the report of traced calls', () => {
     expect(text).toContain('t1 (open)')
     expect(text).toContain('t1 (cut)')
     expect(section(traced({ asked: 5, calls: [] }))).toMatch(/^Traced calls: no root call began\n/)
+    expect(section(traced({ asked: 5, ofSlow: { tooLong: 0 }, calls: [] }))).toMatch(
+      /^Traced calls: no slow call ended\n/,
+    )
+    const slow = { ...two, ofSlow: { tooLong: 1 }, calls: two.calls.map((it) => ({ ...it, slowCall: 34 })) }
+    expect(section(traced({ ...slow, asked: 3 }))).toMatch(
+      /^Traced calls, the slowest 2 of 3 requested; 1 slow call with too many events not traced\n(.*\n)+?.* \(slow call 34\)\n/,
+    )
     expect(section(traced({ asked: 5, leftOut: 2, calls: [] }))).toMatch(
       /^Traced calls: none can be shown, 2 calls left out\n/,
     )
@@ -173,7 +180,7 @@ describe('the report of traced calls', () => {
     )
   })
 
-  it('the report of traced calls is not wider than requested, for any calls', () => {
+  it('the report of traced calls is never wider than requested', () => {
     const deep = 3000
     const events = new Int32Array(2 * deep).fill(methods.id('a.very.long.package.name.Klass.method'), 0, deep)
     const times = Float64Array.from(events, (_, i) => i * 1e6)
@@ -189,7 +196,7 @@ describe('the report of traced calls', () => {
   })
 })
 
-it('the JSON of an export has the events of traced calls, the JSON of a report has none', () => {
+it('the JSON of an export has the events of traced calls, and the JSON of a report does not', () => {
   const [first] = (JSON.parse([...jsonPieces(traced(two))].join('')) as { trace: JsonTrace }).trace.calls
   expect(first!.tracks[1]).toEqual({ id: 2, name: 't2', events: [methods.id('run'), 0], times: [6e6, 19e6] })
   expect(first!.durationNs).toBe(22e6)

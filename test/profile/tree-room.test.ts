@@ -10,7 +10,7 @@ const profileWith = (warnings: string[]) => {
   return { ...profile, instrumentation: { ...profile.instrumentation, gaps: 4 } }
 }
 
-it('a full file system is reported with its directory, another error with its code', () => {
+it('the warning names the directory if its file system is full, and the error code after any other error', () => {
   expect(treeRoomWarning(257_810, 'ENOSPC', '/dev/shm')).toBe(
     "the trees of the JVM's threads are limited to 257,810 contexts, and further calls are missing, because the event buffer could not grow (its file system is full): free some space in /dev/shm before the next recording",
   )
@@ -25,7 +25,7 @@ it('the message about the limit of contexts suggests another root or exclusions'
   )
 })
 
-it('the warning about gaps names the lack of space if threads had no room for their trees', () => {
+it('if threads had no space for their trees, the warning about gaps says that space was missing', () => {
   const gapsOf = (warnings: string[]) =>
     reportWarnings(profileWith(warnings)).find((it) => it.startsWith('4 gaps'))
   expect(gapsOf([])).toBe('4 gaps: calls are missing of methods that ran before they were instrumented')

@@ -1,5 +1,6 @@
-// A request forwarded by an OpenTelemetry Collector, in its JSON (OTLP 1.11.0, "JSON Protobuf Encoding": names in camel case,
-// 64-bit integers as strings, ids in hexadecimal). It is read by names. otlp-reader.ts reads field numbers, which the Collector has decoded here.
+// A request forwarded by an OpenTelemetry Collector, in its JSON (OTLP 1.11.0, "JSON Protobuf Encoding": names in camel case, 64-bit
+// integers as strings, ids in hexadecimal). The request is read by field names. otlp-reader.ts reads field numbers, which the Collector has
+// already decoded here.
 
 import { type Costs, summed } from './real-stores.ts'
 import type { Received } from './stores.ts'

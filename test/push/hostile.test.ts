@@ -57,7 +57,7 @@ async function tried(
   }
 }
 
-/** Name, exit status and message of the error. */
+/** Returns name, exit status and message of the error. */
 async function wrong(...args: Parameters<typeof tried>): Promise<string> {
   const { error, filed } = await tried(...args)
   return error === undefined
@@ -68,7 +68,7 @@ async function wrong(...args: Parameters<typeof tried>): Promise<string> {
 const status = (code: number, text = '', headers: Record<string, string> = {}) =>
   startStore((response) => response.writeHead(code, { 'content-type': 'text/plain', ...headers }).end(text))
 
-it('the debug log has requests and answers', async () => {
+it('the debug log contains each request and each answer', async () => {
   const store = await status(503, `no room, ${SECRET}`)
   logged.length = 0
   await wrong(store.url)
@@ -129,7 +129,7 @@ describe('a store that refuses', () => {
     )
   })
 
-  it('a refusal in an OTLP message is quoted', async () => {
+  it('a reason for refusal in an OTLP message is quoted', async () => {
     // google.rpc.Status: 1 code, 2 message.
     const said = Buffer.from('proto: wrong wireType = 2 for field LinkIndex')
     const answer = Buffer.concat([Buffer.of(8, 3, 18, said.length), said])
@@ -164,7 +164,7 @@ describe('a store that refuses', () => {
     },
   )
 
-  it('a store without a path for profiles is reported', async () => {
+  it('a store that does not know the path for profiles is reported', async () => {
     const { error } = await tried((await status(404, '404 page not found\n')).url + OTLP)
     expect(error!.hint).toContain('--feature-gates=service.profilesSupport')
   })
@@ -182,7 +182,7 @@ describe('a store that refuses', () => {
 })
 
 describe('a store that fails temporarily', () => {
-  it('a push to a failing store is tried once more', async () => {
+  it('a push to a store that fails temporarily is tried once more', async () => {
     const store = await startStore((response, nth) => response.writeHead(nth === 1 ? 503 : 200).end())
     const { filed, told } = await tried(store.url)
     expect(filed).toBe('com.acme.Main{pid=4711,mode=exact}')
@@ -206,7 +206,7 @@ describe('a store that fails temporarily', () => {
     [504, '', 1],
     [500, OTLP, 1],
   ])(
-    'a push is retried once if the store certainly does not have the profile, otherwise never: %i %s',
+    'a push is retried once if it is certain that the store has not stored the profile, otherwise never: %i %s',
     async (code, path, requests) => {
       const store = await status(code)
       expect(await wrong(store.url + path)).toBe(
@@ -249,7 +249,7 @@ describe('a store that fails temporarily', () => {
     expect(told).toHaveLength(1)
   })
 
-  it('a store whose name has no address is reported', async () => {
+  it('it is reported if the host name of a store has no address', async () => {
     expect(await wrong('http://jfluid-no-such-host.invalid')).toMatch(
       /^(PushHostUnknown 68: cannot resolve the host|PushUnavailable 75: .* the name) jfluid-no-such-host\.invalid (cannot be resolved now )?\(E\w+\)$/,
     )
@@ -265,13 +265,13 @@ describe('a store that fails temporarily', () => {
   })
 })
 
-describe('a silent store', () => {
-  it('a silent store times out', async () => {
+describe('a store that does not answer, or answers or reads slowly', () => {
+  it('a push to a store that never answers times out', async () => {
     const hung = await startTcp(() => {})
     expect(await wrong(hung, BOUNDS)).toMatch(/^PushUnavailable 75: .*no answer within 0\.15 s$/)
   })
 
-  it('a store that answers byte by byte times out', async () => {
+  it('a push to a store that answers byte by byte times out', async () => {
     const url = await startTcp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
       const timer = setInterval(() => socket.write('x'), 20)
@@ -282,7 +282,7 @@ describe('a silent store', () => {
     )
   })
 
-  it('a store that redirects slowly times out', async () => {
+  it('a push to a store that redirects slowly times out', async () => {
     const store = await startStore((response) => {
       setTimeout(() => response.writeHead(307, { location: '/ingest' }).end(), 250)
     })
@@ -295,12 +295,12 @@ describe('a silent store', () => {
     expect(await wrong(await fullPort(), BOUNDS)).toMatch(/no connection within 0\.15 s$/)
   })
 
-  it('a silent TLS handshake times out', async () => {
+  it('a push times out if the store does not answer the TLS handshake', async () => {
     const hung = await startTcp(() => {})
     expect(await wrong(hung.replace('http:', 'https:'), BOUNDS)).toMatch(/no connection within 0\.15 s$/)
   })
 
-  /** 64 MiB, more than the socket buffers hold, and the number of bytes read from it. */
+  /** Returns a body of 64 MiB, more than the socket buffers hold, and the number of bytes read from it. */
   function large(): { body: Uint8Array[]; asked: () => number } {
     const pieces = Array.from({ length: 64 }, () => PIECE)
     let asked = 0
@@ -313,7 +313,7 @@ describe('a silent store', () => {
   const posted = (url: string, body: readonly Uint8Array[], bounds: typeof BOUNDS) =>
     post({ url: new URL(url), headers: {}, body }, url, new AbortController().signal, bounds)
 
-  it('a store that reads little of a large profile times out', async () => {
+  it('a push times out if the store does not read a large profile to its end', async () => {
     const url = await startTcp((socket) => socket.pause())
     const { body, asked } = large()
     await expect(posted(url, body, { ...LONG_TIMEOUTS, idleMs: 150 })).rejects.toThrow(
@@ -344,7 +344,7 @@ describe('a silent store', () => {
     expect(await wrong(url, LONG_TIMEOUTS, stop.signal)).toMatch(/the push was interrupted$/)
   })
 
-  it('the user can cancel a push between two attempts', async () => {
+  it('the user can cancel a push while it waits for the next attempt', async () => {
     const stop = new AbortController()
     const store = await status(503)
     const bounds = { ...LONG_TIMEOUTS, pauseMs: 60_000 }
@@ -359,17 +359,17 @@ describe('a silent store', () => {
 })
 
 describe('servers that are not a store', () => {
-  it('a closed connection is reported', async () => {
+  it('a connection that the server closes before it answers is reported', async () => {
     const url = await startTcp((socket) => socket.destroy())
     expect(await wrong(url)).toMatch(/^PushUnavailable 75: .*closed the connection without an answer$/)
   })
 
-  it('a connection closed during the answer is reported', async () => {
+  it('a connection that the server closes during its answer is reported', async () => {
     const url = await startTcp((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nxx'))
     expect(await wrong(url)).toMatch(/^PushUnavailable 75: .*ended in the middle$/)
   })
 
-  it('another protocol is reported', async () => {
+  it('an answer in a protocol other than HTTP is reported', async () => {
     const url = await startTcp((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
     expect(await wrong(url)).toMatch(/^PushNotUnderstood 76: .*its answer is not HTTP$/)
   })
@@ -403,15 +403,18 @@ describe('servers that are not a store', () => {
     ['text/plain', 'OK', 'text/plain: OK'],
     ['application/json; charset=utf-8', '{"status":"UP"}', 'application/json: {"status":"UP"}'],
     ['', 'OK', 'something else: OK'],
-  ])('a server that answers 200 to every request is not a store: %s', async (type, text, what) => {
-    const store = await startStore((response) => {
-      response.writeHead(200, type === '' ? {} : { 'content-type': type }).end(text)
-    })
-    expect(await wrong(store.url)).toBe(
-      `PushNotUnderstood 76: ${store.url}/ingest is not a profile server: HTTP 200 with no text was expected, not with ${what}`,
-    )
-    expect(await wrong(store.url + OTLP)).toMatch(/HTTP 200 with a message of OTLP was expected, not with /)
-  })
+  ])(
+    'a server that answers 200 to every request is not accepted as a store: %s',
+    async (type, text, what) => {
+      const store = await startStore((response) => {
+        response.writeHead(200, type === '' ? {} : { 'content-type': type }).end(text)
+      })
+      expect(await wrong(store.url)).toBe(
+        `PushNotUnderstood 76: ${store.url}/ingest is not a profile server: HTTP 200 with no text was expected, not with ${what}`,
+      )
+      expect(await wrong(store.url + OTLP)).toMatch(/HTTP 200 with a message of OTLP was expected, not with /)
+    },
+  )
 })
 
 describe('a store that redirects', () => {
@@ -443,12 +446,12 @@ describe('a store that redirects', () => {
   })
 
   it.each([
-    ['in a circle', '/ingest', 307, 4, /too many redirects/],
-    ['that changes the request to GET', '/other', 302, 1, /to which jfluid sends no profile$/],
-    ['to the same address', '', 307, 4, /too many redirects/],
-    ['to an invalid address', 'http://', 307, 1, /HTTP 307 without the address of the redirect$/],
-    ['to a file', 'file:///etc/passwd', 307, 1, /to which jfluid sends no profile$/],
-  ])('a redirect ends with an error: %s', async (_, location, code, requests, message) => {
+    ['a loop of redirects', '/ingest', 307, 4, /too many redirects/],
+    ['a change of the request to GET', '/other', 302, 1, /to which jfluid sends no profile$/],
+    ['a redirect to the same address', '', 307, 4, /too many redirects/],
+    ['a redirect to an invalid address', 'http://', 307, 1, /HTTP 307 without the address of the redirect$/],
+    ['a redirect to a file', 'file:///etc/passwd', 307, 1, /to which jfluid sends no profile$/],
+  ])('an invalid redirect ends the push with an error: %s', async (_, location, code, requests, message) => {
     const store = await to(location, code)
     const { error } = await tried(store.url)
     expect(error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
@@ -457,7 +460,7 @@ describe('a store that redirects', () => {
   })
 })
 
-describe('an answer by OTLP', () => {
+describe('the answer of an OTLP store', () => {
   const answered = async (body: Uint8Array | string, type = 'application/x-protobuf'): Promise<Outcome> => {
     const store = await startStore((response) => response.writeHead(200, { 'content-type': type }).end(body))
     return await tried(store.url + OTLP)
@@ -483,16 +486,16 @@ describe('an answer by OTLP', () => {
   })
 
   it.each([
-    ['a varint without end', Uint8Array.of(0x0a, 0xff)],
+    ['a varint without an end', Uint8Array.of(0x0a, 0xff)],
     ['a field longer than the answer', Uint8Array.of(0x0a, 9, 1)],
-    ['a field of no known type', Uint8Array.of(0x0b)],
-    ['other fields inside', partial(0x0a, 1, 1, 0x10, 1)],
-    ['eleven digits', Uint8Array.of(...Array.from({ length: 11 }, () => 0xff))],
+    ['a field of an unknown type', Uint8Array.of(0x0b)],
+    ['unexpected fields in a partial success', partial(0x0a, 1, 1, 0x10, 1)],
+    ['a varint of eleven bytes', Uint8Array.of(...Array.from({ length: 11 }, () => 0xff))],
   ])('an invalid OTLP answer is reported: %s', async (_, body) => {
     expect((await answered(body)).error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
   })
 
-  it('an OTLP store without the path is reported', async () => {
+  it('an OTLP store that does not know the path for profiles is reported', async () => {
     const store = await status(404)
     const { error } = await tried(store.url + OTLP)
     expect(error).toMatchObject({

@@ -5,7 +5,7 @@ import type { Received } from './stores.ts'
 
 type Field = readonly [number, bigint | Buffer]
 
-/** Protocol Buffers' wire format: varints, fields of 8 bytes, and fields with a length. */
+/** Parses the wire format of Protocol Buffers: varints, fields of 8 bytes, and fields with a length. */
 function fieldsOf(bytes: Buffer): Field[] {
   const fields: Field[] = []
   let rest = bytes

@@ -41,7 +41,7 @@ const otlpLines = ({ samples }: OtlpProfile): string[] =>
 
 const SMALL = 'main 1x 10ns ( work 2x 54ns ( main 1x 0ns ) other 1x -3ns )'
 
-/** Of a profile whose times end in halves. Only rounding may lose time. */
+/** Returns a profile whose times end in halves, so that only rounding may lose time. */
 function random(): { profile: Profile; calls: number; timeNs: number } {
   const tree = randomTree(2000, 30, seeded(11))
   const selfNs = tree.metrics.selfNs!.map((ns) => ns + 0.5)
@@ -56,7 +56,7 @@ function random(): { profile: Profile; calls: number; timeNs: number } {
 }
 
 describe('push to Pyroscope', () => {
-  it('Pyroscope gets a form with pprof at /ingest, with name, labels and time', async () => {
+  it('Pyroscope gets a form at /ingest that contains the pprof profile, with name, labels and time', async () => {
     const { request, filed } = await pushed(profileOf(SMALL), {
       name: 'shop/checkout',
       labels: ['region=eu-west', 'note=a b=c'],
@@ -76,14 +76,14 @@ describe('push to Pyroscope', () => {
     expect(Object.keys(config)).toEqual(['calls', 'time'])
   })
 
-  it('a push has no negative values, since Pyroscope drops a negative value together with its calls', async () => {
+  it('a push contains no negative times, since Pyroscope drops a sample with a negative time together with its number of calls', async () => {
     const { request } = await pushed(profileOf(SMALL))
     expect(lines(await ingested(request))).toEqual([
       ...['main 1 10', 'main;work 2 54', 'main;work;main 1 0', 'main;other 1 0'],
     ])
   })
 
-  it('sums of the push equal calls and time of the profile', async () => {
+  it('the sums of calls and time in a push equal the sums in the profile', async () => {
     const { profile, calls, timeNs } = random()
     const { request } = await pushed(profile)
     const { samples } = await ingested(request)
@@ -92,7 +92,7 @@ describe('push to Pyroscope', () => {
     expect(Math.abs(sum(1) - timeNs)).toBeLessThanOrEqual(1)
   })
 
-  it('a push asks the profile server to average live objects', async () => {
+  it('a push requests that the profile server averages, and does not sum, live objects', async () => {
     const profile = profileOf('main 1x 1ns')
     const metrics = {
       ...profile.merged.metrics,
@@ -138,13 +138,13 @@ describe('push by OTLP', () => {
     expect(systemNames).toContain('com.acme.App.work(I)V')
   })
 
-  it('each OTLP table begins with an empty entry', async () => {
+  it('each table of an OTLP message begins with an empty entry', async () => {
     const { firsts } = await read(profileOf(SMALL))
     // A link has 16 and 8 zero bytes, each with tag and length.
     expect(firsts).toEqual([0, 0, 0, 28, 0, 0])
   })
 
-  it('an OTLP profile has the same id at every push, unique per kind and profile', async () => {
+  it('an OTLP profile has the same id at every push, and another id for each kind of value and each profile', async () => {
     const ids = async (profile: Profile) => (await read(profile)).profiles.map(({ id }) => id)
     const [once, again] = [await ids(profileOf(SMALL)), await ids(profileOf(SMALL))]
     expect(again).toEqual(once)
@@ -158,7 +158,7 @@ describe('push by OTLP', () => {
     expect(new Set(all.flat()).size).toBe(8)
   })
 
-  it('encoding a large tree yields to other work', () => {
+  it('while a large tree is encoded, other events are still handled', () => {
     const { profile } = random()
     const url = new URL('http://store')
     const pauses: number[] = []
@@ -169,7 +169,7 @@ describe('push by OTLP', () => {
     expect(pauses.length).toBeGreaterThan(3) // pauses after blocks of stacks, and after blocks of samples of two kinds
   })
 
-  it('sums of the push equal calls and time of the profile', async () => {
+  it('the sums of calls and time in an OTLP push equal the sums in the profile', async () => {
     const { profile, calls, timeNs } = random()
     const { profiles } = await read(profile)
     const sums = profiles.map(({ samples }) => samples.reduce((all, { value }) => all + value, 0))
@@ -182,7 +182,7 @@ describe('push by OTLP', () => {
     expect(otlpLines(profiles[1]!)).toEqual(['main 4503599627370497'])
   })
 
-  it('the length of OTLP stacks is limited for a recursion 600 deep', async () => {
+  it('the length of OTLP stacks is limited, even if a recursion is 600 calls deep', async () => {
     const { profiles } = await read(profileOfTree(chain(600), profileOf('deep 1x 1ns').methodNames))
     const last = profiles[0]!.samples.at(-1)!.stack
     expect(last).toHaveLength(513)
@@ -222,14 +222,14 @@ describe('name and labels of a pushed profile', () => {
     return filed
   }
 
-  it('the service name is the main class or jar, in allowed characters', async () => {
+  it('the service name is the main class or jar, with an underscore in place of each character that is not allowed', async () => {
     expect(await named('shop.Main')).toBe('shop.Main{pid=4711,mode=exact}')
     expect(await named('/opt/shop/server-1.2.jar')).toBe('server-1.2{pid=4711,mode=exact}')
     expect(await named('große Töne{}')).toBe('gro_e_T_ne__{pid=4711,mode=exact}')
     expect(await named('')).toBe('jvm{pid=4711,mode=exact}')
   })
 
-  it('labels of the user replace labels of the same name, and empty ones are omitted', async () => {
+  it('labels given by the user replace labels of the same name, and labels with an empty value are omitted', async () => {
     expect(await named('A', ['pid=', 'mode=nightly'])).toBe('A{mode=nightly}')
   })
 })
@@ -241,7 +241,7 @@ describe('credentials come from the environment', () => {
     return { authorization, tenant }
   }
 
-  it('credentials are a bearer token, user and password, or a tenant', async () => {
+  it('credentials may be a bearer token, a user with a password, or a tenant', async () => {
     expect(await sent({})).toEqual({})
     expect(await sent({ JFLUID_PUSH_TOKEN: 'abc' })).toEqual({ authorization: 'Bearer abc' })
     expect(await sent({ JFLUID_PUSH_USER: '42', JFLUID_PUSH_TOKEN: 'abc' })).toEqual({
@@ -263,7 +263,7 @@ describe('credentials come from the environment', () => {
   })
 })
 
-describe('the address of a store', () => {
+describe('the address of a profile store', () => {
   it.each([
     ['http://host:4040', 'pyroscope', 'http://host:4040/ingest'],
     ['https://host/', 'pyroscope', 'https://host/ingest'],
@@ -272,7 +272,7 @@ describe('the address of a store', () => {
     ['otlp+http://host:4318', 'otlp', 'http://host:4318/v1development/profiles'],
     ['OTLP+https://host/base', 'otlp', 'https://host/base/v1development/profiles'],
     ['http://host/v1development/profiles', 'otlp', 'http://host/v1development/profiles'],
-  ])('the store address %s means %s at %s', (text, protocol, href) => {
+  ])('the store address %s selects the protocol %s and the URL %s', (text, protocol, href) => {
     const store = parseStore(text)
     expect([store.protocol, store.url.href]).toEqual([protocol, href])
     expect(store.shown).not.toContain('?')

@@ -24,7 +24,7 @@ const OTELCOL = binary('JFLUID_OTELCOL', 'otelcol')
 const NEVER = new AbortController().signal
 const ORDER = 'fix.Ordered.order'
 
-/** The server refuses old profiles. */
+/** Returns the profile with a current start time, since the server refuses old profiles. */
 const now = (profile: Profile): Profile => ({
   ...profile,
   startedAt: new Date(Date.now() - 15_000).toISOString(),
@@ -42,7 +42,7 @@ const CASES: readonly (readonly [string, () => Profile])[] = [
   ...Object.entries(PROFILES),
 ]
 
-/** A push to a real server, and the same push to a test server, which keeps it unchanged. */
+/** Pushes to a real server, and in the same way to a test server, which keeps the data unchanged. */
 async function pushed(
   url: string,
   profile: Profile,
@@ -62,7 +62,7 @@ async function pushed(
   return ours.received[0]!
 }
 
-/** Three orders of a JVM are pushed while they are recorded; the file is kept. */
+/** Records three orders of a JVM and pushes them during the recording. Returns the profile file. */
 async function recorded(jdk: Jdk, url: string, service: string): Promise<string> {
   const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
@@ -97,7 +97,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
     store = await startPyroscope(PYROSCOPE!)
   }, 180_000)
 
-  it.each(CASES)('after a push, the store has %s, with names', async (what, make) => {
+  it.each(CASES)('after a push, the Pyroscope server contains %s, with method names', async (what, make) => {
     const service = `pprof/${what.replaceAll(' ', '-')}`
     const { types, samples } = await ingested(await pushed(store.url, now(make()), service))
     const kept = await store.types(service)
@@ -109,7 +109,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
     }
   })
 
-  it.each(CASES)('after a push by OTLP, the store has %s', async (what, make) => {
+  it.each(CASES)('after a push by OTLP, the Pyroscope server contains %s', async (what, make) => {
     const service = `otlp/${what.replaceAll(' ', '-')}`
     const { profiles } = otlpOf(await pushed(`otlp+${store.url}`, now(make()), service))
     const names = profiles.map(
@@ -126,7 +126,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
   })
 
   it.each(jdks)(
-    "the store has the same calls and times of a JVM on JDK $version as the profile's file",
+    "for a JVM on JDK $version, the Pyroscope server contains the same calls and times as the profile's file",
     async (jdk) => {
       const service = `jvm/${jdk.version}`
       const file = await recorded(jdk, store.url, service)
@@ -150,9 +150,15 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
   )
 
   it.each([
-    ['is old', () => random(20), [], 'is outside of ingestion window', '-validation.reject-older-than'],
-    ['is broad', () => now(random(17_000)), [], 'exceeds the samples count limit', '--max-contexts'],
-    ['is large', () => now(random(100_000)), [], 'decompressed size exceeds', '--max-contexts'],
+    ['is too old', () => random(20), [], 'is outside of ingestion window', '-validation.reject-older-than'],
+    [
+      'has too many samples',
+      () => now(random(17_000)),
+      [],
+      'exceeds the samples count limit',
+      '--max-contexts',
+    ],
+    ['has too many bytes', () => now(random(100_000)), [], 'decompressed size exceeds', '--max-contexts'],
     [
       'has 31 labels',
       () => now(random(20)),
@@ -175,7 +181,7 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope 
 
 const describeCollector = describeOnlyIf(OTELCOL !== undefined, 'needs otelcol on PATH')
 describeCollector('an OpenTelemetry Collector', () => {
-  /** Forwards to a test server. */
+  /** Starts a collector that forwards to a test server. */
   async function collector(): Promise<{ readonly url: string; readonly sent: () => Collected }> {
     const store = await startStore((response) =>
       response.setHeader('content-type', 'application/json').end('{}'),
@@ -188,7 +194,7 @@ describeCollector('an OpenTelemetry Collector', () => {
     return { url, sent }
   }
 
-  it.each(CASES)('the collector accepts %s', async (what, make) => {
+  it.each(CASES)('the OpenTelemetry collector accepts %s', async (what, make) => {
     const { url, sent } = await collector()
     const profile = now(make())
     const service = `shop/${what.replaceAll(' ', '-')}`
@@ -206,7 +212,7 @@ describeCollector('an OpenTelemetry Collector', () => {
   })
 
   it.each(jdks)(
-    'the collector accepts the profile of a JVM on JDK $version, with every call',
+    'the OpenTelemetry collector receives the profile of a JVM on JDK $version with every call',
     async (jdk) => {
       const { url, sent } = await collector()
       const file = await recorded(jdk, url, 'shop')

@@ -9,7 +9,7 @@ import { until } from '../live/remains.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 
 /**
- * The program named by `variable`, or else the program of this name on PATH; undefined if there is none.
+ * Returns the program named by `variable`, or else the program of this name on PATH; undefined if there is none.
  *
  * @throws Error if `variable` names a program that cannot be run, since the user has requested it
  */
@@ -30,7 +30,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK)
     return true
   } catch {
-    return false // there is none, or not for us: the one thing that it throws
+    return false // the file does not exist, or this user may not execute it
   }
 }
 
@@ -45,7 +45,7 @@ async function freePorts(count: number): Promise<number[]> {
   return ports
 }
 
-/** Polls until `isSo`, or until the server has ended. */
+/** Polls until `isSo` is true, or until the server has ended. */
 async function ready(server: JavaProcess, isSo: () => Promise<boolean>): Promise<void> {
   await until(async () => {
     const { exitCode, signalCode } = server.child
@@ -67,10 +67,10 @@ export interface Pyroscope {
 
 export async function startPyroscope(program: string): Promise<Pyroscope> {
   const [http, grpc, raft, gossip] = (await freePorts(4)) as [number, number, number, number]
-  const cwd = temporaryDirectory('jfluid-pyroscope-') // its directories are relative by default
+  const cwd = temporaryDirectory('jfluid-pyroscope-') // by default, the server's directories are relative to this directory
   const at = (port: number) => `127.0.0.1:${port}`
   const options: Readonly<Record<string, string>> = {
-    // Only the current storage layout: a server that also has the old one reads from it for some minutes after the first profile.
+    // Uses only the current storage layout. A server that also has the old layout reads from it for some minutes after the first profile.
     'architecture.storage': 'v2',
     'usage-stats.enabled': 'false',
     'self-profiling.disable-push': 'true',
@@ -88,7 +88,7 @@ export async function startPyroscope(program: string): Promise<Pyroscope> {
     'metastore.raft.advertise-address': at(raft),
     'metastore.raft.server-id': at(raft),
     'query-backend.address': at(grpc),
-    // Delay before it reports that it is ready, for clusters.
+    // Delay before the server reports that it is ready. Only clusters need the delay.
     'metastore.min-ready-duration': '0s',
     'ingester.min-ready-duration': '0s',
     'segment-writer.min-ready-duration': '0s',
@@ -111,7 +111,7 @@ export async function startPyroscope(program: string): Promise<Pyroscope> {
   return { url, types: (service) => types(url, service), costs: (service, type) => costs(url, service, type) }
 }
 
-/** Its API (querier/v1/querier.proto), by Connect with JSON. */
+/** Calls the server's API (querier/v1/querier.proto) by Connect with JSON. */
 async function asked<T>(
   url: string,
   method: string,
@@ -174,7 +174,7 @@ export interface Collector {
   readonly url: string
 }
 
-/** Decodes the requests and forwards them to `next`, as its own JSON. */
+/** Starts a collector that decodes the requests and forwards them to `next` in its own JSON. */
 export async function startCollector(program: string, next: string): Promise<Collector> {
   const [port] = (await freePorts(1)) as [number]
   const exporter = {

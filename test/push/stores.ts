@@ -95,7 +95,7 @@ export async function fullPort(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** A port without a listener. */
+/** Returns a port without a listener. */
 export async function closedPort(): Promise<string> {
   const server = createTcpServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -112,7 +112,7 @@ export interface Ingested {
   readonly samples: readonly { readonly stack: readonly string[]; readonly values: readonly number[] }[]
 }
 
-/** A form sent to `/ingest`, read by the form parser of Node's fetch and by pprof-format. */
+/** Reads a form sent to `/ingest`, with the form parser of Node's fetch and with pprof-format. */
 export async function ingested({ headers, body }: Received): Promise<Ingested> {
   const type = headers['content-type'] ?? ''
   const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()

@@ -19,7 +19,7 @@ function told(builder: RegionBuilder, ...words: [number, number][]): number {
 }
 
 describe('executions of regions', () => {
-  it('executions are recorded per region, with the time of stalled threads', () => {
+  it('executions are recorded per region, and the time during which threads were stalled is recorded', () => {
     const builder = new RegionBuilder()
     told(builder, exitWord(1, 10), exitWord(2, 7), controlWord(CONTROL_ADJUST, 40), exitWord(1, 30))
     expect(builder.states().map(({ id, count, sum }) => [id, count, sum])).toEqual([
@@ -34,7 +34,7 @@ describe('executions of regions', () => {
     ])
   })
 
-  it('executions of 2^40 ticks or more are written between two epochs', () => {
+  it('for an execution of 2^40 ticks or more, the preceding epoch word contains the high bits of the duration', () => {
     const builder = new RegionBuilder()
     const long = 5 * 2 ** 40 + 123
     const words = [
@@ -47,11 +47,11 @@ describe('executions of regions', () => {
     expect(builder.states()[0]).toMatchObject({ count: 2, min: 9, max: long })
   })
 
-  it('an entry word is invalid in a session of regions', () => {
+  it('in a session of regions, an entry word in the event data is refused', () => {
     expect(told(new RegionBuilder(), exitWord(1, 10), enterWord(1, 10))).toBe(1)
   })
 
-  it('a reset zeroes executions', () => {
+  it('a reset sets the recorded executions of each region to zero', () => {
     const builder = new RegionBuilder()
     told(builder, exitWord(1, 10))
     builder.reset()
@@ -63,7 +63,7 @@ describe('executions of regions', () => {
 })
 
 describe('the latest durations of a region', () => {
-  it('the latest durations are those of the last 1,024 executions, oldest first', () => {
+  it('the list of latest durations contains the last 1,024 executions, oldest first', () => {
     const builder = new RegionBuilder()
     for (let i = 1; i <= LAST + 3; i++) told(builder, exitWord(1, i))
     const last = [...builder.states()[0]!.last]
@@ -72,7 +72,7 @@ describe('the latest durations of a region', () => {
 })
 
 describe('timeline of a region', () => {
-  it('the timeline has intervals of half a second, and longer intervals after 600 intervals', () => {
+  it('the timeline has half-second intervals, which become longer once there are more than 600', () => {
     let now = 1000
     const builder = new RegionBuilder(() => now)
     told(builder, exitWord(1, 10), exitWord(1, 30))
@@ -95,9 +95,9 @@ describe('timeline of a region', () => {
 })
 
 describe('durations of executions', () => {
-  it('durations are in ns without probe time', () => {
+  it('durations are in ns and exclude the time of probes', () => {
     const builder = new RegionBuilder()
-    // 10 - 4 = 6 and 24 - 4 = 20 ticks of 2 ns; one shorter than the calibration is nothing, not less.
+    // 10 - 4 = 6 and 24 - 4 = 20 ticks of 2 ns. A duration shorter than the calibration is zero, not negative.
     told(builder, exitWord(1, 10), exitWord(1, 24), exitWord(1, 2))
     const found = durationsOf(builder.states()[0]!, scale(4, 2))
     expect(found).toMatchObject({ count: 3, totalNs: (36 - 12) * 2, meanNs: 16, minNs: 0, maxNs: 40 })

@@ -1,4 +1,4 @@
-// Durations in buckets: none wider than it may be, and percentiles as if each duration had been kept.
+// Durations in buckets of limited width, and percentiles as if each duration had been kept.
 
 import { describe, expect, it } from 'vitest'
 import { bucketOf, bucketStart, Histogram } from '../../src/regions/histogram.ts'
@@ -7,7 +7,7 @@ import { seeded } from '../profile/trees.ts'
 const LARGEST = Number.MAX_SAFE_INTEGER
 
 describe('buckets of a histogram', () => {
-  it('buckets are exact below 512, and no wider than 1/256 of their value above', () => {
+  it('a bucket for values below 512 contains one value; a bucket for larger values is no wider than 1/256 of its values', () => {
     for (let value = 0; value < 512; value++) expect(bucketStart(bucketOf(value))).toBe(value)
     const random = seeded(1)
     const edges = Array.from({ length: 58 }, (_, e) => [2 ** e - 1, 2 ** e]).flat()
@@ -21,7 +21,7 @@ describe('buckets of a histogram', () => {
     }
   })
 
-  it('buckets are contiguous', () => {
+  it('each bucket begins where the previous bucket ends', () => {
     for (let bucket = 0; bucket < bucketOf(LARGEST); bucket++)
       if (bucketOf(bucketStart(bucket)) !== bucket) expect.fail(`bucket ${bucket}`)
   })

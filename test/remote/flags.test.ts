@@ -7,7 +7,7 @@ import { withOptions } from '../../src/options/parser.ts'
 import type { SessionFlags } from '../../src/options/table.ts'
 import { Malformed } from '../../src/wire/unpack.ts'
 
-/** Options as on a command line, sent over the connection. */
+/** Returns options of a command line, in the form that is sent over the connection. */
 function sent(...words: string[]): Readonly<Record<string, unknown>> {
   const command = withOptions(new Command(), 'session').exitOverride()
   return JSON.parse(JSON.stringify(command.parse(words, { from: 'user' }).opts<SessionFlags>()))
@@ -33,6 +33,9 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
   ['--profiler', 'a.jar'],
   ['--max-overhead', '0.000001%', '1000%'],
   ['--slow', 'p99', '1ns', '999999999m'],
+  ['--show', 'arg0.id', 'this.a.b().c'],
+  ['--by', 'arg0'],
+  ['--call-getters'],
   ['--call-sites'],
   ['--trace', '1', '1000'],
   ['--max-contexts', '1000', '16777216'],

@@ -31,7 +31,7 @@ it.each([
   })
 })
 
-/** The user who started the proxy uses a terminal. */
+/** Simulates a user who has started the proxy on a terminal. */
 function onTerminal(): void {
   for (const stream of [process.stdin, process.stdout]) {
     const had = Object.getOwnPropertyDescriptor(stream, 'isTTY')
@@ -43,7 +43,7 @@ function onTerminal(): void {
   }
 }
 
-it("if a container has several JVMs, no JVM is chosen, and no question is asked at the proxy's terminal", async () => {
+it('if a container has several JVMs, the proxy chooses no JVM and does not ask at its own terminal', async () => {
   onTerminal()
   const session = new HostedSession()
   await expect(session.operations.find!({ target: 'container:shop' })).rejects.toThrow(

@@ -16,11 +16,12 @@ vi.mock('../../src/session/session.ts', () => ({ Session: { start: async () => t
 vi.mock('../../src/session/doors/door.ts', () => ({ attachDoor: async () => ({}) }))
 vi.mock('../../src/commands/target.ts', () => ({ targetFromAfar: async () => 7 }))
 
-/** A client and a proxy in one process, without a connection. */
+/** Connects a client and a proxy in one process, without a network connection. */
 async function hosted(session: object): Promise<RemoteSession> {
   there.session = {
     pid: 7,
     timesRegions: false,
+    values: null,
     ended: new Promise(() => {}),
     filterReport: () => [],
     rootReport: () => [],
@@ -39,7 +40,7 @@ async function hosted(session: object): Promise<RemoteSession> {
   return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b' })
 }
 
-/** Larger than one piece. */
+/** A profile that is larger than one piece of a transfer. */
 const LARGE = profileOf(
   `main 2x 10ns ( ${Array.from({ length: 2000 }, (_, i) => `work${'-'.repeat(50)}${i} ${i + 1}x ${7 * i + 3}ns`).join(' ')} )`,
 )
@@ -68,7 +69,7 @@ it('the client saves the recording of a failed change of roots at the path named
   expect(kept).toHaveLength(1)
 })
 
-it('steering is executed by the proxy, and its messages are shown', async () => {
+it("requests to include or exclude code are executed by the proxy, and the proxy's messages are shown", async () => {
   const done: unknown[] = []
   const steered = (what: string) => async (text: string) => {
     done.push([what, text])
@@ -96,7 +97,7 @@ it('steering is executed by the proxy, and its messages are shown', async () => 
   await expect(session.steer('all' as 'add', 'x')).rejects.toThrow(/an unknown change all/)
 })
 
-it('exact times are requested from the proxy, after showing their cost', async () => {
+it('the client shows the cost of exact times before it requests them from the proxy', async () => {
   const asked: string[] = []
   const session = await hosted({
     pauseToTime: async (text: string) => {

@@ -24,7 +24,7 @@ const SECONDS = 60
 const MOST_BYTES_PER_SECOND = 1_000_000
 /** Bytes permitted at once after a silent period. */
 const MOST_SAVED = 200_000
-/** Header, names, and the minimum size of a picture. */
+/** Header, names, and the minimum size of a snapshot. */
 const MOST_OVER = 10_000
 
 const tree = (calls: number): Tree => ({
@@ -69,7 +69,7 @@ it(`snapshots of ${THREADS} busy threads stay below the rate limit of the link`,
 })
 
 it('all threads are transferred, ended threads are removed, and unchanged data is not sent again', async () => {
-  const threadCount = 600 // more than fit into one picture
+  const threadCount = 600 // more than fit into one snapshot
   let now = snapshotOf(threadCount, 1)
   const view = viewOf(() => now)
   const pace = new Pace()
@@ -105,7 +105,7 @@ it('all threads are transferred, ended threads are removed, and unchanged data i
   await expect.poll(seen, { timeout: 30_000, interval: 50 }).toEqual(there())
 })
 
-/** Methods excluded by the user, over the connection. */
+/** Connects a client and a proxy whose user has excluded these methods. */
 function steered(rows: () => ByHandRow[], isLeftOut: (id: number) => boolean) {
   const source = {
     snapshot: async () => snapshotOf(0, 1),
@@ -136,7 +136,7 @@ function steered(rows: () => ByHandRow[], isLeftOut: (id: number) => boolean) {
   return { there, facts, answers, session: () => RemoteSession.start(caller, 7, {} as never) }
 }
 
-it('an exclusion is sent once, and all data are sent again after a change of root', async () => {
+it('an exclusion is sent to the client once, and all data are sent again after a change of root', async () => {
   const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
   let rows: ByHandRow[] = []
   let leftOut = new Set<number>()
@@ -166,7 +166,7 @@ it('an exclusion is sent once, and all data are sent again after a change of roo
   expect(source.steering!.textOf(2, 'method')).toBe(null)
 })
 
-it('the effect of an exclusion is in the answer to the request, before the next snapshot', async () => {
+it('the answer to an exclusion request contains the effect of the exclusion, before the next snapshot', async () => {
   const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
   let rows: ByHandRow[] = []
   const { answers, session } = steered(
@@ -190,7 +190,7 @@ it('the effect of an exclusion is in the answer to the request, before the next 
   expect(seen()).toEqual([[row], true])
 })
 
-it('a change of root is reported when the tree of the new root is shown', async () => {
+it('a change of root is reported as finished when the tree of the new root is shown', async () => {
   const { there, answers, session } = steered(
     () => [],
     () => false,
@@ -264,7 +264,7 @@ it('an answer of a proxy that is not an object is refused', async () => {
 })
 
 it.each([2, '1', '/../../etc/x', null, 1.5])(
-  'a session with JVM id %j in place of the requested one is refused',
+  'a session that reports %j instead of the requested JVM id is refused',
   async (pid) => {
     const answer = JSON.stringify({ pid, timesRegions: false, matches: [] })
     const caller = { where: 'test://there', ask: async () => answer } as unknown as Caller

@@ -11,7 +11,7 @@ import { Caller } from '../../src/remote/caller.ts'
 import { NoProxyKey } from '../../src/remote/errors.ts'
 import { keyOfFile, newKey } from '../../src/remote/key.ts'
 import { PROTOCOL } from '../../src/remote/protocol.ts'
-import { tcpWay } from '../../src/remote/ways.ts'
+import { tcpWay } from '../../src/remote/transports.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { startListener } from '../live/proxy.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
@@ -30,7 +30,7 @@ function connected(to: number | string): Socket {
   return socket
 }
 
-it('a listener with silent connections keeps its clients and accepts new clients', async () => {
+it('a listener keeps its clients and accepts new clients while silent peers are connected', async () => {
   const { port, key } = await startListener()
   const way = tcpWay(remoteAddress(`tcp://127.0.0.1:${port}/1`)!, Buffer.from(key, 'base64url'))
   const client = async () => {
@@ -46,7 +46,7 @@ it('a listener with silent connections keeps its clients and accepts new clients
     await expect(caller.ask('status')).rejects.toThrow(/nothing has been started/)
 })
 
-/** The process of a session, with its address. */
+/** Starts the process of a session. Returns the process and its address. */
 async function session(grace: string): Promise<{ process: JavaProcess; tmp: string; path: string }> {
   const tmp = temporaryDirectory('jfluid-proxy-tmp-')
   const process_ = startProcess(process.execPath, [cli, 'proxy', '--grace', grace, '--session', NAME], {
@@ -56,7 +56,7 @@ async function session(grace: string): Promise<{ process: JavaProcess; tmp: stri
   return { process: process_, tmp, path: join(tmp, `jfluid-proxy-${process.getuid?.()}`, NAME) }
 }
 
-it('the process of a session ends if only an invalid client has connected', async () => {
+it('the process of a session ends if the only client that connected sent invalid data', async () => {
   const { process: own, tmp, path } = await session('300ms')
   const socket = connected(path)
   socket.write(Buffer.alloc(64, 7))

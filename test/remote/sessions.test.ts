@@ -108,7 +108,7 @@ async function called(there: Proxy, version = '1.2.3'): Promise<Caller> {
   return caller
 }
 
-/** A session without a `Caller`: messages are written and read one by one. */
+/** Opens a session without a `Caller`: messages are written and read one by one. */
 async function spoken({ path }: Proxy): Promise<{ socket: Socket; next(): Promise<unknown[]> }> {
   const socket = connect(path)
   socket.on('error', () => {}) // the peer may close it at any time
@@ -134,7 +134,7 @@ function deferred<T>() {
 }
 
 describe('a request from a client to a proxy', () => {
-  it('a request is executed once and answered, although connections break before the answer', async () => {
+  it('a request is executed once and answered even if connections break before the answer arrives', async () => {
     const begun = deferred<void>()
     const answer = deferred<string>()
     let done = 0
@@ -157,7 +157,7 @@ describe('a request from a client to a proxy', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 0 })
   })
 
-  it('a request made without a connection is executed on the next connection', async () => {
+  it('a request that is made without a connection is executed on the next connection', async () => {
     const there = await proxy({ twice: async (args) => 2 * (args as number) })
     const caller = await called(there)
     there.isUp = false
@@ -233,7 +233,7 @@ describe('a session between a client and a proxy', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('a session is closed after its client was disconnected too long, and the client is notified', async () => {
+  it('a session is closed and its client is notified if the client was disconnected too long', async () => {
     const there = await proxy({ ended: () => new Promise(() => {}) }, { graceMs: 50 })
     const caller = await called(there)
     const ended = caller.ask('ended')
@@ -255,7 +255,7 @@ describe('a session between a client and a proxy', () => {
     expect(await other.ask('works')).toBe('well')
   })
 
-  it('when the proxy ends, a session ends after its client has received the recording and the reason', async () => {
+  it('when the proxy ends, each session first sends the recording and the reason to its client', async () => {
     const told = deferred<string>()
     const operations = { ended: () => told.promise, piece: async () => 'all of it' }
     const end = async (reason: string) => {
@@ -282,7 +282,7 @@ describe('a session between a client and a proxy', () => {
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
   })
 
-  it('when the proxy ends, a session does not wait for a client without pending data', async () => {
+  it('a proxy that ends waits only for clients to which data must still be sent', async () => {
     const ending = (isMore: boolean) => proxy({}, { end: async () => isMore })
     const [slow, idle, gone] = [await ending(true), await ending(false), await ending(true)]
     for (const there of [slow, idle]) await called(there)
@@ -323,7 +323,7 @@ describe('a session between a client and a proxy', () => {
   })
 })
 
-/** A proxy that sends only this. */
+/** Returns an address of a proxy that sends only these bytes. */
 async function saying(...bytes: readonly Uint8Array[]): Promise<Way> {
   const path = join(temporaryDirectory('jfluid-desk-'), 's')
   const server = createServer((socket) => {

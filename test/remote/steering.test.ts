@@ -18,10 +18,10 @@ const PLACE = 'out/jfluid-7.jfluid'
 const RECORDED = encodeProfile(profileOf('main 2x 10ns ( work 3x 4ns )'))
 
 /**
- * A client of a remote session that cannot record another root.
+ * Returns a client of a remote session that cannot record another root.
  *
  * @param before  data that would be lost; null for none
- * @param problem  error message for these data, and the place
+ * @param problem  returns the error for these data and this place
  */
 async function failing(
   before: Buffer | null,
@@ -70,7 +70,7 @@ async function failing(
 }
 
 describe('a change of root that fails in the proxy', () => {
-  it('the earlier recording is saved by the client, at the reported path', async () => {
+  it('after a failed change of root, the client saves the earlier recording at the reported path', async () => {
     const session = await failing(RECORDED)
     const kept: Profile[] = []
     const changed = session.changeRoot('a.B.d', PLACE, async (profile) => {
@@ -83,7 +83,7 @@ describe('a change of root that fails in the proxy', () => {
     expect(kept.map(encodeProfile)).toEqual([RECORDED])
   })
 
-  it('the message names the path if the client used another path, and no path if no file was written', async () => {
+  it('the error message names the path if the client used another path, and names no path if no file was written', async () => {
     const session = await failing(RECORDED)
     const elsewhere = session.changeRoot('a.B.d', PLACE, async () => 'out/jfluid-7-2.jfluid')
     await expect(elsewhere).rejects.toThrow(/: no room; .*; it is in out\/jfluid-7-2\.jfluid instead$/)
@@ -93,7 +93,7 @@ describe('a change of root that fails in the proxy', () => {
     await expect(nowhere).rejects.toThrow(/: no room; .*; it is lost: the disk is full$/)
   })
 
-  it('if no data would be lost, nothing is transferred', async () => {
+  it('no recording is transferred if no data would be lost', async () => {
     const session = await failing(null)
     const changed = session.changeRoot('a.B.d', PLACE, async () => {
       throw new Error('there is nothing to keep')
@@ -103,7 +103,7 @@ describe('a change of root that fails in the proxy', () => {
     )
   })
 
-  it('a proxy that reports no change is not asked for a recording', async () => {
+  it('the client requests no recording if the proxy could not begin the change of root', async () => {
     const session = await failing(RECORDED, () => new CannotChangeRoots('no room'))
     const changed = session.changeRoot('a.B.d', PLACE, async () => {
       throw new Error('there is nothing to keep')
@@ -121,7 +121,7 @@ describe('a change of root that fails in the proxy', () => {
     ['there', async () => PLACE, `the earlier recording is in ${PLACE} (no room)`],
   ]
   it.each(KEPT)(
-    'the profile after a failed change of roots says where the earlier recording is: %s',
+    'after a failed change of roots, a warning in the profile says where the earlier recording is: %s',
     async (_, keep, words) => {
       const session = await failing(RECORDED)
       await expect(session.changeRoot('a.B.d', PLACE, keep)).rejects.toThrow(/no room/)

@@ -1,4 +1,4 @@
-// Which connection is closed if too many peers have not shown the key: not one of another address, and not a new one.
+// The connection that is closed if too many peers have not shown the key: never one from another address, and never the newest.
 
 import { expect, it } from 'vitest'
 import { type Stranger, Strangers } from '../../src/remote/strangers.ts'
@@ -30,7 +30,7 @@ class Connection implements Stranger {
 
 const FLOOD = '10.0.0.66'
 
-/** A number of connections, each from its own port. */
+/** Adds this number of connections, each from its own port. */
 function flood(to: Strangers, count: number, bytesRead: number): Connection[] {
   return Array.from({ length: count }, (_, port) => {
     const each = new Connection(FLOOD, port + 1, bytesRead)
@@ -54,7 +54,7 @@ it('many connections from one address do not close connections from other addres
   }
 })
 
-it('of the connections from one address, those that are silent for a second are closed first, the oldest first', () => {
+it('if one address has too many connections, connections that were silent for a second are closed first, beginning with the oldest', () => {
   let now = 0
   const strangers = new Strangers(
     () => 0,
@@ -70,7 +70,7 @@ it('of the connections from one address, those that are silent for a second are 
   expect([client, ...more].map(({ isGone }) => isGone)).toEqual([false, false, false, false])
 })
 
-it('authenticated connections and closed connections do not count for the limit', () => {
+it('authenticated connections and closed connections are not counted for the connection limit', () => {
   const strangers = new Strangers()
   const all = flood(strangers, MOST, 224)
   const [first, second, ...others] = all

@@ -9,7 +9,7 @@ import { type Context, context, linesOf, randomFrom, treeOf } from './trees.ts'
 
 const ALL = 1 << 30
 
-/** Sender and receiver. */
+/** Returns a sender and a receiver. */
 function pair() {
   const methods: number[] = []
   const writer = new TreeWriter((id) => methods.push(id))
@@ -29,7 +29,7 @@ function pair() {
   }
 }
 
-describe('a tree sent as updates', () => {
+describe('a tree that is sent as updates', () => {
   it('a transferred tree is equal at the other end, for any order of children', () => {
     const { send, mirror } = pair()
     const a = context(2, 5, 50)
@@ -40,7 +40,7 @@ describe('a tree sent as updates', () => {
     expect(linesOf(mirror.tree())).toEqual(linesOf(later))
   })
 
-  it('an unchanged tree takes a few bytes, a changed context about ten', () => {
+  it('an update takes a few bytes if the tree is unchanged, and about ten bytes per changed context', () => {
     const { send } = pair()
     const nodes = Array.from({ length: 1000 }, (_, i) => context(i + 2, 1, 1000))
     const top = context(1, 1, 0, nodes)
@@ -79,7 +79,7 @@ describe('a tree sent as updates', () => {
     expect(linesOf(mirror.tree())).toEqual(linesOf(more))
   })
 
-  it('large changes are sent before small ones, parents before children', () => {
+  it('large changes are sent before small changes, and parents before children', () => {
     const { send, mirror, pending } = pair()
     const large = context(2, 1, 0, [context(3, 1, 1_000_000)])
     const small = Array.from({ length: 200 }, (_, i) => context(10 + i, 1, 5))
@@ -113,9 +113,9 @@ describe('a tree sent as updates', () => {
   })
 })
 
-describe('any sequence of trees', () => {
+describe('random sequences of trees that are sent as updates', () => {
   it.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    'random sequences of trees arrive with any byte budget (seed %i)',
+    'random sequences of trees are received completely with any byte budget (seed %i)',
     (seed) => {
       const random = randomFrom(seed)
       const { send, mirror, pending } = pair()
@@ -149,7 +149,7 @@ describe('any sequence of trees', () => {
 describe('an invalid update', () => {
   const update = () => new TreeWriter().update(treeOf([context(1, 3, 4, [context(2, 5, 6)])]), ALL)
 
-  it('an update with a changed or missing byte is either read, or refused with the documented error', () => {
+  it('an update with a changed or missing byte is either decoded, or refused with the documented error', () => {
     const { bytes, columns } = update()
     let refused = 0
     for (let at = 0; at < bytes.length; at++) {
@@ -171,7 +171,7 @@ describe('an invalid update', () => {
     expect(refused).toBeGreaterThan(bytes.length)
   })
 
-  it('an update that sums a missing column is refused', () => {
+  it('an update whose sums contain a column that does not exist is refused', () => {
     expect(() =>
       new TreeMirror().apply({ columns: ['calls', 'totalNs=selfNs'], bytes: Uint8Array.of(0, 0, 0, 0) }),
     ).toThrow(Malformed)

@@ -2,7 +2,7 @@
 
 import type { Tree } from '../../src/cct/tree.ts'
 
-/** Numbers of a linear congruential generator, which depend only on the seed. */
+/** Returns a linear congruential generator, whose numbers depend only on the seed. */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -11,7 +11,7 @@ export function randomFrom(seed: number): (below: number) => number {
   }
 }
 
-/** A mutable context; `treeOf` creates a picture of it. */
+/** A mutable context; `treeOf` creates a snapshot of it. */
 export interface Context {
   readonly method: number
   calls: number
@@ -24,7 +24,7 @@ export function context(method: number, calls = 0, selfNs = 0, children: Context
   return { method, calls, selfNs, measuredNs: selfNs + calls, children }
 }
 
-/** In preorder, as in a picture of the recorder. */
+/** Returns the tree in preorder, as in a snapshot of the recorder. */
 export function treeOf(tops: readonly Context[]): Tree {
   const nodes: Context[] = []
   const parent: number[] = []
@@ -61,7 +61,7 @@ export function treeOf(tops: readonly Context[]): Tree {
   }
 }
 
-/** One line per context with its path and values, sorted, since the order of children does not matter. */
+/** Returns one line per context with its path and values, sorted, since the order of children does not matter. */
 export function linesOf({ count, method, parent, size, metrics }: Tree): string[] {
   const path: string[] = []
   return Array.from({ length: count }, (_, i) => {

@@ -5,9 +5,9 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * Prints a row per class named on the command line (after the directory for class files of the JDK)
- * and per supertype of it: {@code name|super|interface,interface|modifiers|jdk}. The agent's
- * LoadedClasses in miniature.
+ * Prints a row for each class named on the command line (after the directory for class files of the JDK)
+ * and for each of its supertypes: {@code name|super|interface,interface|modifiers|jdk}. A small version of
+ * the agent's LoadedClasses.
  */
 public class DescribeClasses {
     public static void main(String[] args) throws Exception {

@@ -35,7 +35,7 @@ async function entered(root: string, options: Partial<ConstructorParameters<type
 }
 
 describe('methods included during a session', () => {
-  it('the methods of an included class that were already reached are instrumented, and later methods as the scheme says', async () => {
+  it('if a class is included, its already reached methods are instrumented at once; methods reached later follow the scheme', async () => {
     const target = await entered('Main.run')
     expect(target.taken).toEqual(['Main.run', 'Main.end'])
     expect(await target.add('Util')).toBe('Util.help')
@@ -51,7 +51,7 @@ describe('methods included during a session', () => {
     expect(await target.invoke('Util.help')).toBe('Main.end')
   })
 
-  it('with scheme a an included class is instrumented together with all methods that it reaches', async () => {
+  it('with scheme a, an included class is instrumented together with all methods that its methods reach', async () => {
     const target = await entered('Main.run', { scheme: 'a' })
     expect(target.taken).toEqual(['Main.end', 'Main.run'])
     expect(await target.add('Util', 'Deep')).toBe('Deep.deep Util.help')
@@ -84,13 +84,13 @@ describe('methods included during a session', () => {
     expect(await target.add('java.util.BitSet.set')).toBe('BitSet.set')
   })
 
-  it('including a class does not change which callbacks of its overriding classes are expected', async () => {
+  it('the inclusion of a type does not change which callbacks are expected in classes that override the methods of the type', async () => {
     const target = await entered('Main.sort')
     await target.add('java.util.function.Supplier')
     expect(await target.load('Later')).toBe('Later.get')
   })
 
-  it('a class that is included and excluded again is excluded as before', async () => {
+  it('a class whose inclusion is withdrawn is excluded again, and can be included again', async () => {
     const target = await entered('Main.run')
     await target.add('Util')
     const help = target.revealer.methods.get(target.methodId('Util.help'))
@@ -102,7 +102,7 @@ describe('methods included during a session', () => {
   })
 })
 
-it('classes that override an included JDK type are called back, even if the rest of the JDK is excluded', async () => {
+it('callbacks are found in classes that override an included JDK type, even if the rest of the JDK is excluded', async () => {
   const include = 'added.* java.util.function.Supplier'
   const target = new Target({ program: shop, root: 'Main.sort', jdk: true, include, late: 'Later' })
   await target.start()
@@ -110,7 +110,7 @@ it('classes that override an included JDK type are called back, even if the rest
   expect(await target.load('Later')).toBe('Later.get')
 })
 
-it('classes that override a JDK type are called back after a JDK class is excluded', async () => {
+it('after a JDK class is excluded, callbacks are still found in classes that override a JDK type', async () => {
   const target = new Target({
     ...{ program: shop, root: 'Main.start', jdk: true },
     ...{ exclude: 'java.util.Objects', late: 'java/util/Objects' },
@@ -132,7 +132,7 @@ describe('candidates for inclusion', () => {
     ['Main', { classes: 1, out: 0, usable: 0, jdk: 0 }],
     ['java.util.Objects', { classes: 1, out: 1, usable: 1, jdk: 1 }],
     ['java.lang.ref.*', { classes: 3, out: 3, usable: 2, jdk: 3 }],
-  ])('the number of candidates for inclusion by the pattern %s', async (text, expected) => {
+  ])('the pattern %s finds the expected candidates for inclusion', async (text, expected) => {
     const target = await entered('Main.run')
     expect(await target.lookUp(text)).toEqual(expected)
   })

@@ -51,7 +51,7 @@ describe('call sites of a method', () => {
         .sites.map((it) => siteKey(it).replace('Sites$', ''))
         .join(' ')
 
-    it('a call site is a call with the classes that the call initialises', () => {
+    it('a call site consists of a call and the classes that the call initialises', () => {
       expect(sites('calls')).toBe(
         '>Api.go()V !Api =Api.util()V >Other.m()V >Other.p()V !Other =Other.s()V =Other.<init>(I)V ' +
           '=java/lang/Exception.toString()Ljava/lang/String; >Api.more()V',
@@ -64,7 +64,7 @@ describe('call sites of a method', () => {
       expect(sites('own')).toBe('=Sites.own()V =Sites.<init>(Ljava/lang/String;)V')
     })
 
-    it("the call site of an exception's constructor includes the callback by Throwable", () => {
+    it("the call site of an exception's constructor includes the method that Throwable's constructor calls back", () => {
       expect(sites('<init>')).toBe(
         '=java/lang/Exception.<init>(Ljava/lang/String;)V >Sites.fillInStackTrace()Ljava/lang/Throwable;',
       )
@@ -85,14 +85,14 @@ describe('call sites of a method', () => {
       }
     })
 
-    it('the call sites of a string concatenation are the toString methods of the concatenated objects', () => {
+    it('a string concatenation is read as calls of the toString methods of the concatenated objects', () => {
       const found = sites('text')
       expect(found).toContain('java/lang/String')
       expect(found).not.toContain('[I')
       expect(found).not.toContain('makeConcat')
     })
 
-    it("the call sites of a record's generated methods are the methods of the record's components", () => {
+    it("the generated methods of a record are read as calls of the same methods of the record's components", () => {
       expect(sites('equals', 'Sites$Point')).toBe('#equals')
       expect(sites('toString', 'Sites$Point')).toBe('#toString')
     })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { deniedClass, deniedMethod } from '../../src/reveal/deny-list.ts'
 import { GATE_CLOSED, GATE_FULL, gateOf } from '../../src/reveal/leaf-calls.ts'
 
-/** Format: `java/lang/Math.abs(I)I`, then its superclasses. */
+/** Arguments have the format `java/lang/Math.abs(I)I`, followed by the superclasses. */
 function gate(call: string, ...above: string[]): number {
   const at = call.indexOf('(')
   const dot = call.lastIndexOf('.', at)
@@ -10,7 +10,7 @@ function gate(call: string, ...above: string[]): number {
 }
 
 describe('code that a call into the JDK may call back', () => {
-  it('a JDK call that only computes calls back no code', () => {
+  it('a JDK method that only computes a result calls back no method', () => {
     expect(gate('java/lang/Math.abs(I)I')).toBe(GATE_CLOSED)
     expect(gate('java/lang/StringBuilder.append(I)Ljava/lang/StringBuilder;')).toBe(GATE_CLOSED)
     expect(gate('java/lang/Integer.valueOf(I)Ljava/lang/Integer;')).toBe(GATE_CLOSED)
@@ -20,7 +20,7 @@ describe('code that a call into the JDK may call back', () => {
     expect(gate('java/lang/Enum.ordinal()I', 'java/lang/Object')).toBe(GATE_CLOSED)
   })
 
-  it('a JDK call that prints or compares may call back methods of the parts of a JDK object', () => {
+  it('a JDK method that prints or compares an object may call back methods of the parts of that object', () => {
     for (const call of [
       'java/lang/StringBuilder.append(Ljava/lang/Object;)Ljava/lang/StringBuilder;', // calls Throwable.toString(), which calls getMessage()
       'java/lang/String.valueOf(Ljava/lang/Object;)Ljava/lang/String;', // a proxy calls its InvocationHandler
@@ -32,7 +32,7 @@ describe('code that a call into the JDK may call back', () => {
       expect(gate(call), call).toBe(GATE_FULL)
   })
 
-  it('any other JDK call may call anything: interfaces, other constructors, an exception with a cause', () => {
+  it('any other JDK call (interface methods, other constructors, an exception with a cause) may call back any method', () => {
     expect(gate('java/util/List.get(I)Ljava/lang/Object;')).toBe(GATE_FULL)
     expect(gate('java/util/Iterator.next()Ljava/lang/Object;')).toBe(GATE_FULL)
     expect(gate('java/util/ArrayList.forEach(Ljava/util/function/Consumer;)V')).toBe(GATE_FULL)

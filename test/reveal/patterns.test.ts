@@ -20,7 +20,7 @@ const matches = (root: string, name: string, method = 'run', descriptor = '()V')
 const takes = (pattern: string, name: string) => matchesClass(parseClassPattern('include', pattern), name)
 
 describe('the pattern of a root', () => {
-  it('a root names a nested class with any separator', () => {
+  it('the pattern of a root may name a nested class with any separator', () => {
     for (const root of [
       'com.foo.Outer.Inner.run',
       'com/foo/Outer$Inner.run',
@@ -32,7 +32,7 @@ describe('the pattern of a root', () => {
     }
   })
 
-  it('a root may omit the package, and its matches are ranked', () => {
+  it('the pattern of a root may omit the package, and matching classes are ranked', () => {
     expect(rootRank(parseRoot('com.foo.Bar.run'), 'com/foo/Bar')).toBe(RANK_FULL)
     expect(rootRank(parseRoot('Bar.run'), 'com/foo/Bar')).toBe(RANK_SIMPLE)
     expect(rootRank(parseRoot('foo.Bar.run'), 'com/foo/Bar')).toBe(RANK_SIMPLE)
@@ -41,18 +41,18 @@ describe('the pattern of a root', () => {
     expect(rootRank(parseRoot('Bar.run'), 'Bar')).toBe(RANK_FULL)
   })
 
-  it('a root names Kotlin methods in backticks, and in any script', () => {
+  it('the pattern of a root may name Kotlin methods in backticks, and names in any script', () => {
     for (const method of ["it's done", 'größe𝒜', 'a-b', 'ब्यौरा']) {
       expect(matches(`com.foo.Größe.${method}`, 'com/foo/Größe', method), method).toBe(true)
       expect(matches(`com.foo.Größe.${method}(int)`, 'com/foo/Größe', method, '(I)V'), method).toBe(true)
     }
   })
 
-  it('a root keeps the dollar of a generated name', () => {
+  it('in the pattern of a root, the dollar sign of a generated name is kept', () => {
     expect(matches('$Proxy12.run', 'jdk/proxy2/$Proxy12')).toBe(true)
   })
 
-  it('a root selects an overload by a descriptor or by type names', () => {
+  it('the pattern of a root selects an overload by a descriptor or by type names', () => {
     const put = '(ILjava/lang/String;[J)V'
     for (const root of [
       'A.put',
@@ -73,13 +73,13 @@ describe('the pattern of a root', () => {
     }
   })
 
-  it('a root names a constructor as <init> or new, and a class initialiser as <clinit>', () => {
+  it('in the pattern of a root, <init> or new is a constructor, and <clinit> is a class initialiser', () => {
     expect(matches('A.new', 'A', '<init>')).toBe(true)
     expect(matches('A.<init>(int)', 'A', '<init>', '(I)V')).toBe(true)
     expect(matches('A.<clinit>', 'A', '<clinit>')).toBe(true)
   })
 
-  it('a root may have wildcards, which exclude constructors', () => {
+  it('the pattern of a root may have wildcards, and a wildcard does not match constructors', () => {
     expect(matches('com.foo.Bar.*', 'com/foo/Bar')).toBe(true)
     expect(matches('Bar.r*', 'com/foo/Bar')).toBe(true)
     expect(matches('Bar.*', 'com/foo/Bar', '<init>')).toBe(false)

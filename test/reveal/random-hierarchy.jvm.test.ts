@@ -40,7 +40,7 @@ function ancestors(type: Type): Set<Type> {
   return found
 }
 
-/** Declarations of the method in superinterfaces that no other superinterface overrides. */
+/** Returns declarations of the method in superinterfaces that no other superinterface overrides. */
 function mostSpecific(type: Type, method: string): Type[] {
   const all = [...ancestors(type)].filter((it) => it.isInterface && it.methods.has(method))
   return all.filter((it) => !all.some((other) => other !== it && ancestors(other).has(it)))
@@ -113,8 +113,8 @@ class Main { static void run() ${body(main)} static void keep(Fn f) { } }`
 type World = { types: Type[]; main: Call[] }
 
 /**
- * Class hierarchy analysis in its simplest form: the targets of these calls, and the targets of the calls of
- * those methods that belong to the types in `through`.
+ * Class hierarchy analysis in its simplest form: returns the targets of the calls `first`. The calls of a target are followed if the
+ * target's type is in `through`.
  */
 function runs({ types }: World, first: readonly Call[], through: (type: Type) => boolean): Set<string> {
   const found = new Set<string>()
@@ -160,7 +160,7 @@ function someOut(world: World, random: (below: number) => number): ReadonlySet<s
   return new Set(world.types.map((it) => it.name).filter(() => random(2) === 0))
 }
 
-/** The same selection written as --exclude, or as --include of the other types. */
+/** Returns options that exclude the types in `out`: --exclude, or --include of the other types. */
 function leaving(
   out: ReadonlySet<string>,
   world: World,
@@ -180,7 +180,7 @@ compilePrograms()
 
 describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   it.each(worlds)(
-    'seed $seed: scheme a instruments what the model reaches, and scheme b the same after all methods are entered',
+    'seed $seed: scheme a instruments the methods that the model reaches; scheme b instruments the same methods after all methods were entered',
     async ({ world, program }) => {
       const expected = reachable(world)
       const a = new Target({ program, scheme: 'a' })
@@ -196,7 +196,7 @@ describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   )
 
   it.each(worlds)(
-    'seed $seed: if classes are loaded later, at least the same methods are instrumented, each once',
+    'seed $seed: if classes are loaded later, at least the methods that the model reaches are instrumented, and each method only once',
     async ({ seed, world, program }) => {
       const expected = reachable(world)
       const random = randomFrom(seed)
@@ -237,7 +237,7 @@ describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   )
 
   it.each(worlds)(
-    'seed $seed: when a method is entered, scheme b instruments exactly the methods that it can call through excluded types',
+    'seed $seed: when a method is entered, scheme b instruments exactly the methods callable from this method through excluded types',
     async ({ seed, world, program }) => {
       const random = randomFrom(seed * 11)
       const out = someOut(world, random)
@@ -263,7 +263,7 @@ describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
   )
 
   it.each(worlds)(
-    'seed $seed: excluded types may be loaded later, before or after the types that they call',
+    'seed $seed: calls through excluded types are found even if the excluded types are loaded later, before or after the called types',
     async ({ seed, world, program }) => {
       const random = randomFrom(seed * 13)
       const out = someOut(world, random)

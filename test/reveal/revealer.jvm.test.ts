@@ -175,7 +175,7 @@ compilePrograms()
 
 const BY_NAME = 'native: methods that it calls by name, in classes that are not passed to it, may be missing'
 
-/** Methods instrumented when one root is entered: `Main.run` in scheme b without look-ahead. */
+/** Returns the methods instrumented when one root is entered: `Main.run` in scheme b without look-ahead. */
 async function entered(options: ConstructorParameters<typeof Target>[0] & { root: string }): Promise<string> {
   const target = new Target(options)
   await target.start()
@@ -209,7 +209,7 @@ describe('scheme B (paper, section 6.2)', () => {
     expect(other.isReady('Main.c')).toBe(false)
   })
 
-  it('only the bytes of needed classes are requested from the target', async () => {
+  it('class files are requested from the target only for classes that are needed', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     await target.invoke('Main.run')
@@ -224,10 +224,10 @@ describe('scheme B (paper, section 6.2)', () => {
   })
 })
 
-describe('methods known to run', () => {
+describe('methods that are known to run', () => {
   const ran = ['Main.pass', 'Often.go', 'Deep.deep']
 
-  it('methods known to run are instrumented together with the roots; their callees are instrumented as if the methods had been entered', async () => {
+  it('methods that are known to run are instrumented together with the roots; their callees are instrumented as if these methods had been entered', async () => {
     const target = new Target({ program: known })
     await target.start()
     expect(await target.rootsWillRun(ran)).toBe('Deep.deep Deep.deeper Main.pass Often.go Seldom.go')
@@ -238,7 +238,7 @@ describe('methods known to run', () => {
     expect(await target.invoke('Seldom.go')).toBe('Deep.other')
   })
 
-  it('methods known to run are added in steps, and other requests are answered between the steps', async () => {
+  it('methods that are known to run are added in steps, and other requests are answered between the steps', async () => {
     const target = new Target({ program: known })
     await target.start()
     const found: string[][] = []
@@ -246,13 +246,13 @@ describe('methods known to run', () => {
       found.push(instrument.map(({ name }) => name).sort())
       expect((await target.revealer.classesAppeared()).instrument).toEqual([])
     }
-    // The callees of run, pass, go and deep; then the gates.
+    // The first four steps instrument the callees of run, pass, go and deep. The fifth step instruments nothing.
     expect(found.slice(0, 4)).toEqual([['pass'], ['go', 'go'], ['deep'], ['deeper']])
     expect(found.slice(4).flat()).toEqual([])
     expect(found).toHaveLength(5)
   })
 
-  it('methods known to run are followed in later steps as well', async () => {
+  it('callees of methods that are known to run are instrumented in later steps as well', async () => {
     const target = new Target({ program: known })
     await target.start()
     expect(await target.rootsWillRun(['Often.go', 'Deep.deep'])).toBe('Main.pass')
@@ -260,7 +260,7 @@ describe('methods known to run', () => {
     expect(target.isReady('Deep.deep')).toBe(true)
   })
 
-  it('look-ahead continues after methods known to run, up to the budget', async () => {
+  it('look-ahead also instruments callees of methods that are known to run, up to the budget', async () => {
     const bound = async (lookAhead: number) => {
       const target = new Target({ program: chain, root: 'Main.run', lookAhead })
       await target.start()
@@ -270,7 +270,7 @@ describe('methods known to run', () => {
     expect(await bound(9)).toBe('Main.a Main.b Main.c Main.d Main.e')
   })
 
-  it("without methods known to run, the first calls of the roots' callees are reported", async () => {
+  it("if no methods are known to run, the first calls of the roots' callees are reported", async () => {
     const target = new Target({ program: known })
     await target.start()
     expect(await target.rootsWillRun([])).toBe('Main.pass')
@@ -280,7 +280,7 @@ describe('methods known to run', () => {
 })
 
 describe('look-ahead: instrumenting callees before their caller is entered', () => {
-  it('look-ahead instruments statically bound callees breadth first, up to the budget', async () => {
+  it('look-ahead instruments callees of non-virtual calls breadth first, up to the budget', async () => {
     const steps = ['Main.a', 'Main.a Main.b', 'Main.a Main.b Main.c', 'Main.a Main.b Main.c Main.e']
     for (const [lookAhead, taken] of steps.entries()) {
       expect(await entered({ program: chain, root: 'Main.run', lookAhead })).toBe(taken)
@@ -297,7 +297,7 @@ describe('look-ahead: instrumenting callees before their caller is entered', () 
     expect([...target.ready]).toHaveLength(6)
   })
 
-  it('look-ahead grows after a dozen steps, and instruments methods that earlier steps left out', async () => {
+  it('after a dozen steps the look-ahead budget grows, and methods that earlier steps left out are instrumented', async () => {
     const walk = async (lookAhead: number) => {
       const target = new Target({ program: stairs, root: 'Main.a*', lookAhead })
       await target.start()
@@ -308,7 +308,7 @@ describe('look-ahead: instrumenting callees before their caller is entered', () 
       }
       return behind
     }
-    // A budget of one instruments the c behind a b. Only the a is ever entered.
+    // With a budget of one, jfluid also instruments c, the callee of an instrumented b. Only the methods a are entered.
     const behind = await walk(1)
     expect(behind.slice(0, 12)).toEqual(new Array(12).fill(0))
     expect(behind.at(-1)).toBe(STAIRS)
@@ -336,7 +336,7 @@ describe('scheme A (paper, section 6.1)', () => {
     expect(target.ready.size).toBe(5)
   })
 
-  it('scheme a continues when a class is loaded', async () => {
+  it('scheme a instruments further reachable methods when a class is loaded', async () => {
     const target = new Target({ program: shapes, scheme: 'a', late: 'Circle' })
     expect(await target.start()).toBe('Main.run Square.area Square.side')
     expect(await target.load('Circle')).toBe('Circle.area Circle.pi')
@@ -364,12 +364,12 @@ describe('targets of a dispatched call', () => {
     expect(await entered({ program: dispatch, root: 'Main.run' })).toBe('Base.work Loud.work Own.work')
   })
 
-  it("a virtual call starts at the receiver's static type", async () => {
+  it("the target of a virtual call is searched from the receiver's static type", async () => {
     expect(await entered({ program: dispatch, root: 'Main.exact' })).toBe('Own.work')
     expect(await entered({ program: dispatch, root: 'Own.work' })).toBe('Base.work')
   })
 
-  it('a call of a private method has exactly one target, even in a nest mate', async () => {
+  it('a call of a private method has exactly one target, even if the method is in a nest mate', async () => {
     expect(await entered({ program: dispatch, root: 'Main.nest' })).toBe(
       'Nested.secret'.replace('Nested', 'Main$Nested'),
     )
@@ -379,7 +379,7 @@ describe('targets of a dispatched call', () => {
     expect(await entered({ program: shapes, root: 'Main.name' })).toBe('Cube.kind Shape.kind')
   })
 
-  it('dispatch reaches constructors', async () => {
+  it('a call of a constructor reaches the constructor', async () => {
     expect(await entered({ program: dispatch, root: 'Main.make' })).toBe('Main$Nested.<init>')
   })
 })
@@ -395,8 +395,8 @@ describe('a class that is loaded but not initialised', () => {
   })
 })
 
-describe('a class loaded later', () => {
-  it('a class loaded later belongs to the application although a dynamic proxy is in its package', async () => {
+describe('a class that is loaded later', () => {
+  it('a class that is loaded later belongs to the application although a dynamic proxy is in its package', async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
     await target.invoke('Main.run')
@@ -410,7 +410,7 @@ describe('a class loaded later', () => {
     expect(await target.load('Helper')).toBe('Helper.<clinit> Helper.help')
   })
 
-  it('a class loaded later is the target of a call read earlier, and its initialiser is instrumented', async () => {
+  it('a class that is loaded later is the target of a call that was read earlier, and its initialiser is instrumented', async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('')
@@ -420,11 +420,11 @@ describe('a class loaded later', () => {
     expect(await target.invoke('Made.<init>')).toBe('Super.<init>')
   })
 
-  it('a class loaded before the session counts as initialised', async () => {
+  it('a class that was loaded before the session counts as initialised', async () => {
     expect(await entered({ program: lazy, root: 'Main.run' })).toBe('Helper.help Made.<init> Made.use')
   })
 
-  it('a static field access runs the initialiser of a class loaded later', async () => {
+  it('a static field access runs the initialiser of a class that is loaded later', async () => {
     const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
     await target.start()
     await target.invoke('Main.field')
@@ -438,7 +438,7 @@ describe('a class loaded later', () => {
     expect(await target.invoke('Main.field')).toBe('Held.<clinit>')
   })
 
-  it('a class loaded only by the JVM still has to run its initialiser, in any order of events', async () => {
+  it('if only the JVM has loaded a class, its initialiser is still instrumented, in any order of events', async () => {
     // The class was loaded to verify another class, by the agent's thread or before the hook existed, so it did not pass the hook.
     for (const call of ['before', 'after']) {
       const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
@@ -451,14 +451,14 @@ describe('a class loaded later', () => {
     }
   })
 
-  it('a class loaded later overrides reachable methods of supertypes', async () => {
+  it('if a class that is loaded later overrides a reachable method of a supertype, the overriding method is instrumented', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Low' })
     await target.start()
     expect(await target.invoke('Main.virt')).toBe('Top.go')
     expect(await target.load('Low')).toBe('Low.go')
   })
 
-  it('a class loaded later is matched by name while its superclass is unknown', async () => {
+  it('while the superclass of a class that is loaded later is unknown, the superclass is matched by name', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
     await target.start()
     await target.invoke('Main.virt')
@@ -466,14 +466,14 @@ describe('a class loaded later', () => {
     expect(await target.hook('Mid')).toBe('')
   })
 
-  it('methods of a class loaded earlier are instrumented when they become reachable', async () => {
+  it('methods of a class that was loaded earlier are instrumented when the methods become reachable', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
     await target.start()
     expect(await target.load('Low')).toBe('')
     expect(await target.invoke('Main.virt')).toBe('Low.go Top.go')
   })
 
-  it('a class whose superclass has the name of a class in another loader is matched by name, too', async () => {
+  it('a superclass is matched by name even if only another loader has a class of that name', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
     await target.start()
     await target.invoke('Main.virt')
@@ -500,7 +500,7 @@ describe('a class loaded later', () => {
     expect(await target.hook('Helper', 2)).toBe('Helper.<clinit> Helper.help')
     expect(await target.hook('Helper', 3)).toBe('Helper.<clinit> Helper.help')
     expect(await target.hook('Helper')).toBe('Helper.<clinit> Helper.help')
-    expect(await target.hook('Helper', 4)).not.toContain('help') // loader 1 now has its own
+    expect(await target.hook('Helper', 4)).not.toContain('help') // loader 1 now has its own Helper
   })
 })
 
@@ -511,14 +511,14 @@ describe('lambdas and method references', () => {
     expect(await entered({ program: lambdas, root: 'Main.created' })).toBe('Maker.<init>')
   })
 
-  it('lambdas created outside the roots are reached through their interface, found by their proxy class and host class', async () => {
+  it('lambdas that are created outside the roots are reached through their interface, and are found by their proxy class and host class', async () => {
     const target = new Target({ program: lambdas })
     await target.appear([target.lambdaProxy('Maker', 'Fn')])
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Maker.lambda$make$0 Maker.secret')
   })
 
-  it('lambdas created later outside the roots are reached when their proxy class appears', async () => {
+  it('lambdas that are created later outside the roots are reached when their proxy class appears', async () => {
     const target = new Target({ program: lambdas })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('')
@@ -527,12 +527,12 @@ describe('lambdas and method references', () => {
   })
 })
 
-describe('excluded code is transparent', () => {
-  // Every override of an excluded type's method. Worker.run is included, because Hired makes it the method of a Runnable.
+describe('calls through excluded code', () => {
+  // These are all overrides of methods of excluded types. Worker.run is included, because Hired makes it the method of a Runnable.
   const callbacks =
     'Item.compareTo Item.equals Item.hashCode Item.toString Oops.fillInStackTrace Pair.equals Pair.hashCode Pair.toString Task.run Worker.run'
 
-  it('a call into excluded code reveals every override of its types', async () => {
+  it('a call into excluded code reveals every method that overrides a method of the excluded types', async () => {
     const target = new Target({
       program: gate,
       root: 'Main.sort',
@@ -543,7 +543,7 @@ describe('excluded code is transparent', () => {
     expect(target.reflection).toBe(1)
   })
 
-  it('classes loaded later reveal overrides of excluded types', async () => {
+  it('classes that are loaded later reveal methods that override methods of excluded types', async () => {
     const target = new Target({ program: gate, root: 'Main.sort', late: 'LateTask LateBase LateDerived' })
     await target.start()
     await target.invoke('Main.sort')
@@ -552,7 +552,7 @@ describe('excluded code is transparent', () => {
     expect(await target.load('LateDerived')).toBe('LateDerived.run LateBase.run')
   })
 
-  it('lambdas with an excluded interface created outside the roots are revealed', async () => {
+  it('lambdas that implement an excluded interface and are created outside the roots are revealed', async () => {
     const target = new Target({ program: gate, root: 'Main.sort' })
     await target.start()
     await target.invoke('Main.sort')
@@ -562,7 +562,7 @@ describe('excluded code is transparent', () => {
   })
 
   it.each(['before', 'after'])(
-    'lambdas whose proxies appear %s the call are found among 250,000 possible pairs of proxy and lambda',
+    'lambdas whose proxy classes are loaded %s the call are found among 250,000 possible pairs of proxy class and lambda',
     async (order) => {
       const target = new Target({ program: many, root: 'Main.call' })
       // Each proxy may stand for any of the 250 lambdas, since its name does not identify the lambda.
@@ -575,7 +575,7 @@ describe('excluded code is transparent', () => {
     },
   )
 
-  it('excluded calls without callbacks reveal no methods', async () => {
+  it('calls of excluded methods that call nothing back reveal no methods', async () => {
     for (const root of ['Main.leaf', 'Main.number', 'Main.fail']) {
       const target = new Target({ program: gate, root, late: 'Loader' })
       await target.start()
@@ -585,7 +585,7 @@ describe('excluded code is transparent', () => {
     }
   })
 
-  it('an excluded call that prints or compares also reveals overrides', async () => {
+  it('a call of an excluded method that prints or compares objects reveals methods that may be called back', async () => {
     for (const root of ['Main.text', 'Main.map']) {
       expect(await entered({ program: gate, root, late: 'LateTask LateBase LateDerived Loader' }), root).toBe(
         callbacks,
@@ -607,7 +607,7 @@ describe('excluded code is transparent', () => {
     expect(await target.invoke('Pair.equals')).toContain('Item.equals')
   })
 
-  it('native methods are skipped and may call back', async () => {
+  it('native methods get no probes, and may call back other methods', async () => {
     const target = new Target({
       program: gate,
       root: 'Main.goAway',
@@ -639,7 +639,7 @@ describe('excluded code is transparent', () => {
 })
 
 describe('a class that cannot be changed', () => {
-  it("an unmodifiable class is skipped, and its callees are revealed with its caller's callees", async () => {
+  it('an unmodifiable class is skipped, and its callees are revealed together with the callees of its caller', async () => {
     const target = new Target({ program: shapes })
     target.revealer.addClasses([{ ...target.info('shapes/Square'), flags: CLASS_UNMODIFIABLE }])
     await target.start()
@@ -660,7 +660,7 @@ describe('a class that cannot be changed', () => {
     expect(target.reflection).toBe(1)
   })
 
-  it('a class whose bytes the JVM does not give is reported as a gap', async () => {
+  it('a class whose class file cannot be read from the JVM is reported as a gap', async () => {
     const target = new Target({ program: shapes })
     target.revealer.addClasses([{ ...target.info('shapes/Circle'), id: 5000, name: 'shapes/Ghost' }])
     await target.start()
@@ -668,7 +668,7 @@ describe('a class that cannot be changed', () => {
     expect(target.revealer.counters.gaps).toBe(1)
   })
 
-  it('an excluded class whose bytes the JVM does not give is not reported as a gap', async () => {
+  it('an excluded class whose class file cannot be read from the JVM is not reported as a gap', async () => {
     const target = new Target({ program: shapes })
     const ghost = { ...target.info('shapes/Shape'), id: 5000, name: 'jdk/Ghost', flags: CLASS_JDK }
     const circle = target.info('shapes/Circle')
@@ -695,8 +695,8 @@ describe('a broken class file', () => {
   })
 })
 
-describe('include and exclude', () => {
-  it('--exclude removes classes, which stay transparent', async () => {
+describe('the filters --include and --exclude', () => {
+  it('classes in --exclude get no probes, and calls through these classes are still followed', async () => {
     const target = new Target({ program: libs, exclude: 'libs.Lib' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Mine.go')
@@ -710,7 +710,7 @@ describe('include and exclude', () => {
     expect(await entered({ program: libs, root: 'Main.ext', exclude: 'Lib' })).toBe('Sub.hook')
   })
 
-  it("--include restricts classes, but never the root's own class", async () => {
+  it("with --include, only the named classes and the root's own class get probes", async () => {
     const target = new Target({ program: libs, include: '*Mine Nothing*' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Mine.go')
@@ -719,14 +719,14 @@ describe('include and exclude', () => {
     expect(target.revealer.classes.filters.report().map((it) => it.classes)).toEqual([1, 0])
   })
 
-  it('without --jdk a JDK method may be a root: only that method and its callbacks are instrumented', async () => {
+  it('without --jdk, a JDK method may be a root, and only that method and its callbacks are instrumented', async () => {
     const target = new Target({ program: gate, root: 'java.util.Collections.sort(List)', late: 'Loader' })
     expect(await target.start()).toBe('Collections.sort')
     expect(await target.invoke('Collections.sort')).toContain('Item.compareTo')
     expect(target.taken.filter((it) => it.startsWith('Collections'))).toHaveLength(1)
   })
 
-  it('with --jdk methods of the JDK are revealed like other methods, and intrinsics are skipped', async () => {
+  it('with --jdk, methods of the JDK are revealed like other methods, and intrinsics are skipped', async () => {
     const target = new Target({ program: gate, root: 'Main.leaf', jdk: true, scheme: 'a' })
     await target.start()
     expect(target.taken).toContain('AbstractStringBuilder.append')
@@ -734,7 +734,7 @@ describe('include and exclude', () => {
     expect(target.skipped.join('\n')).toMatch(/Math\.abs: intrinsic/)
   })
 
-  it('with --jdk methods called only by the JVM are found, also in a followed new thread', async () => {
+  it('with --jdk, methods that only the JVM calls are found, including run() of a new thread if threads are followed', async () => {
     const taken = async (followThreads: boolean) => {
       const target = new Target({ program: gate, root: 'Main.leaf', jdk: true, followThreads })
       await target.start()
@@ -746,7 +746,7 @@ describe('include and exclude', () => {
     expect(await taken(true)).toContain('Thread.run')
   })
 
-  it('with --jdk methods called only by excluded JDK classes are found', async () => {
+  it('with --jdk, methods that only excluded JDK classes call are found', async () => {
     const target = new Target({ program: gate, root: 'Main.enqueue', jdk: true, scheme: 'a' })
     await target.start()
     expect(target.taken).toContain('ReferenceQueue.enqueue')
@@ -756,14 +756,14 @@ describe('include and exclude', () => {
 })
 
 describe('a class that another agent has changed', () => {
-  it('a class changed by another agent is analysed again, and its new callees are found', async () => {
+  it('a class that another agent has changed is analysed again, and its new callees are found', async () => {
     const target = new Target({ program: changed })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Callee.one')
     expect(await target.change('Main', 'Second')).toBe('Callee.two')
   })
 
-  it('a class that another agent changes before the entry of its method is read at that entry', async () => {
+  it('if another agent changes a class before a method of the class is entered, the callees are found in the changed code', async () => {
     const target = new Target({ program: changed })
     await target.start()
     expect(await target.change('Main', 'Second')).toBe('')
@@ -788,7 +788,7 @@ describe('methods of a hidden class', () => {
     expect(target.revealer.counters.gaps).toBe(1)
   })
 
-  it("a hidden class made by a program's own call of the metafactory is reported as skipped", async () => {
+  it('if a program itself calls LambdaMetafactory, the created hidden class is reported as skipped', async () => {
     const target = new Target({ program: lambdas })
     await target.start()
     await target.appear(
@@ -811,7 +811,7 @@ describe('calls by reflection', () => {
     expect(await target.reflect('Cube', '<init>', '()V')).toBe('')
   })
 
-  it('an unknown target of reflection is reported as a gap', async () => {
+  it('a reflective call whose target is unknown is reported as a gap', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     await target.revealer.reflectiveTarget(999_999, 'x', '()V')
@@ -847,7 +847,7 @@ describe('roots: classes and methods chosen by the user', () => {
     )
   })
 
-  it('a root waits until its class is loaded, and close names are suggested', async () => {
+  it('jfluid waits until the class of a root is loaded, and suggests close names', async () => {
     const target = new Target({
       program: roots,
       root: 'roots.Later.process roots.Mian.process',
@@ -877,13 +877,13 @@ describe('roots: classes and methods chosen by the user', () => {
     })
   })
 
-  it('a root waits for its class if only a JDK class has that name', async () => {
+  it('jfluid waits for the class of a root if only a JDK class has that name', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     expect(await start('Thread.process')).toBe('')
     await expect(start('java.lang.Thread.process')).rejects.toThrow(RootNotFound)
   })
 
-  it('a root without bytecode is an error whose message names implementations', async () => {
+  it('a root without bytecode is an error, and the message names its implementations', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     await expect(start('Main.Shape.draw')).rejects.toThrow(AbstractOrNativeRoot)
     await expect(start('Main.Shape.draw')).rejects.toMatchObject({
@@ -906,7 +906,7 @@ describe('roots: classes and methods chosen by the user', () => {
       return report.problem
     }
 
-    it("a class loaded later without the root's method is reported with close names", async () => {
+    it("if a class that is loaded later does not have the root's method, the missing method is reported with close names", async () => {
       expect(await late('roots.Later.proces', 'Later')).toMatchObject({
         message: "root 'roots.Later.proces' not found: no such method in roots.Later",
         suggestions: ['roots.Later.process'],
@@ -917,13 +917,13 @@ describe('roots: classes and methods chosen by the user', () => {
       })
     })
 
-    it("a class loaded later that inherits the root's method is reported with the declaring class, in any order of loading", async () => {
+    it("if a class that is loaded later only inherits the root's method, the declaring class is reported, in any order of loading", async () => {
       const suggestions = ['roots.Main.process()', 'roots.Main.process(int)']
       expect(await late('roots.Child.process', 'Child')).toMatchObject({ suggestions })
       expect(await late('roots.Child.process', 'Child', 'Main')).toMatchObject({ suggestions })
     })
 
-    it('a root without bytecode in a class loaded later is reported with its implementations', async () => {
+    it('if the root has no bytecode in a class that is loaded later, the root is reported with its implementations', async () => {
       expect(await late('Main.Shape.draw', 'Main$Shape')).toMatchObject({
         message: "root 'Main.Shape.draw' is abstract: it has no bytecode to instrument",
         implementations: ['roots.Main.Dot.draw'],
@@ -935,7 +935,7 @@ describe('roots: classes and methods chosen by the user', () => {
       expect(await late('Main.hash', 'Main')).toMatchObject({ kind: 'native', exitCode: 79 })
     })
 
-    it("if another class of that name with the root's method is loaded later, that class is used", async () => {
+    it("if a second class of the same name is loaded later and has the root's method, the second class is used", async () => {
       const target = new Target({ program: roots, root: 'Inner.process', late: 'Main Main$Inner Later' })
       await target.start()
       expect(await target.load('Later')).toBe('')
@@ -945,7 +945,7 @@ describe('roots: classes and methods chosen by the user', () => {
     })
   })
 
-  it('callees of a root that could be roots are listed in order, without being instrumented', async () => {
+  it('callees of a root that could also be roots are listed in order, and are not instrumented', async () => {
     const target = new Target({ program: chain, root: 'Main.b Main.poly Part.go' })
     await target.start()
     const before = target.taken.length
@@ -964,7 +964,7 @@ describe('roots: classes and methods chosen by the user', () => {
     await expect(start('java.lang.Math.abs(int)')).rejects.toMatchObject({ exitCode: 79 })
   })
 
-  it('it is an error if no root is left that has probes', async () => {
+  it('it is an error if none of the roots can get probes', async () => {
     const target = new Target({ program: chain, root: 'Main.b Main.poly Main.*' })
     await target.start()
     const refuse = (method: string) =>

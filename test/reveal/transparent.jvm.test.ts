@@ -76,9 +76,9 @@ describe('excluded code of the application', () => {
     ['bodies of lambdas in excluded code', 'Main.lambda', 'Mine.used'],
     ['method references created by excluded code', 'Main.reference', 'Mine.used'],
     ['virtual calls of an excluded type', 'Main.plug', 'Mine.go Other.go'],
-    ['calls in a circle', 'Main.loop', 'Main.end'],
+    ['cyclic calls', 'Main.loop', 'Main.end'],
     ['methods inherited from an excluded class', 'Main.inherit', 'Main.end'],
-  ])('methods called by excluded code are found: %s', async (_, root, expected) => {
+  ])('methods that excluded code calls are found: %s', async (_, root, expected) => {
     const { target, took } = await entered(root)
     expect(took).toBe(expected)
     expect(target.skipped).toEqual([])
@@ -88,7 +88,7 @@ describe('excluded code of the application', () => {
     expect(a.taken.join(' ')).not.toMatch(/Util|Deep/)
   })
 
-  it('code that --include leaves out is handled like code that --exclude names', async () => {
+  it('code that is not in --include is handled like code in --exclude', async () => {
     const { took } = await entered('Main.help', { exclude: '', include: 'Main Mine' })
     expect(took).toBe('Main.end')
   })
@@ -113,7 +113,7 @@ describe('excluded code of the application', () => {
     expect(target.fetched.filter((it) => it === 'shop/Util')).toHaveLength(1)
   })
 
-  it('the JDK may call back objects that excluded code passes, and overriding methods', async () => {
+  it('callbacks are found in objects that excluded code passes to the JDK, and in overriding methods', async () => {
     // list: UtilJob.run is excluded and calls Main.end; Task.run is not excluded.
     const { took } = await entered('Main.list')
     expect(took.split(' ')).toEqual(expect.arrayContaining(['Main.end', 'Task.run']))
@@ -127,13 +127,13 @@ describe('excluded code of the application', () => {
     expect(await target.reflect('Util', 'make', '()V')).toBe('Mine.<init>')
   })
 
-  it('a call of excluded code through a method handle is reported at the time of the call', async () => {
+  it('a call through a method handle to excluded code is reported when the call is made', async () => {
     const { target, took } = await entered('Main.handle')
     expect(took.split(' ')).not.toContain('Never.hook')
     expect(target.reflection).toBe(1)
   })
 
-  it('excluded code may call anything through native code', async () => {
+  it('if excluded code calls native code, any method may be called back', async () => {
     const { target, took } = await entered('Main.away')
     expect(took.split(' ')).toContain('Never.hook')
     expect(target.skipped).toEqual([])
@@ -147,7 +147,7 @@ describe('excluded code of the application', () => {
   })
 
   it.each(['a', 'b'] as const)(
-    'an excluded class loaded after its subclass may call any method of the subclass, which cannot be changed at that time: scheme %s',
+    'an excluded class that is loaded while its subclass is loading cannot be changed, and is assumed to call any method of the subclass: scheme %s',
     async (scheme) => {
       const target = new Target({ program: shop, root: 'Born2.bear', exclude, late, scheme })
       await target.start()
@@ -161,7 +161,7 @@ describe('excluded code of the application', () => {
     },
   )
 
-  it('lambdas created in excluded code are reached through their interface', async () => {
+  it('lambdas that excluded code creates are reached through their interface', async () => {
     const target = new Target({ program: shop, root: 'Root2.job', exclude, late })
     await target.appear([target.lambdaProxy('Util', 'java/lang/Runnable')])
     await target.start()

@@ -24,7 +24,7 @@ const plugin = program(
 compilePrograms()
 
 describe('unloaded classes', () => {
-  it('unloaded classes leave the hierarchy, in any order', () => {
+  it('unloaded classes are removed from the class hierarchy, for any order of unloading', () => {
     const hierarchy = new Hierarchy()
     hierarchy.add([row(1, 'Top', 0, 0), row(2, 'Base', 5, 1), row(3, 'Low', 5, 2)])
     expect(hierarchy.subtypesOf(hierarchy.node(1)).map((it) => it.id)).toEqual([1, 2, 3])
@@ -36,7 +36,7 @@ describe('unloaded classes', () => {
     expect(hierarchy.resolve('Base', 5)).toEqual([])
   })
 
-  it('jfluid does not wait for unloaded classes, and other classes of the same name stay', () => {
+  it('an unloaded class that waited for its superclass is removed, and other classes of the same name stay', () => {
     const hierarchy = new Hierarchy()
     const file = { access: 1, superName: 'Late', interfaces: [] }
     hierarchy.loading(1, 'Low', 5, file, 0)
@@ -47,7 +47,7 @@ describe('unloaded classes', () => {
     expect(touched.map((it) => it.id)).toEqual([3, 2])
   })
 
-  it('methods of unloaded classes keep ids and names, and a new class of that name gets new ids', async () => {
+  it('methods of unloaded classes keep their ids and names, and methods of a new class with the same name get new ids', async () => {
     const target = new Target({ program: plugin, scheme: 'a', late: 'Guest' })
     await target.start()
     const first = await target.load('Guest', 7)

@@ -1,6 +1,5 @@
-// Programs for the tests of revelation: Java source in the test, compiled once a file, and a target
-// JVM played by this module. Classes are loaded in HotSpot's order: a class passes the hook
-// before its supertypes do.
+// Programs for the tests of revelation: Java source in the test, compiled once per test file, and a target JVM that this module simulates.
+// Classes are loaded in HotSpot's order: a class passes the hook before its supertypes do.
 //
 // Methods are written without package, space-separated and sorted: `Circle.area Main.run`.
 
@@ -44,7 +43,7 @@ export interface Program {
 const programs: Program[] = []
 const rows = new Map<string, Row>()
 
-/** A program in one package of the given name. Must be called at the top level of a test file. */
+/** Declares a program in one package of the given name. Must be called at the top level of a test file. */
 export function program(name: string, source: string): Program {
   const it = { name, source, classes: [] }
   programs.push(it)
@@ -202,7 +201,7 @@ export class Target {
     return names.join(' ').split(' ').filter(Boolean).sort().join(' ')
   }
 
-  /** The first invocation of an instrumented method: `Main.run`. */
+  /** Reports the first invocation of an instrumented method: `Main.run`. */
   async invoke(method: string): Promise<string> {
     return this.#note(await this.revealer.firstInvocation(this.methodId(method)))
   }
@@ -278,7 +277,7 @@ export class Target {
     return this.#note(await this.revealer.hiddenClass(this.id(this.full(host)), bytes))
   }
 
-  /** Another agent replaces the code of a class by that of another class. */
+  /** Simulates another agent that replaces the code of a class by the code of another class. */
   async change(simple: string, to: string): Promise<string> {
     this.#replaced.set(this.full(simple), this.full(to))
     return this.#note(await this.revealer.classesChanged([this.id(this.full(simple))]))
@@ -295,7 +294,7 @@ export class Target {
 
   readonly #choices = new Map<string, Chosen>()
 
-  /** The same methods again are the same request. */
+  /** Returns the same object for the same text, since the same methods are the same request. */
   #chosen(text: string): Chosen {
     const known = this.#choices.get(text)
     const chosen = known ?? chosenOf('include', text, (pattern) => this.revealer.classes.has(pattern))
@@ -326,7 +325,7 @@ export class Target {
   }
 }
 
-/** A JVM in which these methods are known to have run. */
+/** Returns the past of a JVM in which these methods are known to have run. */
 export function past(ran: readonly string[]): Past {
   return {
     isKnown: ran.length > 0,

@@ -13,7 +13,7 @@ import { jfluid, startJfluid, stderrLine } from '../support/jfluid.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
 
-/** Umask of the programs started during the test. */
+/** Calls `work` with this umask, which the programs started by `work` inherit. */
 async function withUmask<T>(umask: number, work: () => Promise<T>): Promise<T> {
   const old = process.umask(umask)
   try {
@@ -25,7 +25,7 @@ async function withUmask<T>(umask: number, work: () => Promise<T>): Promise<T> {
 
 const permissions = ({ mode }: Stats): string => (mode & 0o7777).toString(8)
 
-/** Regular files of a session that the process has open or mapped. Only root can see mapped files. */
+/** Returns the regular files of a session that the process has open or mapped. Only root can see mapped files. */
 function openFiles(pid: number): { path: string; mode: string }[] {
   return ['fd', ...(IS_ROOT ? ['map_files'] : [])].flatMap((kind) =>
     readdirSync(`/proc/${pid}/${kind}`).flatMap((name) => {
@@ -35,7 +35,7 @@ function openFiles(pid: number): { path: string; mode: string }[] {
         const found = statSync(file)
         return found.isFile() && /\/jfluid-\d+-/.test(path) ? [{ path, mode: permissions(found) }] : []
       } catch {
-        return [] // closed while we looked
+        return [] // the descriptor was closed after it was listed
       }
     }),
   )
@@ -90,7 +90,7 @@ forEachJdk((jdk) => {
   )
 
   it.each([0, 0o022])(
-    'files of an agent attached to again and of a sampled JVM are private with umask %o',
+    'with umask %o, the files of a second session in a JVM and of a sampled JVM are private',
     { timeout: 120_000 },
     (umask) =>
       withUmask(umask, async () => {
@@ -123,7 +123,7 @@ forEachJdk((jdk) => {
   )
 
   it.each([0, 0o022])(
-    'files of a started and sampled JVM are private with umask %o',
+    'with umask %o, the files of a JVM that jfluid starts and samples are private',
     { timeout: 120_000 },
     (umask) =>
       withUmask(umask, async () => {

@@ -13,7 +13,7 @@ import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 import { fuzzBytes, inputs, LONG_MS } from './mutate.ts'
 
-/** Files of an idle JVM. */
+/** Returns a flight recording of an idle JVM. */
 async function recording(): Promise<Buffer> {
   const file = join(temporaryDirectory(), 'a.jfr')
   await startJava(newest, [`-XX:StartFlightRecording:filename=${file},settings=profile`, '-version']).exit

@@ -25,7 +25,7 @@ import { fuzzBytes, inputs, LONG_MS } from './mutate.ts'
 
 const OLD_FILES = join(import.meta.dirname, '../profile/files')
 
-/** A counter in the format of HotSpot's perfMemory.hpp. */
+/** Returns a file of counters in the format of HotSpot's perfMemory.hpp. */
 function perfData(): Buffer {
   const entry = (name: string, type: string, value: Buffer, vector: number): Buffer => {
     const data = 20 + Math.ceil((name.length + 1) / 8) * 8 + 4
@@ -59,7 +59,7 @@ function perfData(): Buffer {
   return Buffer.concat([prologue, ...entries])
 }
 
-/** The same body with a valid length and checksum, without which the header is refused. */
+/** Returns the body with a valid length and checksum, since otherwise the header is refused. */
 function sealed(file: Buffer): Buffer {
   if (file.length < HEADER_BYTES) return file
   const body = file.subarray(HEADER_BYTES)
@@ -83,7 +83,7 @@ describe('damaged files and replies', { timeout: LONG_MS }, () => {
     )
   })
 
-  it('damaged replies and properties are text or AttachProtocolError', async () => {
+  it('damaged replies and properties are read as text or refused with AttachProtocolError', async () => {
     const replies = ['0\nreturn code: 0\n', '-1\nException\n', '101\n', '0\n#Mon\na=b\\\n  c\n\\u0041=x\\t\n']
     await fuzzBytes(
       'attach replies',
@@ -98,7 +98,7 @@ describe('damaged files and replies', { timeout: LONG_MS }, () => {
     )
   })
 
-  it('damaged files of /proc are read as facts, or as no facts', async () => {
+  it('damaged files of /proc are read without an exception', async () => {
     const sources = ['status', 'stat', 'cmdline', 'environ', 'maps'].map((name) =>
       readFileSync(`/proc/self/${name}`).subarray(0, 4096),
     )

@@ -23,18 +23,18 @@ const { replies, events } = answersOf(recording)
 const ID_SIZES = replies.get('1/7')!
 const EVENT = [64, 100] as const
 
-/** Errors of the client for such a JVM. Any other error is a defect. */
+/** Returns whether the client reports this error for such a JVM. Any other error is a defect. */
 function isOurs(error: unknown): boolean {
   return [MalformedJdwp, JdwpLost, JdwpSilent, JdwpRefused, EventsNotTaken].some((it) => error instanceof it)
 }
 
-/** Names of COMMANDS in the form `set/command`. */
+/** Returns a name of COMMANDS in the form `set/command`. */
 function numbers(name: string): string {
   const [set, command] = name.split('.') as [keyof typeof COMMANDS, string]
   return `${COMMANDS[set].set}/${(COMMANDS[set].commands as Readonly<Record<string, number>>)[command]}`
 }
 
-/** Whether the packet was refused by an error of jfluid. */
+/** Returns whether the packet was refused by an error of jfluid. */
 async function refused(asked: Promise<unknown>): Promise<boolean> {
   try {
     await asked
@@ -46,7 +46,7 @@ async function refused(asked: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
-  it('any reply is read as a value or reported as malformed, and the connection continues', async () => {
+  it('any damaged reply is read as a value or reported as malformed, and the connection continues', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let data: Buffer = ID_SIZES
@@ -74,7 +74,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
     expect(await jvm.virtualMachine.suspend()).toEqual({ ok: true, value: undefined })
   })
 
-  it('any event is accepted or ends the connection', async () => {
+  it('any damaged event is accepted or ends the connection', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     expect(events.length).toBeGreaterThan(0)
@@ -133,7 +133,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
   })
 })
 
-/** One event of each kind, and two of unknown kinds, encoded with ids of 8 bytes. */
+/** Returns one event of each kind, and two of unknown kinds, encoded with ids of 8 bytes. */
 function handmade(): Buffer[] {
   const thread = '33'.repeat(8)
   const location = `01${'11'.repeat(16)}0000000000000007`

@@ -131,7 +131,7 @@ async function readAll(port: MemoryPort, structs: Structs, ids: readonly number[
   return methods.length
 }
 
-/** A table in which some fields have other offsets or are unknown. */
+/** Returns a table in which some fields have other offsets or are unknown. */
 function damaged(structs: Structs, chance: Chance): Structs {
   const wrong = chance.of([0, 0.02, 0.1])
   const other = (value: number | undefined): number | undefined =>
@@ -143,7 +143,7 @@ function damaged(structs: Structs, chance: Chance): Structs {
   }
 }
 
-describe('the memory of a JVM', { timeout: LONG_MS }, () => {
+describe('a reader of damaged JVM memory', { timeout: LONG_MS }, () => {
   let port: Recorded
   let structs: Structs
   let ids: number[]
@@ -169,7 +169,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     await java.kill()
   }, 60_000)
 
-  it('random memory of a JVM is read, or reported as not understood', async () => {
+  it('damaged memory of a JVM is read, or refused with VmNotUnderstood', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let read = 0
@@ -192,7 +192,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     expect(refused).toBeLessThan(tried)
   })
 
-  it('random memory is read as a known table of structures, or as no table', async () => {
+  it('a damaged table of JVM structures is read, or refused with VmNotUnderstood', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let known = 0
@@ -209,7 +209,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     expect(known).toBeGreaterThan(0)
   })
 
-  it('random memory is compared with the code of a class file, or reported as other code', async () => {
+  it('damaged bytecode is compared with the code of a class file without an exception', async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     expect(own.length).toBeGreaterThan(50)
@@ -226,7 +226,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
   })
 })
 
-/** Code of class files, and the code that the JVM holds. */
+/** Returns the code of class files, and the code in the JVM. */
 async function codes(agent: Agent, source: MemoryPort, structs: Structs, ids: readonly number[]) {
   const memory = new Memory(source)
   const places = await (await MethodPlaces.open(memory, source, structs))!.addresses(ids)

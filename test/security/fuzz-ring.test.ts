@@ -64,7 +64,7 @@ function withRoots(builder: CctBuilder): CctBuilder {
 }
 
 function withSlow(builder: CctBuilder): CctBuilder {
-  withRoots(builder).keepSlow(10, { ...SLOW_BOUNDS, contexts: 256 })
+  withRoots(builder).keepSlow({ threshold: 10, threw: true }, { ...SLOW_BOUNDS, contexts: 256 })
   return builder
 }
 
@@ -73,7 +73,7 @@ function traced(): { sink: EventSink; builder: CctBuilder } {
   return { sink: new Tracer(builder, 3), builder }
 }
 
-/** Events of a real runtime in random order; `wild` controls how often. */
+/** Returns an event of a real runtime, or arbitrary words with probability `wild`. */
 function anyWord(chance: Chance, ticks: number, wild: number, ofRegions: boolean): [number, number] {
   const method = 1 + Math.floor(chance.next() * METHODS)
   if (chance.next() < wild) return [Math.floor(chance.next() * 2 ** 32), Math.floor(chance.next() * 2 ** 32)]
@@ -126,7 +126,7 @@ function scribble(
 const isOurs = (error: unknown): boolean =>
   error instanceof UnknownEvent || error instanceof BrokenChunk || error instanceof ImpossibleCall
 
-describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writes, %s', (how) => {
+describe.each(['mapped', 'read as a file'])('an event buffer that a hostile target writes, %s', (how) => {
   const open = (): Ring => {
     const old = process.env.JFLUID_NO_MMAP
     if (how !== 'mapped') process.env.JFLUID_NO_MMAP = '1'
@@ -138,7 +138,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
     }
   }
 
-  it.each(SINKS)('a hostile buffer is read or refused, for %s', { timeout: LONG_MS }, async (name, make) => {
+  it.each(SINKS)('a hostile buffer is read or refused (%s)', { timeout: LONG_MS }, async (name, make) => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let events = 0
@@ -180,7 +180,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
     expect(events).toBeGreaterThan(told.tried / 3)
   })
 
-  it('a buffer that is never empty is not read forever', () => {
+  it('an event buffer that is never empty is not read forever', () => {
     rmSync(path)
     createRing(path, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNKS })
     const target = new FakeTarget(path, CHUNK_BYTES, CHUNKS)
@@ -197,7 +197,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
   })
 })
 
-it('a truncated buffer that is read as a file is read up to the end of the file', () => {
+it('a truncated event buffer is read up to the end of its file', () => {
   rmSync(path)
   createRing(path, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNKS })
   const target = new FakeTarget(path, CHUNK_BYTES, CHUNKS)

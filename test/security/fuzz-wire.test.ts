@@ -37,6 +37,7 @@ const ASKED: readonly [ask: (agent: Agent) => Promise<unknown>, answer: unknown]
     ],
   ],
   [(it) => it.classBytes([1, 2, 3]), [BYTES, null, Buffer.alloc(70_000, 7)]],
+  [(it) => it.classesNamed(NAMES), [[1, 2], [], [70_000], []]],
   [(it) => it.vmLibrary(), 0x7f12_3456_7000],
   [(it) => it.mirrorWords(8, [1, 2]), Buffer.alloc(16, 1)],
   [(it) => it.peek(8, Buffer.alloc(8)), Buffer.alloc(8, 2)],
@@ -85,6 +86,7 @@ const EVENTS: readonly (readonly unknown[])[] = [
   ['changed', 6],
   ['lateLoad', 3],
   ['waited', 9, 1, true, 'java.lang.Object'],
+  ['valueClass', 4, 0, 7],
   ['ended', 'the JVM has no free heap memory'],
 ]
 
@@ -103,11 +105,12 @@ function listener(heard: () => void): AgentEvents {
     changed: (id) => number(id),
     lateLoad: (hook) => number(hook),
     waited: (id, kind, _, name) => number(id, kind, name.length),
+    valueClass: (path, step, id) => number(path, step, id),
     ended: (reason) => number(reason.length),
   }
 }
 
-/** A connection in memory, without the kernel. */
+/** Returns a connection in memory, without the kernel. */
 function connection(): { link: Link; say(bytes: Buffer): void; hangUp(): void } {
   const socket = new Duplex({ allowHalfOpen: false, read() {}, write: (_chunk, _encoding, done) => done() })
   const link = new Link(socket as unknown as Socket)
@@ -118,7 +121,7 @@ const isOurs = (error: unknown): boolean =>
   error instanceof AgentNotUnderstood || error instanceof AgentRefused || error instanceof LinkLost
 
 describe('data of a hostile agent', () => {
-  it('any damaged message is read as a value or ends with a jfluid error', { timeout: LONG_MS }, async () => {
+  it('any damaged message is read, or refused with a jfluid error', { timeout: LONG_MS }, async () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     const messages = [...ASKED.map(([, answer]) => [1, true, answer]), ...EVENTS.map((it) => [0, ...it])]
@@ -136,7 +139,7 @@ describe('data of a hostile agent', () => {
     })
   })
 
-  it('an invalid message ends the link to the agent or fails the request that it answers', {
+  it('an invalid message closes the link to the agent, or causes an error for the request that the message answers', {
     timeout: LONG_MS,
   }, async () => {
     const seed = seedOf()
@@ -184,14 +187,14 @@ describe('data of a hostile agent', () => {
 
   it.each<[string, Buffer, RegExp]>([
     ['a length of 2 GiB', Buffer.from([0xc6, 0x80, 0, 0, 0, 1]), /length beyond/],
-    ['a list of four thousand million', Buffer.from([0xdd, 0xff, 0xff, 0xff, 0xff]), /length beyond/],
+    ['a list of four billion elements', Buffer.from([0xdd, 0xff, 0xff, 0xff, 0xff]), /length beyond/],
     ['a name of 2^31 characters', Buffer.from([0xdb, 0x80, 0, 0, 0, 65]), /length beyond/],
-    ['a million levels', Buffer.alloc(1 << 20, 0x91), /too many levels/],
+    ['a million nested levels', Buffer.alloc(1 << 20, 0x91), /too many levels/],
     ['a list of four million lists', listOf(4 << 20), /too many values/],
     ['a map', Buffer.from([0x91, 0x81, 0xa1, 65, 1]), /type 0x81/],
     ['a record', Buffer.from([0xd4, 0x72, 0x40, 0x91, 0xa1, 97, 1]), /type 0xd4/],
-    ['nothing', Buffer.alloc(0), /length beyond/],
-    ['a message and a byte', Buffer.from([0x90, 0]), /something behind/],
+    ['an empty message', Buffer.alloc(0), /length beyond/],
+    ['a message followed by one byte', Buffer.from([0x90, 0]), /something behind/],
   ])('an oversized or malformed message is refused at low cost: %s', (_, bytes, why) => {
     const before = process.memoryUsage.rss()
     let refused: unknown
@@ -211,7 +214,7 @@ describe('data of a hostile agent', () => {
     expect(await link.closed).toMatch(/more events than were asked for/)
   })
 
-  it("numbers in messages are limited to the tables' sizes", () => {
+  it('the limits of method and thread numbers in messages equal the limits of the event format', () => {
     expect([MAX_METHODS, MAX_THREADS]).toEqual([2 ** METHOD_BITS, 2 ** THREAD_NUMBER_BITS])
   })
 })

@@ -79,8 +79,8 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 describe('a session directory owned by the user of the target', () => {
-  it.each(['removed at once', 'after its buffer was made'])(
-    'a session directory that is replaced is not looked up again by path: %s',
+  it.each(['removed immediately', 'removed after its buffer was created'])(
+    'after a session directory is replaced by a link, jfluid does not follow the link (session: %s)',
     (when) => {
       const session = makeSessionDirectory(null)
       session.giveTo(self)
@@ -88,7 +88,7 @@ describe('a session directory owned by the user of the target', () => {
       renameSync(session.path, away)
       symlinkSync(precious, session.path)
       try {
-        if (when !== 'removed at once') {
+        if (when !== 'removed immediately') {
           createRing(join(session.inside, 'ring'), { chunkBytes: 4096, chunkCount: 1, owner: self })
           expect(readdirSync(away)).toEqual(['ring'])
         }
@@ -126,7 +126,7 @@ describe('a session directory owned by the user of the target', () => {
   })
 
   itOnlyIf(IS_ROOT, ONLY_ROOT)(
-    'ownership of a session directory changes with its files, but not that of link targets',
+    'the owner of a session directory is changed together with the owner of its files; targets of links keep their owner',
     () => {
       const session = makeSessionDirectory(null)
       symlinkSync(join(precious, 'notes.txt'), join(session.path, 'link'))
@@ -166,7 +166,7 @@ describeOnlyIf(IS_ROOT, ONLY_ROOT)('hard links in a session directory whose owne
 describe('leftovers of killed processes', () => {
   const left = (random: string) => join(dir, `jfluid-${namespace}-${DEAD}-${random}`)
 
-  it('leftovers are removed, except link targets and other files', () => {
+  it('leftovers are removed, but link targets and other files are kept', () => {
     mkdirSync(left('aaaaaa'))
     symlinkSync(precious, join(left('aaaaaa'), 'inner'))
     symlinkSync(precious, left('bbbbbb'))
@@ -178,7 +178,7 @@ describe('leftovers of killed processes', () => {
     expect(existsSync(left('cccccc'))).toBe(true)
   })
 
-  it('leftovers are removed to the depth of recordings only', () => {
+  it('leftovers are removed only down to the directory depth that recordings use', () => {
     mkdirSync(join(left('aaaaaa'), 'repository', 'chunks'), { recursive: true })
     writeFileSync(join(left('aaaaaa'), 'repository', 'chunks', 'one.jfr'), '')
     mkdirSync(join(left('bbbbbb'), '1', '2', '3'), { recursive: true })
@@ -196,7 +196,7 @@ describe('leftovers of killed processes', () => {
   })
 
   itOnlyIf(IS_ROOT, ONLY_ROOT)(
-    'in a leftover directory of another user only session files are removed',
+    'only session files are removed from a leftover directory of another user',
     () => {
       mkdirSync(left('aaaaaa'))
       writeFileSync(join(left('aaaaaa'), 'ring'), '')
@@ -235,7 +235,7 @@ describe("files in a target's root directory, which the target's user controls",
   beforeEach(() => {
     const own = readTargetProcess(process.pid)!
     const vmLibrary = { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' } as const
-    target = { ...own, root: join(dir, 'root'), perfDataMapped: true, vmLibrary }
+    target = { ...own, root: join(dir, 'root'), perfDataName: `hsperfdata_me/${own.nsPid}`, vmLibrary }
     mkdirSync(join(target.root, 'tmp', 'hsperfdata_me'), { recursive: true })
     mkdirSync(join(target.root, 'jdk', 'lib', 'server'), { recursive: true })
   })
@@ -248,7 +248,14 @@ describe("files in a target's root directory, which the target's user controls",
     expect(releaseValue(target, 'JAVA_VERSION')).toBeUndefined()
   })
 
-  it("a target's files are read up to a limit", () => {
+  it('the performance data of a target is read from the mapped file, even if another user has a file that is named after the same process id', () => {
+    const other = join(target.root, 'tmp', 'hsperfdata_app')
+    mkdirSync(other)
+    for (const path of [perf(), join(other, String(target.nsPid))]) writeFileSync(path, 'damaged')
+    expect(findPerfData(target)?.path).toBe(perf())
+  })
+
+  it("a target's files are read up to a maximum size", () => {
     symlinkSync('/dev/zero', perf())
     symlinkSync('/dev/zero', release())
     expect(findPerfData(target)).toBeUndefined()
@@ -259,21 +266,21 @@ describe("files in a target's root directory, which the target's user controls",
     expect(releaseValue(target, 'MODULES')).toBeUndefined() // beyond the part of the file that is read
   })
 
-  it("no facts are read from garbage in a target's files", () => {
+  it("invalid contents of a target's files are ignored", () => {
     writeFileSync(perf(), Buffer.alloc(4096, 0xca))
     expect(findPerfData(target)).toEqual({ path: perf(), facts: undefined, safepointTimeOffset: undefined })
     writeFileSync(release(), Buffer.alloc(4096, 0xff))
     expect(releaseValue(target, 'JAVA_VERSION')).toBeUndefined()
   })
 
-  it('a /tmp that is a link is not used for files', () => {
+  it('no files are opened in the /tmp of a target if this /tmp is a link', () => {
     rmSync(join(target.root, 'tmp'), { recursive: true })
     symlinkSync(precious, join(target.root, 'tmp'))
     expect(() => openTmp(target)).toThrow('ENOTDIR')
     expect(() => openTmp({ root: '/proc/self/root' })).not.toThrow() // a link in this place belongs to this user
   })
 
-  it('a /tmp that is a link is not used for the socket', async () => {
+  it('the attach socket in the /tmp of a target is not used if this /tmp is a link', async () => {
     const name = `.java_pid${target.nsPid}`
     const server = createServer((socket) => socket.destroy())
     try {
@@ -343,7 +350,7 @@ describe("connections to a session's socket", () => {
     link!.close()
   })
 
-  it('any number of silent connections does not delay another connection', async () => {
+  it('even many silent connections do not delay another connection', async () => {
     const silent = Array.from({ length: 100 }, () => stranger(token.slice(0, 8)))
     const link = await agent(token)
     expect(link).not.toBeNull()
@@ -351,7 +358,7 @@ describe("connections to a session's socket", () => {
     expect(new Set(await Promise.all(silent))).toEqual(new Set(['closed']))
   })
 
-  it('a used token is refused', async () => {
+  it('a token that a connection has already used is refused', async () => {
     const first = connect(path())
     await new Promise((resolve) => first.write(token, resolve))
     expect(await stranger(token)).toBe('closed')
@@ -361,7 +368,7 @@ describe("connections to a session's socket", () => {
     expect(await stranger(token)).toBe('closed') // the socket no longer accepts connections
   })
 
-  it('a token may arrive byte by byte, followed by a frame', async () => {
+  it('a token is accepted if it arrives byte by byte, followed by a frame', async () => {
     const shown = Buffer.concat([Buffer.from(token), Buffer.from([4, 0, 0, 0, 0x93, 0, 0xa1, 0x78, 7])])
     const frame = Buffer.from(shown)
     frame.writeUInt32LE(frame.length - token.length - 4, token.length)

@@ -11,7 +11,10 @@ import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startJfluid } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
-/** Terminal controls without ; and [, which names cannot contain: reset, colour and title by one character each, bidi controls. */
+/**
+ * Terminal controls without ; and [, since names cannot contain these two characters: reset, colour and title by one character each, bidi
+ * controls.
+ */
 const ORDERS = '\x1bc\x9b31m\x9d0\x07\r\n\t\b\x7f\u202e\u2066\u2028'
 const METHOD = `=1+1${ORDERS}"'&{{7*7}}`
 const CLASS = `${METHOD}<img src=x onerror=alert(1)>`
@@ -48,7 +51,7 @@ const EVIL = `
     static void evilMethod(int n) { sink += n; if (n > 0) evilMethod(n - 1); }
   }`
 
-/** The class file with other strings in its constant pool. */
+/** Returns the class file with other strings in its constant pool. */
 function renamed(bytes: Uint8Array, names: ReadonlyMap<string, string>): Buffer {
   const file = Buffer.from(bytes)
   const out = [file.subarray(0, 10)]
@@ -164,7 +167,7 @@ forEachJdk((jdk) => {
     for (const more of [[], ['--json']]) {
       await run('ps', ...more)
       await run('doctor', pid, ...more, '--root', 'fix.Host.step')
-      await run('roots', pid, ...more)
+      await run('why', pid, ...more)
     }
     for (const args of [
       ['record', pid, '--root', `fix.Host.${METHOD}`, '--duration', '1s', '--out', file],

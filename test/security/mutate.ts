@@ -5,7 +5,9 @@ import { expect } from 'vitest'
 import { Chance, type Figure, keepRow, section } from '../faults/trials.ts'
 import { FULL } from '../support/lane.ts'
 
-/** Number of inputs in `npm run test:live` or `npm test`, and in `npm run test:full`; `JFLUID_TRIES` overrides it. */
+/**
+ * Returns the number of inputs: `short` in `npm run test:live` or `npm test`, `long` in `npm run test:full`. `JFLUID_TRIES` overrides both.
+ */
 export function inputs(short: number, long: number): number {
   const told = process.env.JFLUID_TRIES
   return told === undefined ? (FULL ? long : short) : Number(told)
@@ -18,7 +20,7 @@ export function seedOf(): number {
 const EDGES = [0, 1, 2, 0x7f, 0x80, 0xc1, 0xdd, 0xdf, 0xc6, 0xdb, 0xfe, 0xff]
 const LENGTHS = [0, 1, 0x7f, 0xff, 0xffff, 0x10000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff]
 
-/** Maximum number of changes per input. Most changes keep the length. */
+/** Returns mutated bytes, with at most `most` changes. Most changes keep the length. */
 export function mutated(bytes: Uint8Array, chance: Chance, most = 4): Buffer<ArrayBuffer> {
   let out = Buffer.from(bytes)
   for (let left = 1 + Math.floor(chance.next() * most); left > 0; left--) {
@@ -59,9 +61,9 @@ export function mutated(bytes: Uint8Array, chance: Chance, most = 4): Buffer<Arr
 export interface Told {
   readonly tried: number
   readonly refused: number
-  /** Processor time of this process. */
+  /** Longest processor time for one input. */
   readonly longestMs: number
-  /** Largest growth of the process. */
+  /** Largest growth of this process's memory. */
   readonly grownMib: number
 }
 
@@ -72,7 +74,7 @@ const MINUTES = Number(process.env.JFLUID_FUZZ_MINUTES ?? 50)
 /** Timeout of a test, including its setup and cleanup. */
 export const LONG_MS = FULL ? MINUTES * 60_000 + 600_000 : 120_000
 
-/** Timeout of one of several runs in a test. */
+/** Returns the timeout of one of several runs in a test. */
 export const mostMs = (parts = 1): number => (MINUTES * 60_000) / parts
 
 export interface Trying {
@@ -149,7 +151,7 @@ export async function fuzzBytes(
   if (refusals.length > 0) expect(refused).toBeGreaterThan(0)
 }
 
-/** A row of the fault report. */
+/** Adds a row to the fault report. */
 export function keepInputs(
   what: string,
   jdk: string,

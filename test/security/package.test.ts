@@ -48,13 +48,13 @@ describe('dependencies of the package', () => {
     expect(asked.filter((it) => !/^[\^~]?\d+\.\d+\.\d+$/.test(it))).toEqual([])
   })
 
-  it('dependencies need no install script: dependencies with an install script are optional, and work without the script', () => {
+  it('dependencies that have an install script are optional and work without this script', () => {
     const scripted = packages.filter(([, it]) => it.hasInstallScript === true && it.dev !== true)
     expect(scripted.filter(([, it]) => it.optional !== true).map(([path]) => path)).toEqual([])
     for (const own of ['install', 'preinstall', 'postinstall']) expect(manifest.scripts[own]).toBeUndefined()
   })
 
-  it('dependencies are exactly the listed ones', () => {
+  it('the package depends on exactly the packages that this test lists', () => {
     expect(Object.keys(manifest.dependencies).sort()).toEqual([
       ...['commander', 'ink', 'msgpackr', 'neo-blessed', 'pprof-format', 'react'],
     ])
@@ -63,7 +63,7 @@ describe('dependencies of the package', () => {
 })
 
 describe('the agent in the package', () => {
-  it('an agent that was not built here is not loaded', () => {
+  it('a missing or modified agent jar is refused', () => {
     const dir = mkdtempSync(join(tmpdir(), 'jfluid-agent-'))
     const folder = pathToFileURL(`${dir}/`)
     try {
@@ -82,7 +82,7 @@ describe('the agent in the package', () => {
   })
 })
 
-it('the package contains the threat model, linked in the README', () => {
+it('the package contains the threat model, and the README links to it', () => {
   expect(manifest.files).toContain('SECURITY.md')
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(SECURITY.md)')
 })

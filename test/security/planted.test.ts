@@ -44,7 +44,7 @@ beforeEach(() => {
 
 const profile = profileOf('main 2x 1000ns ( work 3x 40ns )')
 
-/** @returns its name in the shared directory */
+/** @returns the name of the link in the shared directory */
 function link(name: string, to: string, uid: number): string {
   const path = join(shared, name)
   symlinkSync(to, path)
@@ -57,9 +57,12 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
   () => {
     it.each([
       ['a link to a file', () => link('p.jfluid', precious, OTHER)],
-      ['a link to nothing', () => link('p.jfluid', `${precious}-new`, OTHER)],
+      ['a link to a missing file', () => link('p.jfluid', `${precious}-new`, OTHER)],
       ['a link to a link', () => link('p.jfluid', link('q', precious, OTHER), OTHER)],
-      ['a link of our user to a link of another user', () => link('p.jfluid', link('q', precious, OTHER), 0)],
+      [
+        'a link of the current user to a link of another user',
+        () => link('p.jfluid', link('q', precious, OTHER), 0),
+      ],
     ])('a planted link is not followed: %s', async (_, plant) => {
       const path = plant()
       const refusal = /cannot write .*the path is a link or a pipe of another user/
@@ -82,11 +85,11 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       await reader.kill()
     })
 
-    it('a planted file of another user is replaced or kept', async () => {
+    it('a planted file of another user is replaced by a private file of the current user', async () => {
       const path = join(shared, 'p.jfluid')
       writeFileSync(path, 'theirs')
       chownSync(path, OTHER, OTHER)
-      await writeProfile(profile, path) // root is permitted to
+      await writeProfile(profile, path) // root may replace a file of another user
       const { uid, mode } = lstatSync(path)
       expect([uid, mode & 0o777]).toEqual([0, 0o600])
     })
@@ -102,7 +105,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       await writeProfile(profile, link('left', precious, OTHER))
     })
 
-    it('an autosave uses another name than a planted file', async () => {
+    it('an autosave does not use the name of a planted link', async () => {
       link('p.jfluid.autosave', `${precious}-new`, OTHER)
       const autosave = new Autosave({ profileSoFar: () => profile }, join(shared, 'p.jfluid'), 1, (line) => {
         throw new Error(line)
@@ -130,7 +133,7 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
   },
 )
 
-it('output of a program under the live view is written to a new file', () => {
+it('the live view writes the output of its program to a new file, not through a link', () => {
   const before = process.cwd()
   process.chdir(shared)
   try {

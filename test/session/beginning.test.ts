@@ -19,6 +19,8 @@ class FakeEngine {
   readonly byHand = { watchesJdk: false }
   readonly regionTable = null
   readonly timeRoots = () => {}
+  readonly beginSlow = async () => {}
+  readonly traceIds = { isDue: () => false }
   readonly agent = { enable: async () => {}, watch: async () => {}, go: async () => {} }
   readonly turns = new Turns((error) => expect.fail(String(error)))
   readonly classes = { bootClasses: new Map([[HANDLE_MEMBER_CLASS, 1]]) }
@@ -71,13 +73,13 @@ it('known method handle classes of a JDK are instrumented first, without a warni
   expect([...warnings]).toEqual([])
 })
 
-it('a JDK that lacks one known method handle method gets the other probes and a warning', async () => {
+it('if one of the known methods that resolve method handles is missing in a JDK, the other probes are installed, and a warning is shown', async () => {
   const { first, warnings } = await begin(MEMBERS.slice(0, 2))
   expect(first.map(({ name }) => name)).toEqual(['internalMemberName', 'internalMemberNameEnsureInit'])
   expect([...warnings]).toEqual([WARNING])
 })
 
-it('a JDK without any known method handle method gets a warning', async () => {
+it('a warning is shown if the JDK has none of the known methods that resolve method handles', async () => {
   const { first, warnings } = await begin(['memberOf(Ljava/lang/Object;)Ljava/lang/Object;'])
   expect(first).toEqual([])
   expect([...warnings]).toEqual([WARNING])

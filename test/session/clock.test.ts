@@ -4,11 +4,11 @@ import type { ClockPair } from '../../src/wire/messages.ts'
 
 const SECOND = 1e9
 const HOUR = 3600 * SECOND
-/** Two readings of a clock that needs 24 ns per reading, at 2.5 ticks per nanosecond. */
+/** Ticks of two clock readings that take 24 ns each, at 2.5 ticks per nanosecond. */
 const TIGHT = 120
 const MS = 1e6
 
-/** Clock pairs of a target, read every half second for an hour. */
+/** Returns a clock with the pairs of a target, read every half second for an hour. */
 function anHour(
   ticksAt: (nanos: number) => number,
   spoil: (pair: ClockPair, i: number) => ClockPair = (it) => it,
@@ -19,7 +19,7 @@ function anHour(
   return clock
 }
 
-/** The thread had no processor for some time between the two readings. */
+/** Returns the pair of a thread that had no processor for some time between its two readings. */
 const late = (pair: ClockPair, byNanos: number): ClockPair => ({
   ticks: pair.ticks + byNanos * 1.25,
   nanos: pair.nanos,
@@ -27,7 +27,7 @@ const late = (pair: ClockPair, byNanos: number): ClockPair => ({
 })
 
 describe('the clock of the target', () => {
-  it('the clock of the target converts with the measured time pairs instead of a nominal frequency', () => {
+  it('the clock of the target converts ticks with the measured time pairs instead of a nominal frequency', () => {
     const clock = new TargetClock({ ticks: 0, nanos: 1000, width: TIGHT }, 'counterTime')
     clock.update({ ticks: 250_000_000, nanos: 100_001_000, width: TIGHT }) // 2.5 ticks per nanosecond
     expect(clock.nsPerTick).toBeCloseTo(0.4, 9)
@@ -47,11 +47,11 @@ describe('the clock of the target', () => {
   })
 
   it('the clock of the target is accurate to 1 ms after an hour with a frequency drift of 20 ppm', () => {
-    // 2.5 GHz at the start, 20 ppm more at the end: 10 ppm more on average.
+    // 2.5 GHz at the start and 20 ppm more at the end, so 10 ppm more on average.
     const ticksAt = (nanos: number) => 2.5 * nanos * (1 + (10e-6 * nanos) / HOUR)
     const clock = anHour(ticksAt)
     expect(Math.abs(clock.toNs(ticksAt(HOUR)) - HOUR)).toBeLessThan(MS)
-    expect(Math.abs(0.4 * ticksAt(HOUR) - HOUR)).toBeGreaterThan(30 * MS) // with the frequency at the start
+    expect(Math.abs(0.4 * ticksAt(HOUR) - HOUR)).toBeGreaterThan(30 * MS) // the error with the frequency at the start
   })
 
   it.each([
@@ -66,7 +66,7 @@ describe('the clock of the target', () => {
     expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
   })
 
-  it('the clock of the target has at most the error of its time pairs if all pairs are late', () => {
+  it('if all time pairs are late, the error of the clock of the target is at most the delay of the pairs', () => {
     const clock = anHour(
       (nanos) => 2.5 * nanos,
       (pair, i) => late(pair, (1 + (i % 7)) * MS),
@@ -77,7 +77,7 @@ describe('the clock of the target', () => {
   it.each([
     ['forward by 10 s', 25e9],
     ['back to its start', -2.5 * 0.5 * HOUR],
-  ])('the clock of the target keeps its rate when the clock jumps %s', (_how, jump) => {
+  ])('the clock of the target keeps its rate when the tick counter jumps %s', (_how, jump) => {
     const clock = anHour((nanos) => 2.5 * nanos + (nanos > 0.5 * HOUR ? jump : 0))
     expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
   })

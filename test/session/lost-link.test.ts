@@ -5,7 +5,7 @@ import { readTargetProcess } from '../../src/attach/target-process.ts'
 import { whyLinkWasLost } from '../../src/session/target-waits.ts'
 import { LINK_CLOSED } from '../../src/wire/link.ts'
 
-it('a closed connection to a remote JVM means that the JVM has ended, and a network error does not', async () => {
+it('a closed connection to a remote JVM means that the JVM has ended, but a network error does not mean that the JVM has ended', async () => {
   expect(await whyLinkWasLost(undefined, LINK_CLOSED)).toBe(null)
   expect(await whyLinkWasLost(undefined, 'read ECONNRESET')).toBe(null)
   expect(await whyLinkWasLost(undefined, 'read ETIMEDOUT')).toBe(

@@ -45,7 +45,7 @@ describe('comparison of code by the constant pool index of the method name', () 
     ['the constant pool index differs', [held(15, ICONST_0, IRETURN), held(16, ICONST_1, IRETURN)]],
     ['the method is missing', [held(5, ICONST_0, IRETURN)]],
     ['the code has changed', [held(5, ICONST_0, IRETURN), held(6, ICONST_0, IRETURN)]],
-  ])('code does not compare as equal where %s', (_, inJvm) => {
+  ])('code compares as different if %s', (_, inJvm) => {
     expect(isSameByIndex(methods, named(...inJvm))).toBe(false)
   })
 })

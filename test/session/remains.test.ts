@@ -17,7 +17,7 @@ const ring = (session: string) => ({ what: `mapping /dev/shm/${session}/ring`, o
 const file = { what: 'file /tmp/.jfluid_pid1', of: null }
 
 describe('the report of remains after a session', () => {
-  it('the report of remains after a session lists remains found before the session ended and its own directory', () => {
+  it('the report of remains after a session lists a thread, a mapping and a file that the session leaves behind', () => {
     const before = remains(thread(5))
     const after = remains(thread(5), ring(OWN), file)
     expect(leftOf([before], `/dev/shm/${OWN}`, after)).toEqual(after.traces.map((it) => it.what))
@@ -34,7 +34,7 @@ describe('the report of remains after a session', () => {
     expect(leftOf(during.slice(0, 1), `/dev/shm/${OWN}`, remains(thread(6)))).toEqual([])
   })
 
-  it('the report of remains after a session omits remains created by another client later', () => {
+  it('the report of remains after a session omits remains that another client has created later', () => {
     const before = remains(thread(5), ring(OWN))
     expect(leftOf([before], `/dev/shm/${OWN}`, remains(thread(6), ring(OTHER)))).toEqual([])
   })

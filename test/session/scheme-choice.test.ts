@@ -7,7 +7,7 @@ const request = (more: Partial<SessionRequest> = {}): SessionRequest => ({
   ...{ scheme: 'auto', roots: [parseRoot('Foo.bar')], include: [], exclude: [], jdk: false, ...more },
 })
 
-/** A JVM that fails the test if it receives a request. */
+/** Returns a JVM that fails the test if it receives a request. */
 const untouched = (loadedClasses: number) => ({ loadedClasses }) as Behind
 
 const small = {
@@ -38,7 +38,7 @@ describe('scheme b is harmless', () => {
 })
 
 describe('the chosen scheme', () => {
-  it('the chosen scheme is adaptive for many loaded classes, without listing them', async () => {
+  it('the chosen scheme is adaptive if many classes are loaded, and the loaded classes are then not listed', async () => {
     expect(await chooseScheme(request(), untouched(16_412))).toEqual({
       scheme: 'adaptive',
       why: 'scheme adaptive: 16,412 classes are loaded (--scheme b overrides this)',
@@ -57,7 +57,7 @@ describe('the chosen scheme', () => {
   it.each([
     ['--time names methods', { timed: [parseRoot('Foo.baz')] }],
     ['--max-overhead is set', { maxOverhead: 0.02 }],
-  ])('the chosen scheme is adaptive where %s, even for a small program', async (_, more) => {
+  ])('the chosen scheme is adaptive if %s, even for a small program', async (_, more) => {
     expect(await chooseScheme(request(more), untouched(300))).toEqual({
       ...{ scheme: 'adaptive', why: null, listed: null },
     })
@@ -70,7 +70,7 @@ describe('options that need all calls', () => {
     [{ callSites: true }, '--call-sites'],
     [{ trace: 3 }, '--trace'],
     [{ followThreads: true }, '--follow-threads'],
-  ] as const)('all calls are needed by %j', (more, option) => {
+  ] as const)('a recording with %j needs all calls', (more, option) => {
     expect(needsAllCalls(request(more))).toBe(option)
   })
 

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { Turns } from '../../src/session/turns.ts'
 
 describe('a queue of tasks', () => {
-  it('a queue of tasks reports failed tasks, except tasks whose caller receives the error', async () => {
+  it('a queue of tasks reports the error of a failed task, unless the caller of the task receives the error', async () => {
     const told: string[] = []
     const turns = new Turns((error) => told.push(String(error)))
     const order: string[] = []

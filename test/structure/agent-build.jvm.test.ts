@@ -28,7 +28,7 @@ forNewestJdk((jdk) => {
     [JAVA_11, 'agent'],
     [JAVA_11, 'runtime'],
     [JAVA_8, 'jfluid'],
-  ])('class files have version %i below %s/', (version, folder) => {
+  ])('class files have version %i in the folder %s/', (version, folder) => {
     const classes = jarClasses(join(dir, 'jfluid-agent.jar')).filter(({ path }) =>
       path.startsWith(`${folder}/`),
     )

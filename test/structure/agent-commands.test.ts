@@ -8,14 +8,14 @@ import { describe, expect, it } from 'vitest'
 const agent = new URL('../../backend-java/agent/jfluid/agent/', import.meta.url)
 const sourceOf = (file: string) => readFileSync(new URL(file, agent), 'utf8')
 
-/** Lines of the comment above that begin with the name of a command. Further lines about a command are indented. */
+/** Returns the lines of the comment above that begin with the name of a command. Further lines about a command are indented. */
 function drawn(): string[] {
   const text = readFileSync(new URL('../../src/wire/messages.ts', import.meta.url), 'utf8')
   const commands = text.slice(text.indexOf('// Commands ('), text.indexOf('// Events:'))
   return [...commands.matchAll(/^\/\/ {3}(\w+)/gm)].map(([, name]) => name!)
 }
 
-/** [command, name of the topic's class] */
+/** Returns pairs of a command and the name of its topic's class. */
 function table(): [string, string][] {
   const session = sourceOf('Session.java')
   return [...session.matchAll(/\btable\((\w+),([^)]+)\);/g)].flatMap(([, variable, commands]) => {
@@ -29,7 +29,7 @@ describe('commands of the client', () => {
     .filter((file) => sourceOf(file).includes(' extends Topic '))
     .map((file) => basename(file, '.java'))
 
-  it('commands are those in messages.ts, each once', () => {
+  it('the agent registers exactly the commands in messages.ts, each command once', () => {
     expect(drawn().length).toBeGreaterThan(25)
     expect(
       table()
@@ -38,7 +38,7 @@ describe('commands of the client', () => {
     ).toEqual(drawn().sort())
   })
 
-  it('the topics of the agent handle only commands of messages.ts', () => {
+  it('each Java class that handles commands handles only commands in messages.ts', () => {
     const cases = topics.flatMap((it) =>
       [...sourceOf(`${it}.java`).matchAll(/\bcase "(\w+)":/g)].map(([, command]) => command!),
     )
@@ -46,7 +46,7 @@ describe('commands of the client', () => {
     expect(cases.filter((it) => !known.has(it))).toEqual([])
   })
 
-  it.each(table())('%s is handled in %s.java', (command, topic) => {
+  it.each(table())('the command %s is handled in %s.java', (command, topic) => {
     const doing = topics.filter((it) => sourceOf(`${it}.java`).includes(`case "${command}":`))
     expect(doing).toEqual([topic])
   })

@@ -63,7 +63,7 @@ forEachJdk((jdk) => {
     const before = Math.min(...fields.map((field) => field.start))
     const behind = size - Math.max(...fields.map((field) => field.end))
     console.info(`JDK ${jdk.version}: ${size} bytes, ${before} before the fields, ${behind} behind them`)
-    // Also from any neighbouring object.
+    // The fields of neighbouring objects are on other cache lines as well.
     expect(before).toBeGreaterThanOrEqual(LINE)
     expect(behind).toBeGreaterThanOrEqual(LINE - 8) // the next object's header has at least 8 bytes
   })

@@ -69,8 +69,8 @@ function importsOf(file: string): string[] {
   )
 }
 
-describe('the map of src', () => {
-  it.each(Object.keys(ALLOWED))('%s imports only allowed folders', (folder) => {
+describe('the map that lists the allowed imports of each folder in src', () => {
+  it.each(Object.keys(ALLOWED))('the folder src/%s imports only from allowed folders', (folder) => {
     const wrong = files
       .filter((file) => file.startsWith(folder + sep))
       .flatMap((file) =>
@@ -81,7 +81,7 @@ describe('the map of src', () => {
     expect(wrong).toEqual([])
   })
 
-  it('files in src/measures import only what their layer permits', () => {
+  it('files in src/measures import only from the folders that their layer permits', () => {
     for (const file of files.filter((it) => it.startsWith(`measures${sep}`))) {
       const layer = Object.keys(LAYERS).find((it) => new RegExp(`\\b${it}s?\\.ts$`).test(file))
       expect(layer, file).toBeDefined()
@@ -91,7 +91,7 @@ describe('the map of src', () => {
     }
   })
 
-  it('the map names every folder', () => {
+  it('the map of allowed imports contains every folder of src', () => {
     const folders = new Set(files.filter((f) => f.includes(sep)).map((f) => f.split(sep)[0]!))
     folders.delete('commands') // it combines all folders
     expect([...folders].sort()).toEqual(
@@ -103,13 +103,13 @@ describe('the map of src', () => {
     for (const folder of folders) expect(map, 'src/README.md').toContain(`\`${folder}/\``)
   })
 
-  it('only the screen imports the terminal library', () => {
+  it('only the files tui/screen* import the terminal library neo-blessed', () => {
     const importers = files.filter((f) => /from 'neo-blessed'/.test(readFileSync(join(src, f), 'utf8')))
     expect(importers.every((f) => f.startsWith(join('tui', 'screen')))).toBe(true)
   })
 })
 
-/** Files imported by a file, with their values, statically or dynamically; optionally also type imports. */
+/** Returns the files that each file imports with their values, statically or dynamically; optionally also type imports. */
 function importGraph(withTypes: boolean): Map<string, string[]> {
   const known = new Set(files)
   return new Map(
@@ -129,14 +129,14 @@ function importGraph(withTypes: boolean): Map<string, string[]> {
   )
 }
 
-/** Whether all names between braces are types: `{ type A, type B }`. */
+/** Returns whether all names between braces are types: `{ type A, type B }`. */
 function areTypes(names: string): boolean {
   const [, inside] = /^\s*\{([^}]*)\}\s*$/.exec(names) ?? []
   const each = inside?.split(',').filter((it) => it.trim() !== '')
   return each !== undefined && each.length > 0 && each.every((it) => it.trim().startsWith('type '))
 }
 
-/** Files that import each other, directly or indirectly: strongly connected components of more than one file (Tarjan). */
+/** Returns groups of files that import each other, directly or indirectly: strongly connected components of more than one file (Tarjan). */
 function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const found: string[][] = []
   const index = new Map<string, number>()
@@ -170,11 +170,11 @@ describe('cycles of imports', () => {
     expect(importGraph(false).get(join('session', 'session.ts'))!.length).toBeGreaterThan(10)
   })
 
-  it('value imports have no cycle, even if dynamic imports are included', () => {
+  it('imports of values form no cycle, even if dynamic imports are included', () => {
     expect(circles(importGraph(false))).toEqual([])
   })
 
-  it("the recorder's worker loads no view and no section of a measure, directly or through other files", () => {
+  it("the recorder's worker imports no view and no report section of a measure, directly or through other files", () => {
     const graph = importGraph(false)
     const reached = new Set([join('session', 'recorder', 'recorder-worker.ts')])
     for (const file of reached) for (const next of graph.get(file)!) reached.add(next)
@@ -184,7 +184,7 @@ describe('cycles of imports', () => {
     ).toEqual([])
   })
 
-  it('type import cycles stay within one folder', () => {
+  it('a cycle of type imports never includes files of two folders', () => {
     for (const circle of circles(importGraph(true)))
       expect(new Set(circle.map((it) => it.split(sep)[0])).size, circle.join(' ')).toBe(1)
   })

@@ -34,11 +34,11 @@ describe('constants in TypeScript and Java', () => {
       ].includes(name),
   )
 
-  it.each(shared)('%s is equal in TypeScript and Java', (name, value) => {
+  it.each(shared)('the constant %s is equal in TypeScript and Java', (name, value) => {
     expect(javaConstant(name)).toBe(value)
   })
 
-  it('bit fields leave no bit unused and use none twice', () => {
+  it('the bit fields of an event word use each bit exactly once', () => {
     expect(2 + event.METHOD_BITS + event.TICK_BITS).toBe(64)
   })
 })

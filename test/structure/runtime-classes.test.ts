@@ -8,7 +8,10 @@ import { describe, expect, it } from 'vitest'
 import { jarEntries } from '../support/jar.ts'
 
 const sources = new URL('../../backend-java/runtime/java/lang/', import.meta.url)
-/** The class that initialises the others (JFluid1Tsc through one of its fields, if permitted), and a class of which only its name is used at run time. */
+/**
+ * JFluid1Session initialises the other classes (JFluid1Tsc through one of its fields, if permitted). Only the name of JFluid1Layout is used
+ * at run time.
+ */
 const EXCEPT = ['JFluid1Session', 'JFluid1Tsc', 'JFluid1Layout']
 
 describe('classes of the runtime', () => {
@@ -19,7 +22,7 @@ describe('classes of the runtime', () => {
   const classes = files.map((file) => basename(file, '.java'))
 
   it.each(classes.filter((name) => !EXCEPT.includes(name)))(
-    'runtime class %s is initialized with the session',
+    'the runtime class %s is initialized when the session is initialized',
     (name) => {
       expect(session).toContain(`U.ensureClassInitialized(${name}.class);`)
     },

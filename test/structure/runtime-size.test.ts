@@ -32,7 +32,7 @@ describe('the probes of the built agent', () => {
       'rootExit(I)V',
     ],
     ...['regionEnter(JI)J', 'regionLeave(JI)J', 'regionExit(JI)V'],
-  ])('probe %s is small enough to be inlined', (selector) => {
+  ])('the probe %s is small enough for HotSpot to inline', (selector) => {
     expect(codeOf(selector).bytecode.length).toBeLessThan(FREQ_INLINE_SIZE)
   })
 
@@ -75,13 +75,13 @@ describe('the probes of the built agent', () => {
     ],
   }
   const pairs = Object.entries(exits).flatMap(([entry, all]) => all.map((exit) => [exit, entry] as const))
-  it.each(pairs)('probe %s uses no more local variables than %s', (exit, entry) => {
+  it.each(pairs)('the probe %s uses no more local variables than the probe %s', (exit, entry) => {
     const locals = (selectors: string) =>
       selectors.split(' ').reduce((sum, it) => sum + codeOf(it).maxLocals, 0)
     expect(locals(exit)).toBeLessThanOrEqual(locals(entry))
   })
 
-  it('leaving a tree record needs no more stack than entering the record', () => {
+  it('the probe that leaves a tree record needs no more stack than the probe that enters the record', () => {
     const trees = classOf(/^runtime\/java\/lang\/JFluid1Trees\.class$/)
     const info = 'Ljava/lang/JFluid1Threads$ThreadInfo;'
     const [enter, leave] = [codeOf(`enter(${info}JI)V`, trees), codeOf(`leave(${info}JII)V`, trees)]

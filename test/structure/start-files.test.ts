@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 
 const dist = fileURLToPath(new URL('../../dist', import.meta.url))
 
-/** A file and its static imports, including indirect ones. */
+/** Returns the files and their static imports, including indirect imports. */
 function readAtOnce(...begins: string[]): Set<string> {
   const files = new Set(begins)
   for (const file of files)

@@ -8,7 +8,7 @@ const BROWSERS = [
   ...['/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'],
 ]
 
-/** Headless. The caller closes it. */
+/** Starts a headless browser. The caller closes the browser. */
 export async function startBrowser(...args: string[]): Promise<Browser> {
   const executablePath = BROWSERS.find((path) => path !== undefined && existsSync(path))
   if (executablePath === undefined) {

@@ -11,7 +11,7 @@ export function cacheDirectory(): string {
   return join(process.env.XDG_CACHE_HOME || join(home() ?? tmpdir(), '.cache'), 'jfluid')
 }
 
-/** Null for a user without an entry and without HOME. */
+/** Returns the home directory; null for a user without HOME and without an entry in passwd. */
 function home(): string | null {
   try {
     return homedir()
@@ -53,7 +53,7 @@ export async function cachedFile({ what, name, sha256, fetch }: Fetched, cache: 
   return file
 }
 
-/** Null if the file does not exist. */
+/** Returns the checksum of a file; null if the file does not exist. */
 function checksum(file: string): string | null {
   try {
     return createHash('sha256').update(readFileSync(file)).digest('hex')

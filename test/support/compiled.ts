@@ -25,9 +25,9 @@ const KEPT_MS = 7 * 24 * 3_600_000
 
 export interface Compilation {
   readonly jdk: Pick<Jdk, 'javac' | 'full'>
-  /** Without the output directory. Sources may be among the options. */
+  /** Options of javac, without the output directory. Sources may be among the options. */
   readonly options: readonly string[]
-  /** Keyed by name. */
+  /** Texts of the sources, keyed by name. */
   readonly sources: ReadonlyMap<string, string>
 }
 
@@ -49,7 +49,7 @@ export async function compiledOnce(
 }
 
 /**
- * The same without a copy.
+ * Compiles like `compiledOnce`, but without a copy.
  *
  * @returns the directory in the cache, which must not be changed; null if javac reads inputs that the key does not cover
  */
@@ -77,7 +77,7 @@ export async function compiledClasses(
   return kept
 }
 
-/** Programs change, and generated programs differ each time. */
+/** Removes entries that were not used for a week, since programs change and generated programs differ each time. */
 function forgetUnused(cache: string): void {
   for (const name of readdirSync(cache)) {
     const path = join(cache, name)
@@ -86,7 +86,7 @@ function forgetUnused(cache: string): void {
   }
 }
 
-/** Another run may have created the same entry first. */
+/** Renames the entry. Another run may have created the same entry first. */
 function rename(aside: string, kept: string): void {
   try {
     renameSync(aside, kept)
@@ -95,7 +95,7 @@ function rename(aside: string, kept: string): void {
   }
 }
 
-/** Null if javac has further inputs: a class path, or an annotation processor. */
+/** Returns the key of a compilation; null if javac has further inputs: a class path, or an annotation processor. */
 function keyOf({ jdk, options, sources }: Compilation): string | null {
   const hash = createHash('sha256')
   const add = (...parts: readonly string[]): void => void hash.update(JSON.stringify(parts))

@@ -7,13 +7,13 @@ import { type JavaProcess, readableByAll, startProcess } from './java-process.ts
 import type { Jdk } from './jdks.ts'
 
 export interface Contained {
-  /** The started process, which receives input; it ends with the test, and the JVM with it. */
+  /** The started process, which receives input. It ends with the test, and then the JVM ends as well. */
   readonly outer: JavaProcess
   /** Process id of the JVM in this pid namespace. */
   readonly pid: number
   /** Whether the JVM runs. */
   runs(): boolean
-  /** Files of that client in the JVM's /tmp and /dev/shm. */
+  /** Returns the files of that client in the JVM's /tmp and /dev/shm. */
   left(client: number): string[]
 }
 
@@ -21,12 +21,15 @@ export interface Surroundings {
   /** Options of unshare: namespaces. */
   readonly namespaces: readonly string[]
   /**
-   * Shell command executed in the namespaces before the JVM, as their root. With a mount namespace, the classes are already bound to
-   * /mnt. */
+   * Shell command executed in the namespaces before the JVM, as the root user of the namespaces. With a mount namespace, the classes are
+   * already bound to /mnt.
+   */
   readonly setUp?: string
   /** Command prefix of `java`: chroot, setpriv. */
   readonly as?: readonly string[]
-  /** First of the 65,536 user ids of this machine that its users are mapped to; its root is this one. */
+  /**
+   * First of the 65,536 user ids of this machine to which the users of the namespace are mapped. The namespace's root is mapped to this id.
+   */
   readonly usersFrom?: number
   /** User that starts all processes. */
   readonly user?: { readonly uid: number; readonly gid: number }
@@ -37,20 +40,20 @@ export const PRIVATE =
 /** A pid namespace with its own /proc. Its processes end with `unshare`. */
 export const PIDS = ['--pid', '--fork', '--kill-child', '--mount-proc']
 
-/** Reason why namespaces cannot be created here; empty if they can. */
+/** Returns the reason why namespaces cannot be created here; empty if they can be created. */
 export function cannotContain(...namespaces: readonly string[]): string {
   const { status, stderr, error } = spawnSync('unshare', [...namespaces, 'true'], { encoding: 'utf8' })
   return status === 0 ? '' : (error?.message ?? stderr.trim())
 }
 
-/** @param classes  with the program, which prints "ready" */
+/** @param classes  class path of the program, which prints "ready" */
 export async function startContained(
   jdk: Jdk,
   classes: string,
   program: readonly string[],
   { namespaces, setUp = 'true', as = [], usersFrom, user }: Surroundings,
 ): Promise<Contained> {
-  const readable = readableByAll(classes) // its users differ from the user of the tests
+  const readable = readableByAll(classes) // users in the container differ from the user of the tests
   const hasMounts = namespaces.some((it) => it === '--mount' || it === '--mount-proc')
   // Private mounts, independent of the machine's mounts: a mount inside is not visible outside.
   const bind = hasMounts ? `mount --make-rprivate / && mount --bind '${readable}' /mnt` : 'true'
@@ -60,7 +63,7 @@ export async function startContained(
   const words =
     usersFrom === undefined
       ? unshare
-      : // Its root is nobody until we have said who.
+      : // The root of a new user namespace is `nobody` until its mapping is written.
         ['unshare', '--user', '--keep-caps', 'sh', '-c', 'echo whose && read -r _ && exec "$@"', 'sh'].concat(
           [...['setpriv', '--reuid', '0', '--regid', '0', '--clear-groups'], ...unshare],
         )
@@ -106,6 +109,6 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory)
   } catch {
-    return [] // a root without such a place
+    return [] // this root has no such directory
   }
 }

@@ -11,7 +11,7 @@ export interface Freezer {
   readonly parent: string
 }
 
-/** Control groups that can be frozen on this machine. */
+/** Returns the control groups that can be frozen on this machine. */
 export function freezers(): readonly Freezer[] {
   if (process.geteuid?.() !== 0) return []
   const all = [

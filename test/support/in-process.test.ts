@@ -19,7 +19,7 @@ it.each([
     'a command that leaves listeners behind',
     ['run', '--root', 'A.b', '--', join(directory, 'no-such-program')],
   ],
-])('%s prints the same in the test process as the real command', async (_, args) => {
+])('the command %s prints the same text in the test process as in a process of its own', async (_, args) => {
   await writeProfile(profileOf('main 1x 5ns'), join(directory, 'p.jfluid'))
   const listeners = process.listenerCount('SIGINT')
   const ran = await inProcess(...args)
@@ -27,7 +27,7 @@ it.each([
   expect(process.listenerCount('SIGINT')).toBe(listeners)
 })
 
-it('a command runs in another directory and with another environment', async () => {
+it('a command in the test process can run in another directory and with another environment', async () => {
   await writeProfile(profileOf('main 1x 5ns'), join(directory, 'q.jfluid'))
   const before = [process.cwd(), process.env.NO_COLOR, process.stdout]
   const ran = await inProcessIn({ cwd: directory, env: { FORCE_COLOR: '1' } }, 'report', 'q.jfluid')
@@ -36,7 +36,7 @@ it('a command runs in another directory and with another environment', async () 
   expect([process.cwd(), process.env.FORCE_COLOR, process.stdout]).toEqual(before)
 })
 
-it('output that cannot be captured is refused', async () => {
+it('a command in the test process is refused if its output cannot be captured', async () => {
   const file = join(directory, 'r.jfluid')
   await writeProfile(profileOf('main 1x 5ns'), file)
   await expect(inProcess('export', file, '--format', 'csv')).rejects.toThrow(
@@ -44,7 +44,7 @@ it('output that cannot be captured is refused', async () => {
   )
 })
 
-it('two commands at a time are refused', async () => {
+it('a second command in the test process is refused while the first command runs', async () => {
   const first = inProcess('man')
   await expect(inProcess('man')).rejects.toThrow('two commands at a time')
   expect((await first).code).toBe(0)

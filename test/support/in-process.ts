@@ -10,18 +10,18 @@ import type { Ran } from './jfluid.ts'
 
 export interface Surroundings {
   readonly cwd?: string
-  /** Added to this process's environment. */
+  /** Variables added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** `jfluid …` */
+/** Runs `jfluid …`. */
 export function inProcess(...args: string[]): Promise<Ran> {
   return inProcessIn({}, ...args)
 }
 
 let isRunning = false
 
-/** The same, in another directory. */
+/** Runs `jfluid …` in another directory or environment. */
 export async function inProcessIn({ cwd, env }: Surroundings, ...args: string[]): Promise<Ran> {
   if (isRunning) throw new Error('two commands at a time in one process: await the first, or spawn them')
   isRunning = true

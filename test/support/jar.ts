@@ -16,7 +16,7 @@ const DEFLATED = 8
 /**
  * Returns the files of the jar whose paths match, in the order of its directory.
  *
- * @throws Error if it is not a zip file, or has 64-bit sizes
+ * @throws Error if the file is not a zip file, or has 64-bit sizes
  */
 export function jarEntries(file: string, wanted: RegExp): JarEntry[] {
   const data = readFileSync(file)
@@ -37,7 +37,7 @@ export function jarEntries(file: string, wanted: RegExp): JarEntry[] {
     const local = data.readUInt32LE(at + 42)
     at += 46 + name + extra + comment
     if (!wanted.test(path)) continue
-    // The extra field of the local header may have another length than that of the directory.
+    // The extra field of the local header may have another length than the extra field of the directory.
     const start = local + 30 + data.readUInt16LE(local + 26) + data.readUInt16LE(local + 28)
     const content = data.subarray(start, start + packed)
     if (method !== STORED && method !== DEFLATED) throw new Error(`${path} is packed by method ${method}`)

@@ -17,7 +17,7 @@ const ECHO = `
   }`
 
 describe('the JDKs of the tests', () => {
-  it('JDKs have different feature versions, oldest first', () => {
+  it('the JDKs are sorted by feature version, oldest first, and no version occurs twice', () => {
     const versions = jdks.map((jdk) => jdk.version)
     assert.deepEqual(
       versions,
@@ -55,21 +55,21 @@ describe('JVMs at the end of a test', () => {
     shared = startJava(oldest, ['-cp', classes, 'Echo', 'shared'])
     await shared.line(/shared/)
   })
-  it('a test starts a JVM and leaves it running', async () => {
+  it('a test may end while a JVM that it started is running', async () => {
     const classes = await compileJava(oldest, { Echo: ECHO })
     left = startJava(oldest, ['-cp', classes, 'Echo'])
     await left.line(/^ready/)
   })
-  it('a JVM left by the previous test has been ended', async () => {
+  it('a JVM that the previous test did not end has been ended', async () => {
     assert.equal((await left.exit).signal, 'SIGKILL')
     assert.equal(existsSync(`/proc/${left.pid}`), false)
   })
-  it('a JVM started in a hook keeps running', async () => {
+  it('a JVM that was started in a hook keeps running', async () => {
     shared.send('still here')
     await shared.line(/echo still here/)
   })
 })
 
-it('a source that does not compile throws the message of the compiler', async () => {
+it("compiling an invalid source throws an error with the compiler's message", async () => {
   await assert.rejects(compileJava(oldest, { Bad: 'class Bad { int x = ""; }' }), /incompatible types/)
 })

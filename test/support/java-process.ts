@@ -35,7 +35,7 @@ import { beginDebugLog } from '../../src/base/debug-log.ts'
 import { type Compilation, compiledClasses, compiledOnce } from './compiled.ts'
 import type { Jdk } from './jdks.ts'
 
-/** For sessions in this process. A started command has its own. */
+/** Log of sessions in this process. A started command has its own log. */
 beginDebugLog(process.env)
 
 export interface JavaExit {
@@ -44,15 +44,15 @@ export interface JavaExit {
 }
 
 export interface JavaOptions {
-  /** Added to this process's environment; `undefined` removes a variable. */
+  /** Variables added to this process's environment; `undefined` removes a variable. */
   env?: Record<string, string | undefined>
   cwd?: string
-  /** Run the JVM as this user and group (needs root). */
+  /** User and group of the JVM (needs root). */
   uid?: number
   gid?: number
-  /** A descriptor used as its standard output, which this module then does not read. */
+  /** Descriptor for the process's standard output, which this module then does not read. */
   stdout?: number
-  /** In a separate session without the developer's terminal. The whole process group ends with the test. */
+  /** Whether the process runs in a separate session without the developer's terminal. Its process group ends with the test. */
   detached?: boolean
 }
 
@@ -90,7 +90,7 @@ function killNow({ pid, child }: JavaProcess): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // all of it has gone
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // all processes of the group have ended
   }
 }
 
@@ -112,7 +112,7 @@ export async function endProcesses(): Promise<void> {
   if (failed !== undefined) throw failed.reason
 }
 
-/** Files that a JVM removes when it exits, but not when it is killed. */
+/** Removes files that a JVM removes when it exits, but not when it is killed. */
 function removeJvmFiles(pid: number): void {
   for (const name of [`.java_pid${pid}`, `.java_pid${pid}.tmp`]) {
     rmSync(join('/tmp', name), { force: true, recursive: true })
@@ -134,7 +134,7 @@ export function startJava(jdk: Jdk, args: readonly string[], options: JavaOption
   return startProcess(jdk.java, args, options)
 }
 
-/** Like `startJava`, for any program, with the same cleanup. */
+/** Starts any program, with the same cleanup as `startJava`. */
 export function startProcess(
   command: string,
   args: readonly string[],

@@ -95,17 +95,17 @@ function ofThisLane(found: readonly Jdk[]): readonly Jdk[] {
   return FULL || found.length < 3 ? found : [found[0], found[found.length - 1]]
 }
 
-/** Sorted by version. */
+/** JDKs of this lane, sorted by version. */
 export const jdks: readonly Jdk[] = ofThisLane(findJdks())
 export const oldest: Jdk = jdks[0]
 export const newest: Jdk = jdks[jdks.length - 1]
 
 if (process.env.JFLUID_TEST_JDKS_TOLD === undefined) {
-  process.env.JFLUID_TEST_JDKS_TOLD = '1' // modules are loaded once a test file, workers live longer
+  process.env.JFLUID_TEST_JDKS_TOLD = '1' // modules are loaded once per test file, but a worker process runs several test files
   console.info(`live tests use ${jdks.map((jdk) => `JDK ${jdk.full}`).join(' and ')}`)
 }
 
-/** `describe` for each JDK, with its version in the title. */
+/** Calls `describe` for each JDK, with its version in the title. */
 export function forEachJdk(body: (jdk: Jdk) => void): void {
   describeFor(jdks, body)
 }
@@ -117,7 +117,7 @@ export function forEachJdk(body: (jdk: Jdk) => void): void {
 export const newestOrAll: readonly Jdk[] = FULL ? jdks : [newest]
 export const oldestOrAll: readonly Jdk[] = FULL ? jdks : [oldest]
 
-/** Like forEachJdk, for the JDKs of `newestOrAll` or `oldestOrAll`. */
+/** Calls `describe` like forEachJdk, for the JDKs of `newestOrAll` or `oldestOrAll`. */
 export function forNewestJdk(body: (jdk: Jdk) => void): void {
   describeFor(newestOrAll, body)
 }
@@ -133,7 +133,7 @@ interface Meant {
   readonly reason: string
 }
 
-/** Like forEachJdk, for these JDKs only. Without one of them, the tests are skipped with this reason. */
+/** Calls `describe` like forEachJdk, for these JDKs only. If none of these JDKs exists, the tests are skipped with this reason. */
 export function forJdks(
   { from = 0, before = Number.POSITIVE_INFINITY, reason }: Meant,
   body: (jdk: Jdk) => void,

@@ -18,7 +18,7 @@ export function startJfluid(...args: string[]): JavaProcess {
   return startProcess(process.execPath, [cli, ...args])
 }
 
-/** Without a terminal, as in CI: it receives no signals from the terminal in which the tests run. */
+/** Starts `jfluid …` without a terminal, as in CI: it receives no signals from the terminal in which the tests run. */
 export function startDetached(...args: string[]): JavaProcess {
   return startProcess(process.execPath, [cli, ...args], { detached: true })
 }
@@ -34,7 +34,7 @@ export interface JsonNode {
   class: string
   method: string
   descriptor: string
-  /** With `--call-sites`; absent for code without line numbers. */
+  /** Call site, with `--call-sites`; absent for code without line numbers. */
   bci?: number
   line?: number
   calls: number
@@ -44,28 +44,28 @@ export interface JsonNode {
   /** Parts of `calls` and `selfNs` from before the end of the warm-up; absent if 0. */
   warmupCalls?: number
   warmupSelfNs?: number
-  /** Instead of times, with `--mode bytecodes`. */
+  /** Bytecodes instead of times, with `--mode bytecodes`. */
   selfBytecodes?: number
   totalBytecodes?: number
-  /** If waits are recorded; absent if 0. */
+  /** Times of waits, if waits are recorded; absent if 0. */
   blockedNs?: number
   waitedNs?: number
   totalBlockedNs?: number
   totalWaitedNs?: number
-  /** The same, with `--mode sample`; `calls` is then the number of observed calls. */
+  /** Samples instead of times, with `--mode sample`; `calls` is then the number of observed calls. */
   selfSamples?: number
   totalSamples?: number
-  /** With `--mode alloc`: of the method itself, of its subtree, and of the method itself per class. */
+  /** Allocations, with `--mode alloc`: of the method itself, of its subtree, and of the method itself per class. */
   objects?: number
   bytes?: number
   totalObjects?: number
   totalBytes?: number
   allocated?: JsonAllocation[]
-  /** With `--liveness`, of objects allocated by the method itself. */
+  /** Live objects that the method itself has allocated, with `--liveness`. */
   liveObjects?: number
   liveBytes?: number
   age?: number
-  /** With scheme adaptive; zeros are absent. */
+  /** Facts of scheme adaptive; zeros are absent. */
   known?: 'timed' | 'sampled'
   samples?: number
   sdNs?: number
@@ -83,13 +83,13 @@ export interface JsonAllocation {
   class: string
   objects: number
   bytes: number
-  /** With `--liveness`. */
+  /** Live objects of this class, with `--liveness`. */
   liveObjects?: number
   liveBytes?: number
   age?: number
 }
 
-/** One of `regions`. */
+/** An element of `regions`. */
 export interface JsonRegion {
   region: string
   class: string
@@ -123,9 +123,9 @@ export interface JsonProfile {
     unit: string
     random?: number
     by: string
-    /** With roots: sampled by the JVM. */
+    /** Number of samples outside the roots, if the JVM takes the samples. */
     outside?: number
-    /** Sampled by thread dumps. */
+    /** Number of thread dumps, if samples are taken by thread dumps. */
     dumps?: number
     stoppedNs?: number
     samples?: number
@@ -135,14 +135,26 @@ export interface JsonProfile {
   allocation?: {
     sampleEvery: number
     siteBytes: number
+    sampledBytes: number
+    notAttributedBytes: number
     jvmBytes?: number
-    /** With `--liveness`. */
+    /** Facts about live objects, with `--liveness`. */
     liveness?: { collections: number; untracked: number }
   }
   classes?: JsonAllocation[]
   scheme: string
   roots: string[]
   durationMs: number
+  /** With `--from` or `--to`. */
+  range?: {
+    fromMs: number
+    toMs: number
+    segmentMs: number
+    rowsFromMs: number
+    rowsToMs: number
+    ofMs: number
+    recordingStartedAt: string
+  }
   calibration: {
     innerNs: number
     outerNs: number
@@ -163,7 +175,7 @@ export interface JsonProfile {
     skipped: { method: string; reason: string }[]
     gaps: number
     healed: number
-    /** Sorted by the number of errors, largest first; absent in profiles of older versions. */
+    /** Methods with stack overflows, sorted by the number of errors, largest first; absent in profiles of older versions. */
     overflows?: { method: string; errors: number }[]
   }
   warmupMs: number
@@ -171,7 +183,7 @@ export interface JsonProfile {
   warnings: string[]
   events: { count: number; waitMs: number }
   openCalls: number
-  /** With scheme adaptive. */
+  /** Facts of scheme adaptive. */
   stacks?: {
     samples: number
     missed: number
@@ -180,6 +192,7 @@ export interface JsonProfile {
     longestStallMs: number
     stallCause: string | null
     suspendedMs: number
+    pauses: { predictedMs: number | null }[]
   }
   /** Changes made during the session. */
   byHand?: { what: string; text: string; atMs: number; methods: number }[]
@@ -203,10 +216,10 @@ export interface JsonProfile {
   followThreads: boolean
   followedTasks: number
   waits?: true
-  /** With `--region`. */
+  /** Regions, with `--region`. */
   regions?: JsonRegion[]
   callSites?: true
-  /** For times and bytecodes. */
+  /** Root calls, if times or bytecodes are recorded. */
   rootCalls?: {
     unit: string
     count: number
@@ -215,6 +228,7 @@ export interface JsonProfile {
     mean: number
     max: number
     percentiles: Record<string, number>
+    threw?: { class: string; calls: number }[]
   }
   course?: {
     firstSecond: number
@@ -230,7 +244,7 @@ export interface JsonProfile {
       pauseNs: number
     }[]
   }
-  /** With `--slow`. */
+  /** Slow calls, with `--slow`. */
   slowCalls?: {
     unit: string
     threshold: string | number
@@ -238,17 +252,9 @@ export interface JsonProfile {
     count: number
     dropped: number
     roots: JsonNode[]
-    slowest: {
-      number: number
-      threadId: number
-      threadName: string
-      class: string
-      method: string
-      descriptor: string
-      time: number
-      atMs: number
-      roots: JsonNode[]
-    }[]
+    threwCount?: number
+    threw?: JsonSlowCall[]
+    slowest: JsonSlowCall[]
   }
   methods: {
     class: string
@@ -266,6 +272,25 @@ export interface JsonProfile {
   merged: JsonNode[]
 }
 
+/** A slow call in JSON. */
+export interface JsonSlowCall {
+  number: number
+  threadId: number
+  threadName: string
+  class: string
+  method: string
+  descriptor: string
+  time: number
+  atMs: number
+  roots: JsonNode[]
+  threw?: string
+  by?: string
+  values?: (string | null)[]
+  caller?: string
+  traceId?: string
+  samples?: number
+}
+
 export interface Recording {
   /** Resolves when the target records. */
   readonly started: Promise<void>
@@ -278,7 +303,7 @@ export interface Recording {
 }
 
 /**
- * `jfluid record` that runs until `stop`.
+ * Starts `jfluid record`, which runs until `stop`.
  *
  * @param target  process id, or options that select the JVM
  */
@@ -315,7 +340,7 @@ export async function readProfileJson(file: string): Promise<JsonProfile> {
   return JSON.parse([...jsonPieces(await readProfile(file))].join('')) as JsonProfile
 }
 
-/** Resolves when a line of stderr matches. Rejects with the output if the process ends before. */
+/** Resolves when a line of stderr matches. Rejects with the output if the process ends before that. */
 export function stderrLine(p: JavaProcess, pattern: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     const look = (): boolean => {
@@ -336,7 +361,7 @@ export function stderrLine(p: JavaProcess, pattern: RegExp): Promise<void> {
 
 const nameOf = (n: JsonNode): string => `${n.class}.${n.method}${n.descriptor}`
 
-/** Calls keyed by path: `class.method(descriptor)` from the root down, joined by semicolons. */
+/** Returns calls keyed by path: `class.method(descriptor)` from the root down, joined by semicolons. */
 export function callsByPath(roots: readonly JsonNode[]): Map<string, number> {
   const calls = new Map<string, number>()
   // Without recursion: a tree may be deeper than the stack.
@@ -350,7 +375,7 @@ export function callsByPath(roots: readonly JsonNode[]): Map<string, number> {
   return calls
 }
 
-/** Calls keyed by method. */
+/** Returns calls keyed by method. */
 export function callsByMethod(profile: JsonProfile): Map<string, number> {
   return new Map(
     profile.methods.filter((m) => m.calls > 0).map((m) => [`${m.class}.${m.method}${m.descriptor}`, m.calls]),

@@ -14,7 +14,7 @@ it('the machine can create containers, with and without a user namespace', () =>
 
 it('the machine has control groups that can be frozen', () => expect(freezers()).not.toEqual([]))
 
-it('the machine has a JDK with security managers and one with virtual threads', () => {
+it('the machine has a JDK with security managers and a JDK with virtual threads', () => {
   const versions = jdks.map(({ version }) => version)
   expect(Math.min(...versions)).toBeLessThan(24)
   expect(Math.max(...versions)).toBeGreaterThanOrEqual(21)

@@ -14,7 +14,7 @@ afterEach(() => {
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const COORDINATES = 'org.example:thing:1.0:jar:sources'
 
-/** A fake mvn whose `dependency:copy` writes this text, and which records its calls. */
+/** Creates a fake mvn whose `dependency:copy` writes this text, and which records its calls. */
 function fakeMaven(text: string): { runs: () => number } {
   const dir = temporaryDirectory('jfluid-mvn-')
   const log = join(dir, 'log')
@@ -32,7 +32,7 @@ esac; done
   return { runs: () => readFileSync(log, 'utf8').split('\n').length - 1 }
 }
 
-it('an artifact is fetched once and then read from the cache', async () => {
+it('an artifact is downloaded once and then read from the cache', async () => {
   const maven = fakeMaven('contents')
   const cache = join(temporaryDirectory(), 'not', 'there', 'yet')
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }
@@ -45,7 +45,7 @@ it('an artifact is fetched once and then read from the cache', async () => {
   assert.equal(maven.runs(), 2)
 })
 
-it('two concurrent fetches return the same artifact and leave no other file', async () => {
+it('two concurrent downloads return the same artifact and leave no temporary file', async () => {
   fakeMaven('contents')
   const cache = temporaryDirectory()
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }
@@ -54,7 +54,7 @@ it('two concurrent fetches return the same artifact and leave no other file', as
   assert.equal(readdirSync(cache).length, 1)
 })
 
-it('a wrong checksum is refused, and no file stays', async () => {
+it('an artifact with a wrong checksum is refused, and no file is left', async () => {
   fakeMaven('something else')
   const cache = temporaryDirectory()
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }
@@ -65,7 +65,7 @@ it('a wrong checksum is refused, and no file stays', async () => {
   assert.deepEqual(readdirSync(cache), [])
 })
 
-it('if mvn is missing, the error says what to install', async () => {
+it('if the command mvn is missing, the error names the software to install', async () => {
   process.env.PATH = join(temporaryDirectory(), 'empty')
   mkdirSync(process.env.PATH)
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }

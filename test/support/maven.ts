@@ -26,7 +26,7 @@ export const COLLECTIONS_SOURCES: Artifact = {
  * Returns the path of the artifact's file in the cache. Downloads the file if it is missing or has another checksum.
  *
  * @param cache  directory for the file; created if missing
- * @throws Error if mvn is missing or does not find it, or if the file has another checksum
+ * @throws Error if mvn is missing or does not find the artifact, or if the file has another checksum
  */
 export async function mavenArtifact(
   { coordinates, sha256 }: Artifact,

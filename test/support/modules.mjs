@@ -1,5 +1,5 @@
-// The modules of src/ one by one, for Node to run by itself: the build has whole commands only. Made when they are first asked for,
-// and again when a source has changed; kept where packages are found from.
+// Compiles the modules of src/ to separate files that Node can run, since the build contains only whole commands. The files are made at the
+// first request, and again when a source has changed. They are kept in a directory from which Node finds packages.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -19,7 +19,7 @@ export function modules() {
 
 /**
  * @param {string} file  such as `events/ring.js`
- * @returns {Promise<string>} to import it by
+ * @returns {Promise<string>} URL to import the module
  */
 export async function moduleUrl(file) {
   return pathToFileURL(join(await modules(), file)).href
@@ -47,7 +47,7 @@ async function compiled() {
     try {
       renameSync(aside, directory)
     } catch (error) {
-      if (!existsSync(directory)) throw error // another process was faster, with the same
+      if (!existsSync(directory)) throw error // otherwise another process has made the same files first
     }
   } finally {
     rmSync(aside, { recursive: true, force: true })

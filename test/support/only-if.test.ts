@@ -17,18 +17,18 @@ class FakeSkip {
   })
 }
 
-it('onlyIf returns the plain test if the condition holds', () => {
+it('onlyIf returns the unchanged test function if the condition is true', () => {
   expect(itOnlyIf(true, 'never')).toBe(it)
   expect(describeOnlyIf(true, 'never')).toBe(describe)
 })
 
-it('a skipped test has the reason after its title', () => {
+it('the title of a skipped test ends with the reason', () => {
   const { skip, titles } = new FakeSkip()
   withReason(skip, 'no zsh here')('completes')
   expect(titles).toEqual(['completes [no zsh here]'])
 })
 
-it('a skipped test with cases has the reason after each title', () => {
+it('the title of each case of a skipped test ends with the reason', () => {
   const { skip, titles } = new FakeSkip()
   withReason(skip, 'no zsh here').each([1, 2])('case %i')
   expect(titles).toEqual(['case 1 [no zsh here]', 'case 2 [no zsh here]'])
@@ -39,6 +39,6 @@ it.each([
   ['shells [no zsh here] > completes', 'no zsh here'],
   ['an array int[3] of [words] in the title', null],
   ['of JDK 17', null],
-])('the reason of %j is %j', (fullName, reason) => {
+])('from the title %j, the reason for skipping is read as %j', (fullName, reason) => {
   expect(reasonOf(fullName)).toBe(reason)
 })

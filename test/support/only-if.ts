@@ -2,12 +2,12 @@
 
 import { describe, it } from 'vitest'
 
-/** `it` if the condition holds; otherwise `it.skip`, with the reason in brackets after the title. */
+/** Returns `it` if the condition holds; otherwise `it.skip`, with the reason in brackets after the title. */
 export function itOnlyIf(holds: boolean, reason: string): typeof it {
   return holds ? it : withReason(it.skip as typeof it, reason)
 }
 
-/** The same for `describe`. */
+/** Returns `describe` or `describe.skip` in the same way. */
 export function describeOnlyIf(holds: boolean, reason: string): typeof describe {
   return holds ? describe : withReason(describe.skip as typeof describe, reason)
 }

@@ -14,7 +14,7 @@ const SHA256 = '92b27f3be8d956bb04c3c773916a8861a1e4ec0f8001ea736ace168c4f5aeb2c
 /** The wheel of one platform, used on every platform: the pages are equal. */
 const WHEEL = ['--python-version', '3.11', '--abi', 'cp311', '--platform', 'manylinux2014_x86_64']
 
-/** Its pages, in a directory that is removed with the test file. */
+/** Returns the pages of the UI, in a directory that is removed with the test file. */
 export async function perfettoPages(jdk: Jdk): Promise<string> {
   const wheel = await cachedFile(
     {

@@ -1,5 +1,5 @@
-// Brings a checkout to where tests and the demo can run: packages installed, both parts built. Run by
-// `npm test` and `npm run demo`, also in a clone that has seen neither `npm ci` nor `npm run build`.
+// Prepares a checkout for tests and the demo: installs packages and builds both parts. `npm test` and `npm run demo` run it, also in a
+// clone in which neither `npm ci` nor `npm run build` has run.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'

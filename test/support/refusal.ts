@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Ran } from './jfluid.ts'
 
-/** Format of an error: message, hint, code, and no stack trace. */
+/** Expects the format of an error: message, hint, code, and no stack trace. */
 export function expectRefusal(
   { code, stdout, stderr }: Ran,
   exitCode: number,

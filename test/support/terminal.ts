@@ -27,7 +27,7 @@ export class Terminal {
   readonly #emulator: InstanceType<typeof headless.Terminal>
   readonly #waiting = new Set<() => void>()
   #cursorShown = true
-  /** Its exit code is that of the command. */
+  /** Exit of the terminal. Its exit code is the exit code of the command. */
   readonly exit: Promise<JavaExit>
 
   /** Runs `jfluid …` on a terminal of 80 × 24; both end with the test. */
@@ -43,7 +43,7 @@ export class Terminal {
     const line = `stty rows ${rows} cols ${columns}; ${before}; ${quoted}; code=$?; ${after}; exit $code`
     this.#emulator = new headless.Terminal({ cols: columns, rows, scrollback: 1000, allowProposedApi: true })
     this.#watchCursor()
-    // Independent of the developer's own terminal.
+    // This environment does not depend on the developer's own terminal.
     const env = { SHELL: '/bin/sh', TERM: 'xterm-256color', LC_ALL: 'C.UTF-8', NO_COLOR: undefined }
     this.#script = startProcess('script', ['-qefc', line, '/dev/null'], { env })
     this.#script.child.stdout?.on('data', (text: string) => this.#emulator.write(text, () => this.#look()))
@@ -53,7 +53,7 @@ export class Terminal {
     })
   }
 
-  /** The emulator does not expose the visibility of the cursor: DECTCEM, mode 25. */
+  /** Follows the visibility of the cursor (DECTCEM, mode 25), which the emulator does not expose. */
   #watchCursor(): void {
     for (const final of ['h', 'l']) {
       this.#emulator.parser.registerCsiHandler({ prefix: '?', final }, (modes) => {
@@ -67,19 +67,19 @@ export class Terminal {
     for (const look of this.#waiting) look()
   }
 
-  /** Lines of the screen, without trailing blanks. */
+  /** Returns the lines of the screen, without trailing blanks. */
   screen(): string[] {
     const { active } = this.#emulator.buffer
     return Array.from({ length: this.#emulator.rows }, (_, row) => textOf(active.getLine(active.baseY + row)))
   }
 
-  /** The normal screen with its scrollback, even if the alternate screen is shown. */
+  /** Returns the normal screen with its scrollback, even if the alternate screen is shown. */
   scrollback(): string[] {
     const { normal } = this.#emulator.buffer
     return Array.from({ length: normal.length }, (_, row) => textOf(normal.getLine(row)))
   }
 
-  /** The first line of the screen in inverse video, which marks selections. */
+  /** Returns the first line of the screen that begins in inverse video, which marks selections. */
   selected(): string | undefined {
     const { active } = this.#emulator.buffer
     return this.screen().find((_, row) =>
@@ -90,7 +90,7 @@ export class Terminal {
     )
   }
 
-  /** Modes that programs change and must restore. */
+  /** Returns modes that programs change and must restore. */
   modes(): { screen: 'normal' | 'alternate'; mouse: string; cursorShown: boolean; applicationKeys: boolean } {
     const { buffer, modes } = this.#emulator
     return {
@@ -101,7 +101,7 @@ export class Terminal {
     }
   }
 
-  /** All bytes written to it, including control sequences. */
+  /** Returns all bytes written to the terminal, including control sequences. */
   written(): string {
     return this.#script.stdout()
   }
@@ -112,8 +112,8 @@ export class Terminal {
   }
 
   /**
-   * Evaluates the condition now and after each output, until it is neither false nor undefined, and returns the value. The
-   * screen may be partly drawn at any time: so assertions belong into the condition.
+   * Evaluates the condition now and after each output, until its value is neither false nor undefined, and returns the value. The screen
+   * may be partly drawn at any time, so assertions belong in the condition.
    *
    * @throws Error with the screen, if the command ends first or the timeout is exceeded
    */
@@ -146,7 +146,7 @@ export class Terminal {
     execFileSync('stty', ['-F', slave, 'rows', `${rows}`, 'cols', `${columns}`])
   }
 
-  /** Ids of the processes in the terminal, parents before children. */
+  /** Returns the ids of the processes in the terminal, parents before children. */
   processes(): number[] {
     const found = [this.#script.pid]
     for (const pid of found) found.push(...childrenOf(pid))
@@ -171,7 +171,7 @@ export class Terminal {
     this.#script.child.kill('SIGCONT')
   }
 
-  /** Like a closed window, or a lost network connection. */
+  /** Closes the terminal, like a closed window or a lost network connection. */
   async hangUp(): Promise<void> {
     await this.#script.kill()
   }
@@ -200,6 +200,6 @@ function childrenOf(pid: number): number[] {
       readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     )
   } catch {
-    return [] // It has ended.
+    return [] // the process has ended
   }
 }

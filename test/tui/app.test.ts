@@ -28,7 +28,7 @@ async function open(columns = 80, rows = 24, notation = ORDERS, unicode = true):
   await view.refresh()
 }
 
-/** Names of the rows on the screen, the selected one in brackets. */
+/** Returns the names of the rows on the screen, the selected row in brackets. */
 function rows(): string[] {
   const selected = screen.styled('selected')
   return screen.text
@@ -75,7 +75,7 @@ describe('the live view', () => {
     )
   })
 
-  it('the live view with all rows open fits a terminal of 120x40', async () => {
+  it('if all rows are open, the live view fits a terminal of 120x40', async () => {
     await open(120, 40)
     source.facts = { warnings: ['The first redefinition throws away compiled code.'] }
     screen.press('* end')
@@ -142,7 +142,7 @@ describe('the live view', () => {
     )
   })
 
-  it('output stays inside the screen at every size, in every view, with any name', async () => {
+  it('no view writes outside the screen, at any screen size and with any method name', async () => {
     const names = `${'VeryLongNameOfAClass'.repeat(8)}.${'method'.repeat(20)} 1x 5ns ( 数学.計算する 999999999999x 1000000000000000ns )`
     for (const [columns, height] of [
       [80, 24],
@@ -190,7 +190,7 @@ describe('the live view', () => {
 })
 
 describe('rows of the live view', () => {
-  it('rows open along the hottest path until the user opens or closes one', async () => {
+  it('rows along the hottest path are open until the user opens or closes a row', async () => {
     assert.deepEqual(rows(), ['[process]', 'priceOf', 'get', 'save', 'validate', 'debug'])
     screen.press('down left')
     assert.deepEqual(rows(), ['process', '[priceOf]', 'save', 'validate', 'debug'])
@@ -223,7 +223,7 @@ describe('rows of the live view', () => {
     assert.deepEqual(rows(), ['[other]'])
   })
 
-  it('keys and the mouse wheel scroll, and the selected row stays visible', async () => {
+  it('keys and the mouse wheel scroll the rows, and the selected row stays visible', async () => {
     const calls = Array.from({ length: 100 }, (_, i) => `m${i} 1x ${1000 - i}ns`).join(' ')
     await open(80, 24, `main 1x 1ns ( ${calls} )`)
     screen.press('pagedown')
@@ -254,7 +254,7 @@ describe('rows of the live view', () => {
     screen.mouse('click', 5, 22) // below the rows
   })
 
-  it("keys sort by the next column, by a column's number, and in reverse order", () => {
+  it('keys sort the rows by the next column, by the column with a typed number, or in reverse order', () => {
     screen.press('o')
     assert.equal(screen.styled('sorted'), '▾self')
     screen.press('O')
@@ -320,7 +320,7 @@ describe('search in the live view', () => {
   })
 })
 
-describe('a session that has ended', () => {
+describe('the live view after the end of the session', () => {
   it('after the end of the session, a key that would change the recording shows a hint', async () => {
     source.more = TIMED
     Object.assign(source, { steering: undefined })
@@ -331,7 +331,7 @@ describe('a session that has ended', () => {
       screen.press(key)
       return screen.text.split('\n').at(-2)!
     }
-    assert.equal(told('r'), ' the session has ended: the root cannot be changed')
+    assert.equal(told('r'), ' root: com.acme.OrderService.process; Esc shows all rows')
     assert.equal(told('x'), ' the session has ended: no method can be excluded')
     assert.equal(told('F'), ' the session has ended: no more calls are recorded')
     assert.equal(told('z'), ' the session has ended: counts are kept')
@@ -354,7 +354,7 @@ describe('the help page that lists the keys', () => {
   })
 })
 
-describe('views without a row filter', () => {
+describe('views in which rows cannot be hidden', () => {
   it('a key that hides rows shows a hint, and all rows stay visible', () => {
     for (const key of ['T', 'L']) {
       screen.press(`${key} %`)
@@ -379,7 +379,7 @@ describe('threads in the live view', () => {
     await view.refresh()
   })
 
-  it('the trees of threads are requested while threads are listed, while one thread is shown, and when the view is frozen', async () => {
+  it('trees of single threads are requested while threads are listed, while one thread is shown, and when the view is frozen', async () => {
     const asked = async (keys: string): Promise<number> => {
       if (keys !== '') screen.press(keys)
       await view.refresh()
@@ -410,7 +410,7 @@ describe('threads in the live view', () => {
     assert.match(screen.styled('selected'), /http-1/)
   })
 
-  it('a thread is chosen from a list and shown', async () => {
+  it('the user chooses a thread from a list, and the tree of the thread is shown', async () => {
     screen.press('T')
     await view.refresh()
     assert.equal(
@@ -449,7 +449,7 @@ describe('threads in the live view', () => {
 })
 
 describe('pages of help and warnings', () => {
-  it('the help page lists every key, and scrolls', () => {
+  it('the help page lists every key and can be scrolled', () => {
     screen.press('?')
     assert.match(screen.text, / {2}q {8}detach and quit\n/)
     assert.match(screen.text, /lines 1 to 19 of \d+/)
@@ -468,7 +468,7 @@ describe('pages of help and warnings', () => {
 })
 
 describe('the live view before the first snapshot', () => {
-  it('the view shows what the session waits for, and the hint of the session', async () => {
+  it('before the first snapshot, the view shows what the session waits for, and a hint that the session provides', async () => {
     await open(80, 24, '')
     source.facts = {
       phase: 'waiting for root',
@@ -488,7 +488,7 @@ describe('the live view before the first snapshot', () => {
   })
 })
 
-describe('the session in the live view', () => {
+describe('control of the session by the live view', () => {
   it('the last tree stays visible after the end of a session, with the reason', async () => {
     source.tree = treeOf('OrderService.process 9x 1ns', methods)
     source.end('the target has exited')
@@ -528,7 +528,7 @@ describe('the session in the live view', () => {
 })
 
 describe('a terminal smaller than 80x24', () => {
-  it('a small terminal shows a message, and the view resumes when it is enlarged', async () => {
+  it('a message is shown on a small terminal, and the view is shown again when the terminal is enlarged', async () => {
     screen.resize(60, 10)
     assert.equal(
       screen.text.trim(),
@@ -571,7 +571,7 @@ describe('update rate of the live view', () => {
   })
 
   it.each([90, 400])(
-    'the live view takes snapshots half of the time if a snapshot takes %i ms, and never two at once',
+    'if a snapshot takes %i ms, the live view spends half of its time on snapshots, and never takes two at once',
     async (ms) => {
       const taken = await turns(ms)
       assert.ok(taken.length >= 2)
@@ -583,7 +583,7 @@ describe('update rate of the live view', () => {
   )
 })
 
-describe('leaving the live view', () => {
+describe('the end of the live view', () => {
   it('q, Ctrl-C or a signal ends the view; nothing is drawn or requested afterwards', async () => {
     for (const [leave, how] of [
       [() => screen.press('q'), 'quit'],

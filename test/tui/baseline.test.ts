@@ -10,7 +10,8 @@ import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
 import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-// 10 calls of 2 ms each: 1 in work, 0.5 in old. Then 10 calls of 4 ms each: 2.6 in work, 1 in fresh.
+// Before: 10 calls of 2 ms each, of which 1 ms in work, 0.5 ms in old. After: 10 more calls of 4 ms each, of which 2.6 ms in work, 1 ms in
+// fresh.
 const BEFORE = 'main 10x 5000000ns ( work 20x 10000000ns  old 10x 5000000ns )'
 const AFTER = 'main 20x 9000000ns ( work 60x 36000000ns  old 10x 5000000ns  fresh 10x 10000000ns )'
 
@@ -32,7 +33,7 @@ async function show(notation: string): Promise<void> {
   await view.refresh()
 }
 
-/** Rows: change of total, change of self, change in % of the earlier root call, change of calls, name. */
+/** Returns rows: change of total, change of self, change in % of the earlier root call, change of calls, name. */
 function rows(): string[] {
   return screen.text
     .split('\n')
@@ -70,12 +71,12 @@ describe('changes since the baseline, which the key b sets', () => {
     `)
   })
 
-  it("changes are per root call, largest first; the changes of a row's self time and children sum to the row's change", async () => {
+  it('changes are per root call, largest first; the change of a row is the sum of the changes of its self time and children', async () => {
     screen.press('b')
     assert.match(screen.text, /changes from now on, per root call; b again ends the comparison/)
     await show(AFTER)
     screen.press('escape')
-    // main: 0.4 - 0.5; work 2.6 - 1 and 4 - 2 calls; fresh 1 - 0; old 0 - 0.5
+    // per call, in ms: main 0.4 - 0.5; work 2.6 - 1, and 4 - 2 calls; fresh 1 - 0; old 0 - 0.5
     assert.deepEqual(rows(), [
       '+2.000ms -100.0µs +100 0 2.000ms ▾ main',
       '+1.600ms +1.600ms +80.0 +2.00 1.000ms work',
@@ -149,7 +150,7 @@ describe('changes since the baseline, which the key b sets', () => {
     assert.match(screen.text, /No root call has started since the baseline/)
   })
 
-  it("the view of another method's callers shows changes without delay", async () => {
+  it('changes are shown at once when the callers of another method are shown', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('/ w o r k enter escape c')
@@ -158,13 +159,14 @@ describe('changes since the baseline, which the key b sets', () => {
     assert.deepEqual(rows(), ['+2.000ms -100.0µs +100 0 2.000ms main'])
   })
 
-  it('changes of callers compare the same number of levels before and after the baseline, and show that number', async () => {
+  it('the view of callers compares equally many levels before and after the baseline, and shows the number of levels', async () => {
     source.tree = chain(100_000)
     await view.refresh()
     screen.press('c b z')
     source.tree = chain(200_000)
     await view.refresh()
-    // 2^21 steps: 20 levels of 100,000 contexts, 10 of 200,000. Each level has 100,000 more contexts than the level before.
+    // The limit of 2^21 steps permits 20 levels of 100,000 contexts, or 10 levels of 200,000 contexts. Each level has 100,000 more contexts
+    // than the level before.
     assert.match(screen.text, / callers, 10 levels, per root call$/m)
     assert.ok(screen.widest <= 80)
     screen.press('*')
@@ -174,7 +176,7 @@ describe('changes since the baseline, which the key b sets', () => {
     )
   })
 
-  it('the callers before the baseline are computed once', async () => {
+  it('callers in the data before the baseline are computed only once', async () => {
     const [before, now, later] = [BEFORE, AFTER, BEFORE].map((it) => treeOf(it, methods)) as [
       Tree,
       Tree,
@@ -214,7 +216,7 @@ describe('changes since the baseline, which the key b sets', () => {
     assert.match(screen.text, /No root call has started since the baseline \(10 before it\)\./)
     await show('main 20x 10000000ns ( work 60x 36000000ns  old 20x 6000000ns )')
     screen.press('escape')
-    // Of 3.2 ms per call: 2.6 in work, which took 1 before; 0.1 in old, which took 0.5.
+    // A call takes 3.2 ms: 2.6 ms in work, which took 1 ms before, and 0.1 ms in old, which took 0.5 ms.
     const [, , head, ...lines] = screen.text.split('\n')
     assert.equal(head, ' flame graph per root call: + (orange) more than baseline, - (blue) less')
     assert.match(lines[0]!, /^▏com\.acme\.App\.main/)
@@ -245,11 +247,11 @@ describe('changes since the baseline, which the key b sets', () => {
     screen.press('b')
     source.tree = sampled('main 20x 4ns ( work 10x 18ns )')
     await view.refresh()
-    // 0.5 per call before, 0.3 of it in work; later 1.7, 1.5 of it in work.
+    // Before: 0.5 ms per call, of which 0.3 ms in work. Later: 1.7 ms per call, of which 1.5 ms in work.
     assert.deepEqual(rows(), ['+1.20 0 +240 0 0.50 ▾ main', '+1.20 +1.20 +240 0 0.30 work'])
   })
 
-  it('a second b removes the baseline, and the numbers again cover the whole recording', async () => {
+  it('pressing b again removes the baseline, and the numbers again cover the whole recording', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('b')
@@ -294,7 +296,7 @@ describe('changes since the baseline, which the key b sets', () => {
     screen.press('S down enter')
     await settled()
     screen.press('b')
-    // in total 2 ms per call, 1 of it in work
+    // all calls: 2 ms per call, of which 1 ms in work
     assert.deepEqual(rows(), [
       '+19.50ms 0 +975 0 2.000ms ▾ main',
       '+20.00ms +20.00ms +1000 0 1.000ms work',
@@ -303,7 +305,7 @@ describe('changes since the baseline, which the key b sets', () => {
     assert.match(screen.text, /slow calls minus all calls, per root call/)
   })
 
-  it('changes use ASCII signs if the terminal has no UTF-8', async () => {
+  it('changes are shown with ASCII signs if the terminal has no UTF-8', async () => {
     await open(80, false)
     screen.press('b')
     await show(AFTER)

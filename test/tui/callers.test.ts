@@ -36,7 +36,7 @@ function search(text: string): void {
 beforeEach(() => open())
 
 describe('callers of a method', () => {
-  it("callers are listed below the method, hottest first, each with its part of the method's cost", () => {
+  it("callers are listed below the method, hottest first, each caller with its part of the method's cost", () => {
     search('cache')
     screen.press('c')
     assert.equal(
@@ -81,7 +81,7 @@ describe('callers of a method', () => {
     )
   })
 
-  it('the view of callers and its open rows stay while the recording continues', async () => {
+  it('the view of callers stays visible, and its open rows stay open, while the recording continues', async () => {
     search('cache')
     screen.press('c end')
     const before = screen.styled('selected')
@@ -104,7 +104,7 @@ describe('callers of a method', () => {
     assert.match(body(), /Waiting for|No call has been recorded|No root/)
   })
 
-  it('the list of callers of a deep recursion is truncated, with a message', async () => {
+  it('the list of callers of a deep recursion is truncated, and the number of shown levels is displayed', async () => {
     await open()
     source.tree = chain(100_000)
     await view.refresh()

@@ -21,7 +21,7 @@ describe('the escape sequence that sets the clipboard', () => {
 })
 
 describe('copied text of many lines', () => {
-  it('copied lines are sent unchanged if they fit, otherwise without the lines in the middle', () => {
+  it('copied lines are sent unchanged if they fit into one clipboard sequence; otherwise the lines in the middle are omitted', () => {
     assert.equal(linesForClipboard(['a', 'b', 'c']), 'a\nb\nc')
     const many = Array.from({ length: 100_000 }, (_, i) => `frame ${i}`)
     const text = linesForClipboard(many)

@@ -3,7 +3,7 @@
 import type { SlowWant } from '../../src/cct/slow-times.ts'
 import type { Snapshot, ThreadTree, Tree } from '../../src/cct/tree.ts'
 import { width } from '../../src/tui/format.ts'
-import type { LiveSource, LiveStatus } from '../../src/tui/live-source.ts'
+import type { LiveSource, LiveStatus, RangeSource } from '../../src/tui/live-source.ts'
 import type { Key, Line, Mouse, Screen } from '../../src/tui/screen.ts'
 import type { Methods } from '../profile/trees.ts'
 
@@ -64,17 +64,17 @@ export class FakeScreen implements Screen {
     this.#signal!(signal)
   }
 
-  /** The screen as text, without blanks at the ends of lines. */
+  /** Returns the screen as text, without blanks at the ends of lines. */
   get text(): string {
     return this.lines.map((line) => textOf(line).trimEnd()).join('\n')
   }
 
-  /** Cells of the longest line. */
+  /** Returns the number of cells of the longest line. */
   get widest(): number {
     return Math.max(...this.lines.map((line) => width(textOf(line))))
   }
 
-  /** Text in a style, pieces separated by "|". */
+  /** Returns the text that has this style. Pieces are separated by "|". */
   styled(style: string): string {
     const pieces = this.lines.flatMap((line) => line.filter((run) => run.style === style))
     return pieces.map((run) => run.text.trim()).join('|')
@@ -93,6 +93,7 @@ export class FakeSource implements LiveSource {
   /** The latest request for slow calls, and the number of requests to keep them. */
   wanted: SlowWant | undefined
   kept = 0
+  ranges?: RangeSource
   /** Additional members of snapshots. */
   more: Partial<Snapshot> = {}
   resets = 0

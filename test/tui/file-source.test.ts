@@ -4,7 +4,7 @@ import { LiveView } from '../../src/tui/app.ts'
 import { fileRegionSource, fileSource } from '../../src/tui/file-source.ts'
 import { RegionView } from '../../src/tui/region-app.ts'
 import { REGION } from '../profile/region.ts'
-import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
+import { chain, Methods, profileOf, profileOfTree, treeOf } from '../profile/trees.ts'
 import { FakeScreen } from './fake-screen.ts'
 
 const PROFILE = profileOf('main 2x 10000000ns ( work 4x 50000000ns ( leaf 9x 1000000ns ) other 1x 0ns )', {
@@ -23,7 +23,7 @@ async function open(
 }
 
 describe('the live view of a file', () => {
-  it('the view of a file shows the file, program, date and mode on a terminal of 80x24', async () => {
+  it('the view of a file shows the file name, program, date and mode on a terminal of 80x24', async () => {
     const { screen } = await open()
     assert.equal(
       screen.text,
@@ -62,6 +62,50 @@ describe('the live view of a file', () => {
     assert.match(screen.text, /thread worker-1/)
     screen.press('w')
     assert.match(screen.text, /truncated: the target ended/)
+  })
+
+  it('in the view of a file, the key r makes the selected method the root of all views, and Esc shows all rows again', async () => {
+    const { screen } = await open()
+    screen.press('down r')
+    assert.equal(
+      screen.text.split('\n').slice(1, 6).join('\n'),
+      ` exact  scheme B  12/4 methods  2.00k events  stalled 0.0 %  below c.a.App.work
+   ▾total     self  % root    calls per call  method
+  51.00ms  50.00ms   100.0        4  12.75ms  ▾ com.acme.App.work
+  1.000ms  1.000ms     2.0        9  111.1µs      com.acme.App.leaf
+`,
+    )
+    screen.press('r')
+    assert.match(screen.text, /this method is the root already/)
+    screen.press('m down r')
+    assert.match(screen.text, /below c\.a\.App\.leaf/)
+    assert.match(screen.text, /1\.000ms {2}1\.000ms {3}100\.0 .* com\.acme\.App\.leaf/)
+    screen.press('escape')
+    assert.doesNotMatch(screen.text, /below c/)
+    screen.press('t')
+    assert.match(screen.text, /61\.00ms .* com\.acme\.App\.main/)
+  })
+
+  it('in the view of a file, the key r works in each view that selects a method, and shows a reason if the row is a package', async () => {
+    const { screen } = await open()
+    for (const view of ['t down', 'm', 'c', 'f down']) {
+      screen.press(`${view} r`)
+      assert.match(screen.text, /below c\.a\.App\.work/, view)
+      screen.press('escape')
+      assert.doesNotMatch(screen.text, /below c/, view)
+    }
+    screen.press('t P r')
+    assert.match(screen.text, /this row is not a method; press P or t to show methods/)
+  })
+
+  it('a thread without calls of the chosen root shows no rows, and names the key that shows all rows', async () => {
+    const other = treeOf('main 2x 10000000ns', new Methods())
+    const { screen } = await open({
+      ...PROFILE,
+      threads: [...PROFILE.threads, { id: 99, name: 'other', tree: other }],
+    })
+    screen.press('m r T end enter')
+    assert.match(screen.text, /No call of com\.acme\.App\.work here\. Press Esc to show all rows\./)
   })
 
   it('in the view of a file, keys that need a session show a hint and are not in the help', async () => {

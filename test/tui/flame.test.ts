@@ -12,7 +12,7 @@ const SMALL = 'main 1x 10ns ( c 1x 10ns a 1x 10ns ( e 1x 20ns d 1x 30ns ) b 1x 2
 
 const methods = new Methods()
 
-/** Format: "main 0-100  a 0-60": boxes of a line; "+3" is three merged boxes. */
+/** Returns the boxes of a line in the format "main 0-100  a 0-60"; "+3" is three merged boxes. */
 function show(flame: Flame, level: number): string {
   const name = (node: number) => methods.names[flame.tree.method[node]!]!.method
   return flame
@@ -53,7 +53,7 @@ describe('boxes of a flame graph', () => {
     )
   })
 
-  it('boxes share the width of a caller with negative self cost, and boxes without a cost have no width', () => {
+  it('boxes share the whole width of a caller with negative self cost, and boxes with zero cost have no width', () => {
     const tree = treeOf('main 1x -20ns ( a 1x 80ns b 1x 40ns c 1x -5ns )', methods)
     assert.equal(show(new Flame(tree, -1, 120), 1), 'a 0-80  b 80-120')
     assert.equal(show(new Flame(treeOf('main 1x -20ns', methods), -1, 120), 0), '')
@@ -94,7 +94,7 @@ describe('boxes of a flame graph', () => {
     }
   })
 
-  it('of 100,000 levels, boxes are laid out only for the visible levels', () => {
+  it('in a tree of 100,000 levels, boxes are laid out only for the visible levels', () => {
     const flame = new Flame(chain(100_000), -1, 80)
     assert.equal(flame.depth(50), 50)
     // A chain with 1 ns self time each: at level n a box has (100,000 - n) / 100,000 of the width, and half a cell is still drawn.
@@ -121,10 +121,10 @@ async function open(columns = 80, rows = 24, unicode = true, notation = SHOP): P
 
 const body = () => screen.text.split('\n').slice(2, -2).join('\n').trimEnd()
 const detail = () => screen.text.split('\n').at(-2)!
-/** The name may not fit into the box. */
+/** Returns the name from the model, since the box on the screen may be too narrow for it. */
 const selected = () => methods.names[view.model.view.method!]!.method
 
-describe('flame graph', () => {
+describe('the view of a flame graph', () => {
   beforeEach(() => open())
 
   it('the flame graph fits a terminal of 80x24', () => {
@@ -137,7 +137,7 @@ describe('flame graph', () => {
     )
   })
 
-  it('the flame graph without UTF-8 uses ASCII', async () => {
+  it('the flame graph uses only ASCII if the terminal has no UTF-8', async () => {
     await open(80, 24, false)
     assert.equal(body().replace(/[ -~\n]/g, ''), '')
     assert.match(body(), /\n\|com\.acme\.OrderService\.process\n\|/)
@@ -181,7 +181,7 @@ describe('flame graph', () => {
     assert.match(body(), /^ flame graph/)
   })
 
-  it('the boxes with the same paths stay zoomed and selected in the next snapshot', async () => {
+  it('in the next snapshot, the box with the same path is still zoomed, and the box with the same path is still selected', async () => {
     screen.press('down right enter down')
     assert.match(selected(), /borrow/)
     source.tree = treeOf(SHOP.replace('Cache.get', 'Other.first 1x 5ns Cache.get'), methods)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { tail, width } from '../../src/tui/format.ts'
 
-describe('the end of a text that is too long', () => {
+describe('truncation of a text that is too long', () => {
   it('a text that fits is not truncated; wide characters count as two cells', () => {
     assert.equal(tail('abc', 3, '…'), 'abc')
     assert.equal(tail('abcdef', 4, '…'), '…def')

@@ -9,7 +9,7 @@ import { LiveView } from '../../src/tui/app.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-// Long and wide names, recursion, a leaf below the error of a nanosecond, seconds and nanoseconds, many small callees.
+// Long and wide names, recursion, a leaf whose time is below its error, seconds and nanoseconds, many small callees.
 const SHOP = `com.acme.shop.OrderService.process 1200x 9300000ns (
   com.acme.shop.pricing.PriceCalculator.priceOf 3600x 1400000000ns (
     com.acme.shop.cache.Cache.get 12345678x 360000000ns
@@ -25,7 +25,7 @@ const SHOP = `com.acme.shop.OrderService.process 1200x 9300000ns (
   com.acme.log.Log.debug 40000x -3000ns
   com.acme.log.Log.trace 4x 900000ns com.acme.log.Log.info 4x 800000ns com.acme.log.Log.warn 4x 700000ns )`
 
-/** Keyed by file name: the keys that open the view. */
+/** Keys that open each view, keyed by file name. */
 const SCREENS: Readonly<Record<string, string>> = {
   tree: 'down',
   'tree-all': '* down',
@@ -53,7 +53,7 @@ async function screenAfter(keys: string, columns: number, rows: number, unicode:
   return screen
 }
 
-describe('whole screens of each view', () => {
+describe('the whole screen of each view, compared with a file', () => {
   const names: string[] = []
   for (const [name, keys] of Object.entries(SCREENS)) {
     for (const [columns, rows] of SIZES) {
@@ -72,7 +72,7 @@ describe('whole screens of each view', () => {
     }
   }
 
-  it('the folder golden/ contains exactly the tested screens', () => {
+  it('the folder golden/ contains a file for each tested screen, and no other file', () => {
     assert.deepEqual(readdirSync(FOLDER).sort(), names.sort())
   })
 })

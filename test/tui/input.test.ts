@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { type InputEvent, InputParser } from '../../src/tui/input.ts'
 
-/** Events in short form: key names, or "wheel-up 3,4". */
+/** Returns events in short form: key names, or "wheel-up 3,4". */
 function read(...pieces: string[]): string[] {
   const parser = new InputParser()
   const events = [...pieces.flatMap((piece) => parser.feed(piece)), ...parser.flush()]
@@ -23,7 +23,7 @@ describe('keys typed on the terminal', () => {
     assert.deepEqual(read('\x1b', '[', '5', '~j'), ['pageup', 'j'])
   })
 
-  it('an Escape that nothing follows is a key after a timeout', () => {
+  it('if nothing follows an Escape character before a timeout, the character is the key Esc', () => {
     const parser = new InputParser()
     assert.deepEqual(parser.feed('\x1b'), [])
     assert.equal(parser.waiting, true)
@@ -47,7 +47,7 @@ describe('the mouse in the terminal', () => {
   it('a key that follows a mouse event is parsed', () => {
     assert.deepEqual(read('q\x1b[<65;3;2Mj'), ['q', 'wheel-down 2,1', 'j'])
   })
-  it('other mouse buttons and motion are ignored', () => {
+  it('mouse motion and the right mouse button are ignored', () => {
     assert.deepEqual(read('\x1b[<2;1;1M\x1b[<35;1;1M\x1b[<M'), [])
   })
 })

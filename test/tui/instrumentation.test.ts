@@ -119,7 +119,7 @@ describe('the page of instrumentation', () => {
     assert.equal(below(), ' com.acme.Orders.process(int), first called before counting began')
   })
 
-  it('the page of instrumentation shows that no method was skipped', async () => {
+  it('if no method was skipped, the page of instrumentation shows a message', async () => {
     facts = { ...facts, skipped: new Map() }
     await view.refresh()
     assert.equal(body().at(-1), '            0             skipped methods')
@@ -127,7 +127,7 @@ describe('the page of instrumentation', () => {
     assert.match(screen.styled('selected'), /0 +skipped methods/)
   })
 
-  it('a search finds methods of open groups, and the selection is kept while the session continues', async () => {
+  it('a search finds methods in open groups, and the found method stays selected while the session continues', async () => {
     screen.press('/ , space s t o p enter')
     assert.match(screen.styled('selected'), /stop 0\.500 ms/)
     assert.match(screen.text, /2 found/)

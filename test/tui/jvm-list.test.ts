@@ -36,7 +36,7 @@ describe('the list of JVMs', () => {
     ['tomcat', [202]],
     ['osrv', [101]],
     ['zzz', []],
-  ])('the typed text %s selects the JVMs that it matches', (typed, expected) => {
+  ])('the typed text %s selects the JVMs that match the text', (typed, expected) => {
     for (const letter of typed) list.type(letter)
     expect(pids()).toEqual(expected)
     for (const _ of typed) list.erase()
@@ -51,7 +51,7 @@ describe('the list of JVMs', () => {
     expect(list.typeAll('s')).toBe(undefined)
   })
 
-  it('the selected JVM stays selected while other JVMs start and end; when it ends, the first JVM is selected', () => {
+  it('the selected JVM stays selected while other JVMs start and end; when the selected JVM ends, the first JVM is selected', () => {
     list.move(1)
     list.rows = [row(7, 'New'), ...ROWS]
     expect(list.selected?.pid).toBe(202)

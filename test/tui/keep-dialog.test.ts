@@ -56,7 +56,7 @@ describe('the key s, which writes the profile to a file', () => {
     assert.deepEqual(bottom(), [' write to jfluid-4711.jfluid▏', ' Enter write  Ctrl-U clear  Esc cancel'])
   })
 
-  it('the key s writes the file with the typed name, and reports the start and the end', async () => {
+  it('the key s writes a file with the typed name, and messages report the start and the end of writing', async () => {
     screen.press('s C-u a b backspace space c . j enter')
     assert.deepEqual(written, ['jfluid a c.j'])
     assert.equal(bottom()[0], ' writing a c.j ...')
@@ -64,7 +64,7 @@ describe('the key s, which writes the profile to a file', () => {
     assert.equal(bottom()[0], ' wrote a c.j')
   })
 
-  it('keys such as q are letters while a file name is typed, and Esc writes nothing', () => {
+  it('while a file name is typed, keys such as q enter a letter, and Esc writes nothing', () => {
     screen.press('s C-u q s t')
     assert.equal(bottom()[0], ' write to qst▏')
     screen.press('escape')
@@ -94,7 +94,7 @@ describe('the key s, which writes the profile to a file', () => {
     assert.match(screen.text, /recording/)
   })
 
-  it('the key s writes nothing without a file name', () => {
+  it('the key s writes no file if no file name is typed', () => {
     screen.press('s C-u enter')
     assert.deepEqual(written, [])
     screen.press('x enter')
@@ -107,7 +107,7 @@ describe('the key s, which writes the profile to a file', () => {
     assert.ok(screen.widest <= 80)
   })
 
-  it('only one file is written at a time, and other keys work meanwhile', async () => {
+  it('only one file is written at a time, and other keys work while the file is written', async () => {
     screen.press('s enter s')
     assert.equal(written.length, 1)
     assert.match(bottom()[0]!, /wait: another file is still being written/)
@@ -178,8 +178,8 @@ describe('the key e, which exports the profile', () => {
   })
 })
 
-describe('leaving while a profile is being written', () => {
-  it('the first request to leave waits until the file is written; a second request does not wait', async () => {
+describe('a request to leave while a profile is being written', () => {
+  it('after the first request to leave, the view waits until the file is written; after a second request, the view ends at once', async () => {
     const left = (await open()).run()
     screen.press('s enter q')
     assert.match(bottom()[0]!, /jfluid quits when the file is written/)
@@ -191,7 +191,7 @@ describe('leaving while a profile is being written', () => {
     assert.equal(await again, 'quit')
   })
 
-  it('an unanswered question does not delay leaving', async () => {
+  it('the view ends at once even if its question for a file name is not answered', async () => {
     const left = (await open()).run()
     screen.press('s C-c')
     assert.equal(await left, 'quit')

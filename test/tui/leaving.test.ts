@@ -13,7 +13,7 @@ import { Terminal } from '../support/terminal.ts'
 
 const screenModule = await moduleUrl('tui/screen.js')
 
-/** Draws "shown" and reacts to keys. A signal ends it, as it ends jfluid. */
+/** Draws "shown" and reacts to keys. A signal ends the program in the same way as it ends jfluid. */
 const PROGRAM = `
 import { openScreen } from ${JSON.stringify(screenModule)}
 const screen = await openScreen()
@@ -123,7 +123,7 @@ describe('the terminal is restored when the program ends or stops', { timeout: 6
     await terminal.until((lines) => lines.some((line) => /Stopped/.test(line)))
     process.kill(pid, 'SIGCONT')
     await until(() => state() === 'T')
-    // A shell that has not yet noticed the stop takes the job for running, and `fg` would not continue it.
+    // A shell that has not yet noticed the stop regards the job as running, and `fg` would not continue the job.
     await until(() => {
       terminal.send('\r')
       return terminal.written().match(/Stopped/g)!.length >= 2
@@ -144,7 +144,7 @@ describe('a terminal that has been closed', { timeout: 60_000 }, () => {
   it('a closed terminal ends the view of a file as SIGHUP does, and Node.js does not abort', async () => {
     const profile = fileURLToPath(new URL('../profile/files/v1-exact.jfluid', import.meta.url))
     const told = join(temporaryDirectory(), 'code')
-    // The shell also receives SIGHUP and must survive it to report.
+    // The shell also receives SIGHUP. It must survive the signal to report the exit code.
     const terminal = Terminal.jfluid(['open', profile], {
       before: "trap '' HUP",
       after: `echo $code >${told}.new; mv ${told}.new ${told}`,

@@ -33,7 +33,7 @@ function show(tree: Tree, names: Packages): string {
 }
 
 describe('a tree of packages', () => {
-  it('methods of one package that call each other share the node of the calls into the package', () => {
+  it('if methods of one package call each other, the tree has a single node for these calls of the package', () => {
     const names = packages()
     const tree = treeOf(
       'a.A.f 1x 1ns ( a.B.g 2x 2ns ( b.C.h 4x 4ns ) b.C.h 8x 8ns ( b.C.k 1x 1ns ) )',
@@ -42,7 +42,7 @@ describe('a tree of packages', () => {
     assert.equal(show(names.fold(tree), names), 'a.* 1x 3/16 ( b.* 12x 13/13 )')
   })
 
-  it('a package has a separate node below each calling package, also if the package calls itself through another package', () => {
+  it('a package has a separate node below each calling package, even if the package calls itself through another package', () => {
     const names = packages()
     const tree = treeOf(
       'a.A.f 1x 1ns ( b.B.g 2x 2ns ( a.A.f 4x 4ns ) c.C.h 8x 8ns ( b.B.g 1x 16ns ) )',
@@ -54,7 +54,7 @@ describe('a tree of packages', () => {
     )
   })
 
-  it('package names are cut to a number of parts, with a mark if the name continues', () => {
+  it('package names are cut to the given number of parts, and a mark shows that a name was cut', () => {
     const names = packages(2)
     const tree = treeOf(
       'com.acme.A.f 1x 1ns ( com.acme.shop.B.g 1x 2ns ( com.other.C.h 1x 4ns ( top.D.k 1x 8ns ) ) )',
@@ -79,7 +79,7 @@ describe('a tree of packages', () => {
     )
   })
 
-  it("a tree of packages has the costs of the tree of methods: a row's self time and children sum to the row", () => {
+  it('a tree of packages has the same costs as the tree of methods, and each row is the sum of its self time and children', () => {
     for (let seed = 1; seed <= 30; seed++) {
       const tree = randomTree(500, 9, seeded(seed))
       // Three packages of three methods each.
@@ -102,7 +102,7 @@ describe('a tree of packages', () => {
     }
   })
 
-  it('in a tree of packages by calls, all calls of a package count as its self cost', () => {
+  it("if the cost is the number of calls, all calls of methods of a package are the package's self cost", () => {
     const { metrics, ...rest } = treeOf('a.A.f 1x 0ns ( a.B.g 2x 0ns ( b.C.h 4x 0ns ) )', methods)
     const names = packages()
     const folded = names.fold({
@@ -119,8 +119,8 @@ describe('a tree of packages', () => {
   })
 })
 
-describe('rows below a percentage', () => {
-  it('rows below a percentage are hidden with the callees of those rows; other rows keep their numbers', () => {
+describe('hiding rows with less than a percentage of the cost', () => {
+  it('rows with less than a percentage of the cost are hidden together with their callees; other rows keep their numbers', () => {
     const tree = treeOf(
       'main 1x 10ns ( a 1x 80ns ( b 1x 4ns ) c 1x 5ns ( d 1x 1ns ) ) other 1x 2ns ( e 1x 1ns )',
       methods,
@@ -158,7 +158,7 @@ describe('the live view of packages', () => {
     await view.refresh()
   })
 
-  it('the key P groups the tree, hot methods, callers and flame graph by package; a second P shows methods again', () => {
+  it('the key P groups the tree, hot methods, callers and flame graph by package; pressing P again shows methods', () => {
     screen.press('P')
     assert.match(line(-2), /rows are packages; calls inside a package are merged; totals are unchanged/)
     assert.equal(
@@ -206,7 +206,7 @@ describe('the live view of packages', () => {
     assert.match(body(), /Log/)
   })
 
-  it('rows below a typed percentage are hidden', () => {
+  it('rows with less than the typed percentage of the cost are hidden', () => {
     screen.press('% 1 5')
     assert.match(body(), / method, 3 below 15 % hidden\n/)
     screen.press('enter 6')
@@ -221,7 +221,7 @@ describe('the live view of packages', () => {
     assert.match(body(), /, 5 below 99 % hidden\n\n {2}All rows are hidden: each is below 99 %/)
   })
 
-  it('all rows are shown again when the tree is to show a hidden row', async () => {
+  it('if a command would show a row that is hidden in the tree, all rows are shown again', async () => {
     // Most time of Log.log is below write: 0.9 % of all time.
     screen.press('m end % 5 enter t')
     assert.match(body(), / method, 2 below 5 % hidden\n/)

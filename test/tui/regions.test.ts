@@ -49,7 +49,7 @@ describe('the view of regions', () => {
     expect(screen.text).toContain('latest  1.00 µs  5.00 µs  5.00 µs  50.0 µs')
   })
 
-  it('the selected region is shown, and the table scrolls with it', async () => {
+  it('details of the selected region are shown, and the table scrolls so that the selected row is visible', async () => {
     const { screen } = await shown(9)
     expect(screen.text).not.toContain('App.part9')
     screen.press('down down down down down down down down down')
@@ -61,7 +61,7 @@ describe('the view of regions', () => {
     expect(screen.styled('selected')).toContain('App.part7:3-4')
   })
 
-  it('a paused view of regions does not change', async () => {
+  it('the view of regions does not change while the view is paused', async () => {
     const { screen, source, view } = await shown(1)
     screen.press('p')
     await expect.poll(() => screen.text).toContain('PAUSED')
@@ -115,7 +115,7 @@ describe('the view of regions', () => {
     expect(await other.left).toBe('SIGTERM')
   })
 
-  it('the view of regions shows unexecuted regions, errors, and a terminal that is too small', async () => {
+  it('the view of regions marks unexecuted regions, shows errors, and shows a message if the terminal is too small', async () => {
     const { screen, source, view, left } = await shown(1)
     source.all = [{ ...source.all[0]!, count: 0, intervals: [], buckets: [], lastNs: [] }]
     await view.refresh()
@@ -129,7 +129,7 @@ describe('the view of regions', () => {
     expect(await left).toBe('quit')
   })
 
-  it('the view of regions works in ASCII', async () => {
+  it('the view of regions uses only ASCII if the terminal has no UTF-8', async () => {
     const { screen } = await shown(1, 80, 24, false)
     expect(screen.text).toMatch(/^[\n -~]*$/)
     expect(screen.text).toMatch(/50\.0 us/)

@@ -27,6 +27,7 @@ function choiceOf(change: Partial<RootChoice> = {}): RootChoice {
       { ...row, root: 'shop.Journal.append', share: 0.5 },
       { ...row, root: 'shop.Worker.loop', share: 1, seen: 1, returns: false },
     ],
+    answer: () => [],
     methods: METHODS,
     classes: ['shop.Orders', 'shop.Journal'],
     methodName: (id) => methods.names[id],
@@ -64,6 +65,37 @@ describe('the picker, which lets the user choose a root', () => {
     expect(detail()).toBe('threads: worker-1, worker-2')
   })
 
+  it('the answer of jfluid why is shown above the candidates; if the answer is long, a line names the key that shows all lines', async () => {
+    const rows = Array.from({ length: 9 }, (_, i) => ({
+      ...{
+        root: `shop.Orders.step${i}`,
+        share: 0.9,
+        seen: 20,
+        depth: 2,
+        threads: ['worker-1'],
+        returns: true,
+      },
+    }))
+    const answer = (lines: number) => () => Array.from({ length: lines }, (_, i) => `line ${i + 1}`)
+    await open(80, { rows, answer: answer(14) })
+    const lines = screen.text.split('\n')
+    expect([lines[2], lines[15]]).toEqual([' line 1', ' line 14'])
+    expect(lines[16]).toBe(' share %   seen  depth  threads  method')
+    expect(lines.slice(17, 22).every((it) => it.includes('shop.Orders.step'))).toBe(true)
+    expect(screen.styled('selected')).toContain('step0')
+
+    await open(80, { rows, answer: answer(20) })
+    expect(screen.text.split('\n')[15]).toBe(' … 7 more lines: a')
+    screen.press('end')
+    expect(screen.styled('selected')).toContain('step8')
+    screen.mouse('click', 40, 17)
+    expect(screen.styled('selected')).toContain('step4')
+    screen.press('a')
+    expect(screen.text).toContain('line 19')
+    screen.press('escape tab')
+    expect(screen.text).not.toContain('line 1')
+  })
+
   it('the picker shows the number of samples while samples are taken', async () => {
     await open(80, { samplesNow: () => 1234 })
     expect(screen.text.split('\n')[1]).toBe(
@@ -71,7 +103,7 @@ describe('the picker, which lets the user choose a root', () => {
     )
   })
 
-  it('Enter chooses the selected root after a confirmation', async () => {
+  it('Enter chooses the selected root after the user has confirmed the choice', async () => {
     const left = chooser.run()
     screen.press('down enter')
     expect(detail()).toBe('Attach with root shop.Journal.append? Enter: yes, Esc: no')
@@ -94,7 +126,7 @@ describe('the picker, which lets the user choose a root', () => {
     })
   })
 
-  it('a signal ends the picker without a root, also during the confirmation', async () => {
+  it('a signal ends the picker without a root, even while the picker asks for confirmation', async () => {
     const chosen = chooseRoot(choiceOf(), screen)
     screen.press('enter')
     screen.signal('SIGTERM')
@@ -179,7 +211,7 @@ describe('the picker, which lets the user choose a root', () => {
     expect(screen.styled('selected')).toContain('shop.Orders.process')
   })
 
-  it('the picker without UTF-8 fits a screen of any size', async () => {
+  it('the picker fits a screen of any width, and uses only ASCII if the terminal has no UTF-8', async () => {
     for (const columns of [60, 80, 120, 200]) {
       await open(columns, {}, false)
       for (const keys of ['tab', 'tab', '?']) {
@@ -209,7 +241,7 @@ describe('the name field of the picker', () => {
     expect(made.enter()).toMatch(/^shop\.Orders\./)
   })
 
-  it('the name field accepts names that are not in the list: overloads, and other methods', () => {
+  it('the name field accepts names that are not in the list, such as overloads and other methods', () => {
     expect(typed('Basket.add(Item, int)').enter()).toBe('Basket.add(Item, int)')
     expect(typed('shop.Orders.zz').enter()).toBe('shop.Orders.zz')
     expect(field().type('f5')).toBe(false)

@@ -27,7 +27,7 @@ const tree = treeOf(
 )
 const path = (...names: string[]): Path => names.map((name) => methods.id(name))
 
-/** Rows as "> name", indented by depth; ">" is closed, "v" is open. */
+/** Returns rows as "> name", indented by depth; ">" is closed, "v" is open. */
 function shown(rows: TreeRows, first = 0, most = 1000): string[] {
   return rows.window(first, most).map(({ node, depth, open, leaf }) => {
     const sign = leaf ? '' : open ? 'v ' : '> '
@@ -39,8 +39,8 @@ function rowsOf(of: Tree, expansion: Expansion, sort = byTotal): TreeRows {
   return new TreeRows(of, expansion, sort, nameText)
 }
 
-describe('rows of a tree', () => {
-  it('while no row is open, the rows are the roots', () => {
+describe('visible rows of a tree', () => {
+  it('if no row is open, the only visible rows are the roots', () => {
     assert.deepEqual(shown(rowsOf(tree, new Expansion())), ['> main'])
   })
 

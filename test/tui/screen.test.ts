@@ -6,7 +6,7 @@ import { isUnicode, type Line, openScreen, type Screen, terminalProblem } from '
 
 const UTF8 = { LANG: 'C.UTF-8', TERM: 'xterm-256color' }
 
-/** A screen on streams that claim to be a terminal, and the written text. */
+/** Returns a screen on streams that claim to be a terminal, and the written text. */
 async function onFakeTerminal(env: { [name: string]: string } = UTF8): Promise<{
   screen: Screen
   input: PassThrough & { raw: boolean }
@@ -62,12 +62,12 @@ describe('terminals that the screen cannot use', () => {
     assert.match(sized(60, 10)?.message ?? '', /80 columns and 24 rows; this terminal has 60 and 10$/)
     assert.match(sized(60, 10)?.hint ?? '', /^Enlarge the terminal, or .*jfluid record/)
   })
-  it('any other terminal is accepted, including a terminal of unknown size', () => {
+  it('a terminal with escape sequences and at least 80 × 24 cells, or with unknown size, is accepted', () => {
     assert.equal(terminalProblem(TTY, TTY, { TERM: 'vt100' }), null)
     assert.equal(terminalProblem(TTY, TTY, {}), null)
     assert.equal(terminalProblem(TTY, { ...TTY, columns: 0, rows: 0 }, UTF8), null)
   })
-  it('the locale decides whether a terminal has UTF-8', () => {
+  it('a terminal has UTF-8 if the locale in the environment has UTF-8', () => {
     assert.equal(isUnicode({ LANG: 'de_DE.UTF-8' }), true)
     assert.equal(isUnicode({ LC_ALL: 'C', LANG: 'de_DE.UTF-8' }), false)
     assert.equal(isUnicode({}), false)
@@ -176,7 +176,7 @@ describe('the screen of a live view', () => {
     }
   })
 
-  it('clipboard text is sent to the terminal, also through tmux', async () => {
+  it('clipboard text is sent to the terminal, even inside tmux', async () => {
     const alone = await onFakeTerminal()
     alone.written()
     alone.screen.copy('a')
@@ -189,7 +189,7 @@ describe('the screen of a live view', () => {
     inside.screen.destroy()
   })
 
-  it('the screen releases the terminal when the terminal hangs up', async () => {
+  it('the screen stops using the terminal when the terminal hangs up', async () => {
     const { screen, input, written } = await onFakeTerminal()
     const signal = new Promise((resolve) => screen.onSignal(resolve))
     input.end()

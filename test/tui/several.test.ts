@@ -53,7 +53,7 @@ it('the view of several JVMs has a tree with the sums of all JVMs, and a tree of
 it('an ended JVM keeps its tree until a reset', async () => {
   const { one, two, source } = pair()
   one.failure = new Error('the recorder failed')
-  await expect(source.snapshot(false)).rejects.toThrow('the recorder failed') // a picture was expected
+  await expect(source.snapshot(false)).rejects.toThrow('the recorder failed') // a snapshot was expected
   one.failure = undefined
   await source.snapshot(false)
   one.end('the JVM ended')
@@ -79,7 +79,7 @@ it('an ended JVM keeps its tree until a reset', async () => {
   expect(over).toBe('all sessions have ended')
 })
 
-it('data that no JVM has are reported as missing; data that only some JVMs lack are reported in a warning', () => {
+it('the view of several JVMs is in the phase "waiting for root" only if all JVMs are in this phase', () => {
   const { one, two, source } = pair()
   one.facts = { phase: 'waiting for root', message: 'not called' }
   expect(source.status()).toMatchObject({ phase: 'recording' })

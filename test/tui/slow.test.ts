@@ -24,7 +24,7 @@ async function open(columns = 80) {
   return { source, screen, view, times, methods, all, slow }
 }
 
-/** A number of slow calls; the latest one is new. */
+/** Returns this number of slow calls, of which the latest is new. */
 function later(times: SlowTimes, count: number): SlowTimes {
   return { ...times, count, latest: { ...times.latest!, number: times.latest!.number + count } }
 }
@@ -48,8 +48,8 @@ describe('slow calls in the live view', () => {
           latency  ended at  root calls (Enter shows their tree)
          ~2.00 ms            average of all 4,252 finished calls
                              1 slow call above p99 (now 12.0 ms)
-          45.0 ms     1.5 s  worker-1              com.acme.App.main
-          2.00 ms     1.5 s  worker-1              com.acme.App.main
+          45.0 ms     1.5 s  com.acme.App.main  worker-1
+          2.00 ms     1.5 s  com.acme.App.main  worker-1
       "
     `)
     screen.press('down enter')
@@ -91,11 +91,11 @@ describe('slow calls in the live view', () => {
     assert.deepEqual(source.wanted, { call: 2 })
   })
 
-  it('slow calls are listed with the method names of their roots while packages are shown', async () => {
+  it('slow calls are listed with the method names of their roots, even while packages are shown', async () => {
     const { screen } = await open()
     screen.press('P S')
     await settled()
-    assert.match(screen.text, /45\.0 ms .*com\.acme\.App\.main$/m)
+    assert.match(screen.text, /45\.0 ms .*com\.acme\.App\.main {2}worker-1$/m)
   })
 
   it('slow calls are listed with thread and threshold if the line has space', async () => {
@@ -108,7 +108,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /slow call of 45\.0 ms, worker-1$/m)
   })
 
-  it('the tree of slow calls is shown in all views, and choosing a thread shows all calls again', async () => {
+  it('all views show the tree of slow calls, until the user chooses a thread and all calls are shown again', async () => {
     const { screen, source, all } = await open()
     source.threads = [{ id: 21, name: 'worker-1', tree: all }]
     screen.press('S down enter')
@@ -131,7 +131,7 @@ describe('slow calls in the live view', () => {
     await view.refresh()
     screen.press('S')
     await settled()
-    assert.match(screen.text, /0 slow calls above p99 \(known after 100 calls\)$/m)
+    assert.match(screen.text, /0 slow calls above p99 \(known after 100 calls, now [\d,]+\)$/m)
     screen.press('down enter')
     await settled()
     assert.match(screen.text, /No slow call has ended yet: p99 needs at least 100 calls\./)
@@ -140,6 +140,28 @@ describe('slow calls in the live view', () => {
     screen.press('S down down enter')
     await settled()
     assert.match(screen.text, /The tree of this call is no longer kept, or was too large/)
+  })
+
+  it('below the selected slow call are the facts that its line does not show', async () => {
+    const { screen, source, times, view } = await open()
+    const [first, ...rest] = times.slowest
+    const facts = {
+      threw: 'com.acme.OutOfStockException',
+      caller: 'web.Filter.next',
+      traceId: '4bf9',
+      samples: 2,
+    }
+    source.more = { ...TIMED, slow: { ...times, slowest: [{ ...first!, ...facts }, ...rest] } }
+    await view.refresh()
+    screen.press('S home')
+    await settled()
+    assert.doesNotMatch(screen.text, /called by/)
+    screen.press('down down')
+    await settled()
+    assert.match(
+      screen.text,
+      /^ +45\.0 ms +\S+ s +threw .*\n {23}worker-1 {2}threw com\.acme\.OutOfStockException *\n {23}called by web\.Filter\.next; trace 4bf9 *\n {23}2 samples: too few/m,
+    )
   })
 
   it('the key for slow calls is refused if root calls are not timed', async () => {
@@ -153,7 +175,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /durations of single calls are not recorded here/)
   })
 
-  it('slow calls of a file are shown; if the file has none, a message says so', async () => {
+  it('slow calls of a file are shown; if the file has no slow calls, a message is shown', async () => {
     const { all, methods, slow } = await open()
     const screenOf = async (more: object) => {
       const screen = new FakeScreen(80, 24)
@@ -171,7 +193,7 @@ describe('slow calls in the live view', () => {
 })
 
 describe('the key F, which freezes the view at the next slow call', () => {
-  it('the key F freezes the view at the next slow call, and a second F continues', async () => {
+  it('the key F freezes the view at the next slow call, and pressing F again continues', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     assert.match(screen.text, /will pause at the next slow call/)
@@ -218,7 +240,7 @@ describe('the key F, which freezes the view at the next slow call', () => {
     assert.match(screen.text, /PAUSED/)
   })
 
-  it('the key F freezes the view at a finished slow call, even if a late pause has made other calls fast', async () => {
+  it('the key F freezes the view only at a new slow call, even if the number of slow calls changes', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await view.refresh()
@@ -236,7 +258,7 @@ describe('the key F, which freezes the view at the next slow call', () => {
     assert.match(screen.text, /PAUSED/)
   })
 
-  it('the key p continues after F', async () => {
+  it('the key p continues a view that the key F has frozen', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await view.refresh()

@@ -53,7 +53,7 @@ describe('stacks in the status line of the live view', () => {
     expect(screen.text).toContain('! samples show calls of this method')
   })
 
-  it('the status line of a wide screen shows more about stacks, and omits an unknown cost', async () => {
+  it('on a wide screen, the status line shows more data about stacks, and no cost if the cost is unknown', async () => {
     const screen = await shown({ samples: 812, longestStallMs: 3 }, 120)
     expect(screen.text).toMatch(
       /^ scheme ADAPTIVE {2}12 instrumented, 9 called {2}812 samples {2}longest stall 3 ms /m,

@@ -84,7 +84,7 @@ const bottom = (): string => screen.text.split('\n').slice(-2).join('\n')
 beforeEach(() => open())
 
 describe('changing the root', () => {
-  it('the root is changed in phases after a request, and the view restarts', async () => {
+  it('after a request, the root is changed in phases, and the view no longer shows data of the earlier root', async () => {
     screen.press('down r')
     assert.equal(
       bottom(),
@@ -100,7 +100,7 @@ describe('changing the root', () => {
     assert.match(bottom(), /wait: another change is still running/)
     assert.equal(steering.told.length, 1)
 
-    // The ids have changed: nodes of the old picture are not drawn with new names.
+    // The method ids have changed, so nodes of the old snapshot must not be drawn with new names.
     methods.names.length = 0
     steering.generation = 1
     view.draw()
@@ -155,7 +155,7 @@ describe('exact times of sampled methods', () => {
     source.status = () => ({ ...status.call(source), scheme: 'adaptive' })
   }
 
-  it('a method gets exact times after the user has seen their cost', async () => {
+  it('a method gets exact times after the user has seen the cost of exact times', async () => {
     isAdaptive()
     screen.press('down +')
     assert.match(
@@ -288,7 +288,7 @@ describe('excluding methods', () => {
     delete source.steering
     view = new LiveView(source, screen)
     await view.refresh()
-    for (const key of ['r', 'x', 'X']) {
+    for (const key of ['x', 'X']) {
       screen.press(key)
       assert.match(bottom(), /probes cannot be changed here/)
     }

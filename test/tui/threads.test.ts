@@ -8,7 +8,7 @@ import { LiveView } from '../../src/tui/app.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-/** The latest seconds, right-aligned; earlier seconds are zero. */
+/** Returns the activity in 59 seconds: `perSecond` for the latest seconds, and zero for earlier seconds. */
 function told(perSecond: readonly number[], inside?: number): Activity {
   const all = new Uint32Array(59)
   all.set(perSecond, 59 - perSecond.length)
@@ -98,7 +98,7 @@ describe('the list of running threads', () => {
     assert.match(screen.text, /▁▁▃▅▅/)
   })
 
-  it('many virtual threads do not make the bars of platform threads shorter', async () => {
+  it('the bars of platform threads are not scaled down if virtual threads have many events', async () => {
     const { screen, source, view } = await open(80)
     const virtual = { id: 0, name: 'virtual threads', tree: source.tree, activity: told([4000, 8000], 7) }
     source.threads = [...source.threads, virtual]

@@ -11,14 +11,14 @@ describe('a time on the screen', () => {
     )
   })
 
-  it('a time that rounds up to one of the next unit is shown in that unit', () => {
+  it('a time that is rounded up to 1 of the next unit is shown in the next unit', () => {
     assert.deepEqual(
       [999_949, 999_951, 9_999.4, 9_999.6, 99_996].map((ns) => time(ns)),
       ['999.9µs', '1.000ms', '9.999µs', '10.00µs', '100.0µs'],
     )
   })
 
-  it("a negative time, or one below the clock's resolution, is shown as about zero", () => {
+  it("a negative time, or a time below the clock's resolution, is shown as about zero", () => {
     assert.deepEqual(
       [0, -5, 0.2, 0.6, Number.NaN].map((ns) => time(ns)),
       ['0  ', '~0  ', '~0  ', '1ns', '-  '],

@@ -8,7 +8,7 @@ import { TIMED } from '../profile/root-calls.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
-/** A number of seconds: calls rise and fall; every 25th second is slow and has a stall. */
+/** Returns a course of this number of seconds: calls rise and fall, and every 25th second is slow and has a stall. */
 function course(seconds: number): CourseTimes {
   const column = (of: (second: number) => number) => Float64Array.from({ length: seconds }, (_, i) => of(i))
   const isSlow = (i: number): boolean => i % 25 === 7
@@ -40,23 +40,23 @@ async function open(columns: number, rows: number, unicode = true, of = course(6
 }
 
 describe('the timeline', () => {
-  it('keys change the number of seconds per character and the chart, and the name of the chart is shown', async () => {
+  it('keys select the number of seconds per character, and other keys select the chart, whose name is shown', async () => {
     const { screen } = await open(80, 24, true, course(3600))
     assert.match(screen.text, /^ calls\/s: root calls that ended, without nested root calls$/m)
-    screen.press('left left down down')
-    assert.match(screen.text, /one bar: 5\.0 s \(Left, Right\)/)
+    screen.press('pageup pageup down down')
+    assert.match(screen.text, /one bar: 5\.0 s \(PgUp, PgDn\)/)
     assert.match(screen.text, /^ +-3:20 +-1:40 +now$/m)
     assert.match(screen.text, /^ p95: 95th percentile of the latency of root calls that ended$/m)
     // 46 cells of 5 s contain 9 or 10 slow seconds, one of every 25.
     assert.match(screen.text, /pauses .* 9 in 108 ms$/m)
-    screen.press('left left left left left left')
+    screen.press('pageup pageup pageup pageup pageup pageup')
     assert.match(screen.text, /one bar: 1:00 /)
-    screen.press('right right right right right right right end')
+    screen.press(`${'pagedown '.repeat(7)}end`)
     assert.match(screen.text, /one bar: 1 s /)
     assert.match(screen.text, /^ stalled %: application threads stalled by jfluid/m)
   })
 
-  it('if root calls are not timed, the timeline shows the other charts, and reports empty charts', async () => {
+  it('if root calls are not timed, the timeline shows only charts of other data; if there are no data, it shows a message', async () => {
     const { rootCalls: _, ...rest } = course(30)
     const { screen, source, view } = await open(80, 24, true, rest)
     assert.doesNotMatch(screen.text, /p50|calls\/s/)
@@ -81,7 +81,7 @@ describe('the timeline', () => {
     expect(screen.text).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
        scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled 0.3 %
-       timeline, one bar: 1 s (Left, Right)                      latest, min to max
+       timeline, one bar: 1 s (PgUp, PgDn)                       latest, min to max
        calls/s   ▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█                       0
                  █████ █████████ █████████ █████████ █████████                0 to 180
        p50       █████ █████████ █████████ █████████ █████████                       -
@@ -96,7 +96,7 @@ describe('the timeline', () => {
                  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁             0.1 to 8.0
        pauses                      ▴                        ▴               2 in 24 ms
                        -40 s               -20 s            now
-
+       range                                                  ▲     Space: from 59.0 s
 
 
 
@@ -111,7 +111,7 @@ describe('the timeline', () => {
     expect(screen.text).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer  JDK 17.0.15                                              recording 12.3 s
        scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled by probes 0.3 %                          all threads
-       timeline, one bar: 1 s (Left, Right)                                                              latest, min to max
+       timeline, one bar: 1 s (PgUp, PgDn)                                                               latest, min to max
        calls/s                                 ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█                       0
                                            ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████                0 to 180
                                            █████████ █████████ █████████ █████████ █████████ █████████
@@ -144,7 +144,7 @@ describe('the timeline', () => {
 
        pauses                                     ▴                        ▴                        ▴               3 in 36 ms
                        -1:20               -1:00               -40 s               -20 s            now
-
+       range                                                                                          ▲     Space: from 59.0 s
 
 
        calls/s: root calls that ended, without nested root calls

@@ -124,7 +124,7 @@ describe('traced calls in the view of a file', () => {
     assert.match(below(), /^ com\.acme\.App\.parse\(int\) +\d+ of \d+$/)
   })
 
-  it('a search in a trace also finds closed rows, in order of time', async () => {
+  it('a search in a trace finds rows in order of time, including closed rows', async () => {
     const { screen } = await open()
     screen.press('/ c o m p u t e enter')
     assert.match(screen.styled('selected'), /com\.acme\.App\.compute/)
@@ -140,7 +140,7 @@ describe('traced calls in the view of a file', () => {
     assert.match(screen.text, /no method here matches "none"/)
   })
 
-  it('a row of a trace is copied with its time, or with its path', async () => {
+  it('a row of a trace can be copied with its time or with its path', async () => {
     const { screen } = await open()
     screen.press('/ p a r s e enter y Y')
     assert.deepEqual(screen.copied, [
@@ -163,7 +163,7 @@ describe('traced calls in the view of a file', () => {
     assert.match(screen.text, /App\.get/)
   })
 
-  it('a search that finds a hidden short call shows all calls again', async () => {
+  it('if a search finds a short call that is hidden, all calls are shown again', async () => {
     const { screen } = await open()
     screen.press('% 5 enter / p a r s e enter')
     assert.match(screen.text, /"parse": 1 found/)
@@ -172,7 +172,7 @@ describe('traced calls in the view of a file', () => {
     assert.match(screen.text, /no method here matches "none"$/m, 'none is hidden')
   })
 
-  it('a search in a trace with too many rows to show visits the matches one after the other', async () => {
+  it('if a trace has too many rows to show all, a search still selects one match after the other', async () => {
     const tiny = (name: string, at: number) => `${name}> ${at} ${name}< ${at + 10}`
     const many = Array.from({ length: 1002 }, (_, i) => `m${i}> ${1000 * (i + 1)} m${i}< ${1000 * (i + 2)}`)
     const { screen } = await open(80, 24, true, [
@@ -190,7 +190,7 @@ describe('traced calls in the view of a file', () => {
     assert.match(screen.styled('selected'), /… 2 smaller rows/)
   })
 
-  it('a trace shows methods although other views show packages', async () => {
+  it('a trace shows methods even while other views show packages', async () => {
     const { screen } = await open()
     screen.press('g right left t P P C')
     assert.match(screen.styled('selected'), /▸ call 1/, 'what was closed stays closed')
@@ -217,7 +217,7 @@ describe('traced calls in the view of a file', () => {
     assert.match(screen.text, / method$/m)
   })
 
-  it('a traced recursion 100,000 deep has a row for each call', async () => {
+  it('a traced recursion 100,000 levels deep has a row for each call', async () => {
     const deep = 100_000
     const enters = Array.from({ length: deep }, (_, i) => `main> ${i}`).join(' ')
     const { screen } = await open(80, 24, true, [

@@ -21,7 +21,7 @@ const SAMPLES = 'Main.main 1x 10ns ( Shop.order 3x 20ns ) Pool.run 2x 70ns'
 const WHOLE_JVM = { isSampledByJvm: true, roots: [], events: 1234, eventsPerSecond: 98.7, calledMethods: 57 }
 
 describe('samples of the whole JVM', () => {
-  it('the view shows the number of samples, and each share is a part of all samples', async () => {
+  it('the view shows the number of samples, and the share of each row in all samples', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     const [, status, heads, ...rows] = screen.text.split('\n')
     assert.equal(status!.trimEnd(), ' whole JVM  1,234 samples  99 per second  57 methods')
@@ -35,11 +35,25 @@ describe('samples of the whole JVM', () => {
     assert.ok((await shown(columns, SAMPLES, WHOLE_JVM)).widest <= columns)
   })
 
-  it("the view of samples inside a root names the sampler, and shows each row's share of the root", async () => {
+  it('if samples are taken inside a root, the view names the sampler and shows the share of each row in the root', async () => {
     const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
     assert.match(screen.text, /^ sampled by the JVM {2}1,234 samples/m)
     assert.match(screen.text, /% root/)
     assert.match(screen.text, /^ {7}70 {7}70 {3}100\.0 /m)
+  })
+
+  it('in a session of samples, the key r makes the selected method the root, and shares refer to this root', async () => {
+    const screen = await shown(80, SAMPLES, WHOLE_JVM)
+    screen.press('down enter down r')
+    const [, status, heads, ...rows] = screen.text.split('\n')
+    assert.equal(
+      status!.trimEnd(),
+      ' whole JVM  1,234 samples  99 per second                   below c.a.Shop.order',
+    )
+    assert.match(heads!, /% root/)
+    assert.equal(rows[0]!.trimEnd(), '       20       20   100.0        3    6.667    com.acme.Shop.order')
+    screen.press('escape')
+    assert.match(screen.text, /% all/)
   })
 
   it('a sampled profile has no timeline, and the key for the timeline shows the reason', async () => {

@@ -31,12 +31,12 @@ function refuses(assembly: Assembly, bci: number, reason: RegExp): void {
   assert.equal(result.bci, bci)
 }
 
-/** Frames with the `same` locals as on entry and an empty stack, first at `labels[0]`, in order. */
+/** Returns frames at the given bcis, in order, with the `same` locals as on entry and an empty stack. */
 const same = (...bcis: number[]): Record<string, number[]> => ({
   StackMapTable: [0, bcis.length, ...bcis.map((bci, i) => (i === 0 ? bci : bci - bcis[i - 1] - 1))],
 })
 
-describe('the operand stack', () => {
+describe('rules for the operand stack', () => {
   it('the operand stack must not underflow', () => {
     accepts({ method: 'f()V', code: 'iconst_0 | pop | return' })
     refuses({ method: 'f()V', code: 'pop | return' }, 0, /stack is empty/)
@@ -47,7 +47,7 @@ describe('the operand stack', () => {
     refuses({ method: 'f()V', code: 'lconst_0 | pop2 | return', maxStack: 1 }, 0, /stack overflows/)
   })
 
-  it('the operand stack must have the types of the instruction', () => {
+  it('values on the operand stack must have the types that the instruction requires', () => {
     accepts({ method: 'f(IJ)J', code: 'lload_1 | iload_0 | lshl | lreturn' })
     refuses({ method: 'f(IJ)J', code: 'iload_0 | lload_1 | lshl | lreturn' }, 2, /wanted/)
   })
@@ -61,7 +61,7 @@ describe('the operand stack', () => {
     ['dup2', 'lconst_0 | iconst_0 | dup2 | return', 2],
     ['dup2_x1', 'lconst_0 | lconst_1 | dup2_x1 | return', 2],
     ['dup_x2', 'lconst_0 | iconst_0 | iconst_0 | dup_x2 | return', 3],
-  ])('the instruction %s must not split a long', (_, code, bci) => {
+  ])('the instruction %s must not separate the halves of a long', (_, code, bci) => {
     refuses({ method: 'f()V', code }, bci, /one slot/)
   })
 
@@ -75,18 +75,18 @@ describe('the operand stack', () => {
   })
 })
 
-describe('local variables', () => {
+describe('rules for local variables', () => {
   it('a local variable has the type of the stored value', () => {
     accepts({ method: 'f()F', code: 'fconst_0 | fstore_0 | fload_0 | freturn' })
     refuses({ method: 'f()F', code: 'iconst_0 | istore_0 | fload_0 | freturn' }, 2, /local 0 is int/)
   })
 
-  it('both halves of a local must be below max_locals', () => {
+  it('both halves of a long local variable must be below max_locals', () => {
     accepts({ method: 'f()V', code: 'lconst_0 | lstore_1 | return', maxLocals: 3 })
     refuses({ method: 'f()V', code: 'lconst_0 | lstore_1 | return', maxLocals: 2 }, 1, /beyond max_locals/)
   })
 
-  it('overwriting one half of a long invalidates it', () => {
+  it('a long local variable is invalid after one of its halves was overwritten', () => {
     refuses({ method: 'f(J)J', code: 'iconst_0 | istore_1 | lload_0 | lreturn' }, 2, /local 0 is top/)
     refuses({ method: 'f(J)J', code: 'iconst_0 | istore_0 | lload_0 | lreturn' }, 2, /local 0 is int/)
   })
@@ -100,7 +100,7 @@ describe('local variables', () => {
     refuses({ method: 'f(F)V', code: 'iinc 0 1 | return' }, 0, /local 0 is float/)
   })
 
-  it('the instruction wide accesses local variables', () => {
+  it('an instruction with the prefix wide can access local variables beyond 255', () => {
     accepts({
       method: 'f(I)V',
       code: 'wide iinc 0 300 | wide iload 0 | wide istore 299 | return',
@@ -115,8 +115,8 @@ describe('local variables', () => {
   })
 })
 
-describe('control flow', () => {
-  it('control must not fall off the end', () => {
+describe('rules for control flow', () => {
+  it('execution must not continue beyond the last instruction', () => {
     refuses({ method: 'f()V', code: 'nop' }, 0, /falls off the end/)
   })
 
@@ -129,12 +129,12 @@ describe('control flow', () => {
     )
   })
 
-  it('a frame is required after an unconditional transfer', () => {
+  it('a frame is required after an instruction that never continues at the next instruction', () => {
     refuses({ method: 'f()V', code: 'return | return' }, 1, /no frame after/)
     accepts({ method: 'f()V', code: 'return | return', attributes: same(1) })
   })
 
-  it('frames must be at instructions', () => {
+  it('each frame must be at the first byte of an instruction', () => {
     refuses(
       { method: 'f()V', code: 'sipush 1 | pop | return', attributes: same(1) },
       1,
@@ -142,7 +142,7 @@ describe('control flow', () => {
     )
   })
 
-  it('the state at a frame must match the frame', () => {
+  it('the types that reach a frame must match the types in the frame', () => {
     const attributes = { StackMapTable: [0, 1, 252, 0, 5, 1] } // one more local, an int
     const method = 'f(I)V'
     accepts({
@@ -185,7 +185,7 @@ describe('control flow', () => {
     )
   })
 
-  it('jsr is refused', () => {
+  it('the instruction jsr is refused', () => {
     refuses({ method: 'f()V', code: 'jsr @3 | return', attributes: same(3) }, 0, /jsr is not allowed/)
   })
 
@@ -200,7 +200,7 @@ describe('control flow', () => {
 })
 
 describe('types of references', () => {
-  it('references follow the hierarchy; interfaces accept any reference, null is any type', () => {
+  it('a reference is assignable to its supertypes; any reference is assignable to an interface, and null to any reference type', () => {
     accepts({ method: 'f(LDog;)V', code: 'aload_0 | invokestatic T.g(LAnimal;)V | return' })
     accepts({ method: 'f(LDog;)V', code: 'aload_0 | invokestatic T.g(LTail;)V | return' })
     accepts({ method: 'f()V', code: 'aconst_null | invokestatic T.g(LCat;)V | return' })
@@ -211,7 +211,7 @@ describe('types of references', () => {
     )
   })
 
-  it('array types follow their element types', () => {
+  it("an array type is assignable to another array type if its element type is assignable to the other's element type", () => {
     accepts({ method: 'f([LDog;)V', code: 'aload_0 | invokestatic T.g([LAnimal;)V | return' })
     accepts({ method: 'f([[I)V', code: 'aload_0 | invokestatic T.g([Ljava/lang/Object;)V | return' })
     accepts({ method: 'f([I)V', code: 'aload_0 | invokestatic T.g(Ljava/lang/Cloneable;)V | return' })
@@ -243,7 +243,7 @@ describe('types of references', () => {
     refuses({ method: `f(${array})V`, code }, 2, /is not the array/)
   })
 
-  it('any reference may be stored into an array of references, and the checker counts an assumption', () => {
+  it('any reference may be stored into an array of references, and the checker counts this as an assumption', () => {
     accepts({ method: 'f([LDog;LCat;)V', code: 'aload_0 | iconst_0 | aload_1 | aastore | return' })
     refuses(
       { method: 'f([LDog;)V', code: 'aload_0 | iconst_0 | iconst_0 | aastore | return' },
@@ -254,7 +254,7 @@ describe('types of references', () => {
     refuses({ method: 'f(LDog;)I', code: 'aload_0 | arraylength | ireturn' }, 1, /arraylength of a Dog/)
   })
 
-  it('a new array has the number of dimensions that its instruction says', () => {
+  it('a new array has the number of dimensions that its instruction specifies', () => {
     accepts({ method: 'f()[I', code: 'iconst_1 | newarray 10 | areturn' })
     refuses({ method: 'f()[I', code: 'iconst_1 | newarray 3 | areturn' }, 1, /newarray/)
     accepts({ method: 'f()[LDog;', code: 'iconst_1 | anewarray Dog | areturn' })
@@ -288,11 +288,11 @@ describe('objects that are not initialised', () => {
     )
   })
 
-  it('new must not create an array', () => {
+  it('the instruction new must not create an array', () => {
     refuses({ method: 'f()V', code: 'new [LDog; | pop | return' }, 0, /new of an array/)
   })
 
-  it('this is uninitialised in a constructor until it calls another constructor', () => {
+  it('in a constructor, "this" is uninitialised until another constructor of the class or superclass is called', () => {
     const method = '<init>()V'
     accepts({ method, this: true, code: 'aload_0 | invokespecial java/lang/Object.<init>()V | return' })
     refuses({ method, this: true, code: 'return' }, 0, /before this\(\) or super\(\)/)
@@ -304,7 +304,7 @@ describe('objects that are not initialised', () => {
     refuses({ method, this: true, code: 'aload_0 | invokevirtual T.g()V | return' }, 1, /uninitializedThis/)
   })
 
-  it("super() must not be called inside a handler's range", () => {
+  it('super() must not be called inside the range of an exception handler', () => {
     const code = 'aload_0 | from: invokespecial java/lang/Object.<init>()V | to: return | out: athrow'
     const handler = [0, 1, 255, 0, 5, 0, 0, 0, 1, 7, 0, 0]
     const assembly: Assembly = { method: '<init>()V', this: true, code, handlers: 'from..to -> out' }
@@ -320,7 +320,7 @@ describe('objects that are not initialised', () => {
     )
   })
 
-  it('frames name uninitialised objects by their new instruction', () => {
+  it('frames name an uninitialised object by the instruction `new` that creates it', () => {
     const frame = (bci: number) => ({ StackMapTable: [0, 1, 64 + 4, 8, 0, bci] })
     const code = 'new Dog | nop | invokespecial Dog.<init>()V | return'
     accepts({ method: 'f()V', code, attributes: frame(0) })
@@ -329,7 +329,7 @@ describe('objects that are not initialised', () => {
 })
 
 describe('exception handlers', () => {
-  /** A handler for all exceptions: its frame has no locals, and a Throwable on the stack. */
+  /** Returns a frame of a handler for all exceptions: no locals, and a Throwable on the stack. */
   const frame = (index: number, bci: number) => ({
     StackMapTable: [0, 1, 255, 0, bci, 0, 0, 0, 1, 7, 0, index],
   })
@@ -358,7 +358,7 @@ describe('exception handlers', () => {
     refuses({ ...assembly, attributes: same(2) }, 2, /does not take a java\/lang\/Throwable/)
   })
 
-  it('handler ranges begin and end at instructions', () => {
+  it('the range of an exception handler must begin and end at instructions', () => {
     const code = 'from: sipush 1 | pop | return | out: pop | return'
     refuses(
       { method: 'f()V', code, handlers: '@1..end -> out', attributes: same(5) },
@@ -367,7 +367,7 @@ describe('exception handlers', () => {
     )
   })
 
-  it('a handler sees the locals before and after a store', () => {
+  it('local variables in a handler have a type that is valid both before and after a store in its range', () => {
     // The handler requires an int in local 0, which is a float from bci 1 on.
     const code =
       'fconst_0 | fstore_0 | nop | return | aconst_null | checkcast java/lang/Throwable | out: athrow'
@@ -384,7 +384,7 @@ describe('exception handlers', () => {
   })
 })
 
-describe('members: fields, methods and constants', () => {
+describe('use of fields, methods and constants', () => {
   it('an instruction refers to a member by a constant of the right kind', () => {
     refuses({ method: 'f()V', code: 'invokestatic T.x:I | return' }, 0, /is not what this call takes/)
     refuses({ method: 'f()V', code: 'getstatic T.f()V | return' }, 0, /is no Fieldref/)
@@ -399,7 +399,7 @@ describe('members: fields, methods and constants', () => {
     refuses({ method: 'f()V', code: 'iconst_0 | invokestatic T.g(II)V | return' }, 1, /stack is empty/)
   })
 
-  it('names with < are callable only as constructors by invokespecial', () => {
+  it('a method with < in its name can be called only if it is a constructor, and only by invokespecial', () => {
     refuses({ method: 'f()V', code: 'invokestatic T.<clinit>()V | return' }, 0, /a call of <clinit>/)
     refuses(
       { method: 'f(LDog;)V', code: 'aload_0 | invokevirtual Dog.<init>()V | return' },
@@ -423,7 +423,7 @@ describe('members: fields, methods and constants', () => {
     })
   })
 
-  it('protected methods of Object may be called only on this class', () => {
+  it('protected methods of Object may be called only on objects of the class being checked', () => {
     accepts({
       method: 'f(LT;)V',
       className: 'T',
@@ -448,12 +448,12 @@ describe('unknown types', () => {
     major: 61,
   }
 
-  it('an unknown relation is assumed and reported', () => {
+  it('an unknown relation of two classes is assumed to be valid and is reported', () => {
     const result = check(call, KNOWS_NOTHING)
     assert.deepEqual(result, { ok: true, assumptions: new Set(['Dog assignable to Animal']) })
   })
 
-  it('an assumption is allowed only if the original code made it', () => {
+  it('an assumption is allowed only if the original code needed the same assumption', () => {
     const classFile = assemble(call)
     const checker = new TypeChecker(classFile, KNOWS_NOTHING)
     const [method] = classFile.methods

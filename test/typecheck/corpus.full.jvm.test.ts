@@ -12,14 +12,14 @@ import { FULL } from '../support/lane.ts'
 import { withoutFrames } from './frameless.ts'
 import { hierarchyOf } from './hierarchy.ts'
 
-/** One class of PROBED gets probes, and one of SAMPLE is checked without its frames. */
+/** One class in PROBED gets probes, and one class in SAMPLE is checked without its frames. */
 const PROBED = 3
 const SAMPLE = 6
 const LIMIT_MS = FULL ? 600_000 : 120_000
 
 forNewestJdk((jdk) => {
   let classes: ClassFile[]
-  /** The same classes, or some of them, with hidden frames. */
+  /** All or some of these classes, without frames. */
   let bare: ClassFile[]
   let hierarchy: Hierarchy
   beforeAll(async () => {
@@ -29,7 +29,7 @@ forNewestJdk((jdk) => {
     hierarchy = hierarchyOf(classes)
   }, LIMIT_MS)
 
-  it('every class file of the image is of a version that has frames', () => {
+  it('every class file of the runtime image has a version that supports frames', () => {
     assert.deepEqual(
       classes.filter(({ major }) => major < MAJOR_6).map(({ name }) => name),
       [],
@@ -55,7 +55,7 @@ forNewestJdk((jdk) => {
   )
 
   it(
-    'every method passes the check with probes, and makes no new requirement on other classes',
+    'every method with probes passes the check, and the probes add no requirement on other classes',
     () => {
       const probed = classes.filter((_, i) => FULL || i % PROBED === 0)
       probesNeedNoMore('frames', probed, (checker, method, allowed) => checker.check(method, allowed))
@@ -64,7 +64,7 @@ forNewestJdk((jdk) => {
   )
 
   it(
-    'every method passes the check without its frames and without assumptions',
+    'every method whose frames were removed passes the check without assumptions',
     () => {
       let methods = 0
       const started = performance.now()
@@ -85,7 +85,7 @@ forNewestJdk((jdk) => {
   )
 
   it(
-    'every method passes the check with probes and without its frames, and makes no new requirement on other classes',
+    'every method with probes whose frames were removed passes the check, and the probes add no requirement on other classes',
     () => {
       probesNeedNoMore('no frames', bare, (checker, method, allowed) => checker.infer(method, allowed))
     },

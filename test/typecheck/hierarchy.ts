@@ -9,7 +9,7 @@ export function hierarchyOf(classes: Iterable<ClassFile>): Hierarchy {
   const byName = new Map<string, ClassFile>()
   for (const classFile of classes) byName.set(classFile.name, classFile)
 
-  /** The class and its superclasses; the last element is undefined if a superclass is missing. */
+  /** Yields the class and its superclasses. The last element is undefined if a superclass is missing. */
   function* line(name: string): Iterable<ClassFile | undefined> {
     for (let next: string | null = name; next !== null; ) {
       const classFile = byName.get(next)

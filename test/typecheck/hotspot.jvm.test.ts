@@ -45,7 +45,7 @@ forNewestJdk((jdk) => {
     hierarchy = hierarchyOf(parsed.map(({ classFile }) => classFile))
   }, 120_000)
 
-  it(`${MUTANTS} damaged methods get the same verdict as by HotSpot (JFLUID_SEED=${SEED})`, async () => {
+  it(`jfluid and HotSpot return the same verdict for ${MUTANTS} damaged methods (JFLUID_SEED=${SEED})`, async () => {
     const small = own.filter(({ bytes }) => bytes.length < LARGEST_BYTES)
     const { counts, tooStrict, tooLax } = await compare(jdk, own, small, hierarchy, MUTANTS)
     console.info(`JDK ${jdk.version}:`, counts)
@@ -53,7 +53,7 @@ forNewestJdk((jdk) => {
     assert.ok(counts.get('accepted')! > 0 && counts.get('rejected')! > MUTANTS / 4)
   }, 600_000)
 
-  it(`${FRAMELESS} damaged methods of a version without frames get the same verdict as by HotSpot (JFLUID_SEED=${SEED})`, async () => {
+  it(`jfluid and HotSpot return the same verdict for ${FRAMELESS} damaged methods without frames (JFLUID_SEED=${SEED})`, async () => {
     const old = own.filter(canBeOld).map((it) => withoutFrames(it, MAJOR_5))
     const verdicts = await hotspotVerdicts(jdk, own, old)
     const accepted = old.filter((_, i) => verdicts[i] === '[accepted]')
@@ -71,7 +71,7 @@ forNewestJdk((jdk) => {
   }, 600_000)
 })
 
-/** Whether a class uses no feature newer than version 49, so that HotSpot's older verifier can check it. */
+/** Returns whether a class uses no feature newer than version 49, so that HotSpot's older verifier can check it. */
 function canBeOld({ bytes, access, pool }: ClassFile): boolean {
   const newer = [...pool.offsets.keys()].some((index) => pool.tag(index) >= CONSTANT_METHOD_HANDLE)
   return bytes.length < LARGEST_BYTES && (access & ACC_INTERFACE) === 0 && !newer
@@ -132,7 +132,7 @@ async function compare(
   return { counts, tooLax, tooStrict }
 }
 
-/** Checked like a rewritten body: with the known needs of the original and without the class hierarchy. */
+/** Checks a mutant like a rewritten body: with the known needs of the original and without the class hierarchy. */
 function passesForOriginal(original: ClassFile, { bytes, methodIndex }: Mutant): boolean {
   const before = new TypeChecker(original, KNOWS_NOTHING).check(original.methods[methodIndex])
   if (before.ok !== true) return false
@@ -146,7 +146,7 @@ function passesForOriginal(original: ClassFile, { bytes, methodIndex }: Mutant):
   }
 }
 
-/** `ok`, or the reason of the refusal. */
+/** Returns `ok`, or the reason of the refusal. */
 function verdict({ bytes, methodIndex }: Mutant, hierarchy: Hierarchy): string {
   try {
     const classFile = parseClassFile(bytes)

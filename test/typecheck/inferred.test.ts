@@ -36,8 +36,8 @@ function refuses(assembly: Assembly, bci: number, reason: RegExp): void {
 const either = (one: string, other: string, then: string) =>
   `iload_0 | ifeq else | ${one} | goto out | else: ${other} | out: ${then}`
 
-describe('where two paths meet', () => {
-  it('two classes are merged to a type that both classes can be used as', () => {
+describe('types of values where two paths of control flow meet', () => {
+  it('two classes are merged to a type that is usable as each common supertype', () => {
     const method = 'f(ILDog;LCat;)V'
     const code = (wanted: string) => either('aload_1', 'aload_2', `invokestatic T.g(${wanted})V | return`)
     accepts({ method, code: code('LAnimal;') })
@@ -83,7 +83,7 @@ describe('where two paths meet', () => {
     refuses({ method, code: either('aload_1', 'aload_2', 'arraylength | pop | return') }, 9, /arraylength/)
   })
 
-  it('a local variable with a different kind of value on each path is unusable', () => {
+  it('a local variable with different kinds of values on the two paths is unusable', () => {
     const store = (then: string) => either('iconst_0 | istore_1', 'fconst_0 | fstore_1', then)
     accepts({ method: 'f(I)V', code: store('return') })
     refuses({ method: 'f(I)V', code: store('iload_1 | pop | return') }, 11, /local 1 is top/)
@@ -95,7 +95,7 @@ describe('where two paths meet', () => {
     refuses({ method: 'f(IJ)V', code: store('lload_1 | pop2 | return') }, 11, /local 1 is top/)
   })
 
-  it('the stacks of both paths must have equal depth and kinds of values', () => {
+  it('the operand stacks of both paths must have equal depths and equal kinds of values', () => {
     refuses(
       { method: 'f(I)V', code: either('iconst_0', 'fconst_0', 'pop | return') },
       8,
@@ -110,18 +110,18 @@ describe('where two paths meet', () => {
 })
 
 describe('a loop in code without frames', () => {
-  it('a loop is analysed until nothing changes', () => {
+  it('a loop is analysed until the inferred types no longer change', () => {
     const loop = (then: string) => `top: aload_1 | ${then} | aload_2 | astore_1 | iinc 0 1 | goto top`
     const method = 'f(ILDog;LCat;)V'
     accepts({ method, code: loop('invokestatic T.g(LAnimal;)V') })
     refuses({ method, code: loop('invokestatic T.g(LDog;)V') }, 1, /Dog or Cat/)
   })
 
-  it('a loop must not grow the stack', () => {
+  it('the operand stack must not grow with each iteration of a loop', () => {
     refuses({ method: 'f()V', code: 'top: iconst_0 | goto top' }, 1, /1 slots on the stack come to 0, and 0/)
   })
 
-  it('an uninitialised object must not reach its new instruction again', () => {
+  it('an uninitialised object must not be in use when the instruction that creates it is executed again', () => {
     const turn = (first: string) =>
       `aconst_null | astore_0 | top: ${first} | new Dog | astore_0 | iload_1 | ifne top | return`
     accepts({ method: 'f(II)V', code: turn('nop') })
@@ -129,7 +129,7 @@ describe('a loop in code without frames', () => {
   })
 })
 
-describe('objects that are not initialised', () => {
+describe('objects that are not initialised, in code without frames', () => {
   it('an uninitialised object is usable after two paths meet if both paths have the same object, otherwise unusable', () => {
     const made = 'new Dog | dup | iload_0 | ifeq @12 | nop | nop | invokespecial Dog.<init>()V | areturn'
     accepts({ method: 'f(I)LDog;', code: made.replace('@12', 'call').replace('invoke', 'call: invoke') })
@@ -137,7 +137,7 @@ describe('objects that are not initialised', () => {
     refuses({ method: 'f(I)V', code: two }, 10, /uninitialized\(10\) and uninitialized\(4\) come to 13/)
   })
 
-  it('uninitialised objects may be compared with null only', () => {
+  it('uninitialised objects may be compared only with null', () => {
     const locked = (made: string) => `${made} | dup | monitorenter | monitorexit | return`
     accepts({ method: 'f(LDog;)V', code: locked('aload_0') })
     refuses({ method: 'f()V', code: locked('new Dog') }, 4, /not initialised on the stack/)
@@ -163,8 +163,8 @@ describe('objects that are not initialised', () => {
   })
 })
 
-describe('an exception handler', () => {
-  it('a handler sees the locals of every instruction in its range', () => {
+describe('an exception handler in code without frames', () => {
+  it('local variables in a handler have types that are valid at every instruction in its range', () => {
     const code = (kind: string) =>
       `iconst_0 | istore_1 | from: nop | ${kind}const_0 | ${kind}store_1 | nop | to: return | out: pop | iload_1 | pop | return`
     const assembly = (kind: string) => ({
@@ -176,7 +176,7 @@ describe('an exception handler', () => {
     refuses(assembly('f'), 8, /local 1 is top/)
   })
 
-  it('a handler has exactly a Throwable on the stack', () => {
+  it('at the start of a handler, the operand stack contains exactly one Throwable', () => {
     const code = (then: string) => `iconst_0 | from: nop | to: pop | return | out: ${then}`
     const assembly = (then: string) => ({ method: 'f()V', code: code(then), handlers: 'from..to -> out' })
     accepts(assembly('athrow'))
@@ -185,14 +185,14 @@ describe('an exception handler', () => {
   })
 })
 
-describe('control flow', () => {
-  it('branches target instructions, also in unreachable code', () => {
+describe('rules for control flow in code without frames', () => {
+  it('the target of each branch must be an instruction, even in unreachable code', () => {
     refuses({ method: 'f()V', code: 'goto @4 | sipush 1 | pop | return' }, 0, /branch to 4/)
     refuses({ method: 'f()V', code: 'return | goto @99' }, 1, /branch to 99/)
     refuses({ method: 'f()V', code: 'goto @-3' }, 0, /branch to -3/)
   })
 
-  it('control must not fall off the end of code without frames', () => {
+  it('execution must not continue beyond the last instruction of code without frames', () => {
     refuses({ method: 'f(I)V', code: 'iload_0 | ifeq @0' }, 1, /falls off the end/)
   })
 
@@ -207,7 +207,7 @@ describe('control flow', () => {
   })
 })
 
-describe('versions of class files', () => {
+describe('versions of class files that have or need frames', () => {
   const branches: Assembly = { method: 'f(I)V', code: 'iload_0 | ifeq out | nop | out: return' }
   const check = (major: number, code = branches.code) => {
     const classFile = assemble({ ...branches, code, major })
@@ -232,7 +232,7 @@ describe('code whose frames were removed', () => {
   const probed = (classFile: ClassFile) =>
     instrumentClass(classFile, [{ methodIndex: 0, id: 1, probe: 'method' }])
 
-  it('code without frames passes with probes, without new requirements on other classes', () => {
+  it('code without frames passes the checker with probes, and the probes add no requirement on other classes', () => {
     assert.deepEqual(refusedBodies(original, probed(original)), new Map())
     const { poolEntries, poolBytes, bodies } = probed(original)
     const rewritten = parseClassFile(spliceClass(original, poolEntries, poolBytes, bodies))
@@ -246,7 +246,7 @@ describe('code whose frames were removed', () => {
     })
   })
 
-  it('code without frames fails with a wrong insertion', () => {
+  it('code without frames is refused if a probe was inserted incorrectly', () => {
     const result = probed(original)
     const bodies = result.bodies.map((body) => {
       const code = Uint8Array.from(body.code)
@@ -256,7 +256,7 @@ describe('code whose frames were removed', () => {
     assert.match(refusedBodies(original, { ...result, bodies }).get(0)!, /^the rewritten code does not/)
   })
 
-  it('invalid code without frames fails', () => {
+  it('invalid code without frames is refused', () => {
     const wrong = assemble({
       method: 'f(I)V',
       code: either('iconst_0', 'fconst_0', 'pop | return'),

@@ -7,7 +7,7 @@ import { s2At, u2At } from '../../src/classfile/reader.ts'
 
 export type Random = (below: number) => number
 
-/** xorshift32: small, and repeatable by its seed. */
+/** Returns an xorshift32 generator, which is small and repeatable by its seed. */
 export function randomFrom(seed: number): Random {
   let state = (seed * 2654435761) | 1
   return (below) => {
@@ -25,7 +25,7 @@ export interface Mutant {
   readonly bytes: Uint8Array
 }
 
-/** Undefined if the selected method has nothing of the selected kind. */
+/** Returns a mutant, or undefined if the selected method has nothing of the selected kind. */
 export function mutate(classFile: ClassFile, random: Random): Mutant | undefined {
   const withCode = classFile.methods.filter(({ code }) => code !== undefined)
   const constructors = withCode.filter(({ name }) => name === '<init>')
@@ -63,7 +63,7 @@ class Site {
     forEachInstruction(this.code.bytecode, (bci) => this.bcis.push(bci))
   }
 
-  /** Offset in the class file of the instruction at `bci`. */
+  /** Returns the offset in the class file of the instruction at `bci`. */
   at(bci: number): number {
     return this.start + 8 + bci
   }

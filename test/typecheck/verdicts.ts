@@ -105,7 +105,7 @@ export async function hotspotVerdicts(
   return readFileSync(files[2], 'utf8').trimEnd().split('\n')
 }
 
-/** For each class a 1, its name, its length and its bytes, in the format of `DataInputStream`. */
+/** Writes for each class a 1, its name, its length and its bytes, in the format of `DataInputStream`. */
 export function pack(classes: readonly NamedClass[]): Buffer {
   return Buffer.concat(
     classes.flatMap(({ name, bytes }) => {

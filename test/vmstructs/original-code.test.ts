@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { isOriginal } from '../../src/vmstructs/original-code.ts'
 
-/** Whether code of the class file and code in a JVM count as equal. Arguments are bytes; nested lists only improve readability. */
+/** Returns whether code of the class file and code in a JVM count as equal. Arguments are bytes; nested lists only improve readability. */
 function same(own: readonly number[][], held: readonly number[][], maxLocals = 2): boolean {
   const code = { maxStack: 3, maxLocals: 2, handlers: [], attributes: [] }
   const bytes = (of: readonly number[][]): Uint8Array => Uint8Array.from(of.flat())
@@ -20,7 +20,7 @@ const [IINC, IFNE, GOTO, LOOKUPSWITCH, RETURN] = [132, 154, 167, 171, 177]
 const [GETSTATIC, INVOKESTATIC, INVOKEDYNAMIC, BREAKPOINT, OWN] = [178, 184, 186, 202, 231]
 
 const SUM = [[IINC, 0, 255], [ILOAD_0], [IFNE, 255, 252], [GETSTATIC, 0, 7], [POP], [RETURN]]
-/** The code with another instruction in its place. */
+/** Returns the code with another instruction in place of the nth instruction. */
 const sum = (nth: number, ...instruction: number[]): number[][] =>
   SUM.map((it, i) => (i === nth ? instruction : it))
 
@@ -29,7 +29,7 @@ describe('changes by HotSpot are not differences', () => {
     expect(same(SUM, SUM)).toBe(true)
   })
 
-  it('other indices of the constant pool, or of its cache, are no difference', () => {
+  it('other indexes into the constant pool, or into the constant pool cache, are no difference', () => {
     expect(same(SUM, sum(3, GETSTATIC, 0x12, 0x34))).toBe(true)
     expect(same([[INVOKEDYNAMIC, 0, 7, 0, 0], [RETURN]], [[INVOKEDYNAMIC, 1, 2, 255, 255], [RETURN]])).toBe(
       true,
@@ -41,7 +41,7 @@ describe('changes by HotSpot are not differences', () => {
     expect(same(SUM, sum(4, BREAKPOINT))).toBe(true)
   })
 
-  it('an ldc that became wide, and moved code, are no difference', () => {
+  it('an ldc instruction that became ldc_w, and the instructions moved by that change, are no difference', () => {
     const own = [[GOTO, 0, 6], [LDC, 3], [POP], [RETURN]]
     expect(same(own, [[GOTO, 0, 7], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(true)
     expect(same(own, [[GOTO, 0, 7], [OWN, 1, 3], [POP], [RETURN]])).toBe(true)
@@ -49,7 +49,7 @@ describe('changes by HotSpot are not differences', () => {
     expect(same(own, [[GOTO, 0, 6], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(false) // the jump offset was not adjusted
   })
 
-  it('a moved switch is no difference', () => {
+  it('a switch instruction at another offset is no difference', () => {
     const words = (...of: number[]): number[] => of.flatMap((it) => [0, 0, 0, it])
     // ldc 0, pop 2, iload_0 3, the switch 4 with its operands from 8 on, nop 32, nop 33, return 34
     const own = (opcode: number, key = 5): number[][] => [
@@ -68,7 +68,7 @@ describe('changes by HotSpot are not differences', () => {
   })
 })
 
-describe('other changes are differences', () => {
+describe('changes that HotSpot does not make are differences', () => {
   it('an added or removed instruction is a difference', () => {
     expect(same(SUM, [[INVOKESTATIC, 0, 1], ...SUM])).toBe(false)
     expect(same(SUM, [...SUM, [RETURN]])).toBe(false)
@@ -76,14 +76,14 @@ describe('other changes are differences', () => {
     expect(same(SUM, [])).toBe(false)
   })
 
-  it('another instruction, operand or target is a difference', () => {
+  it('a different instruction, operand or branch target is a difference', () => {
     expect(same(SUM, sum(1, ILOAD_1))).toBe(false)
     expect(same(SUM, sum(0, IINC, 0, 1))).toBe(false)
     expect(same(SUM, sum(2, IFNE, 255, 255))).toBe(false)
     expect(same(SUM, sum(4, OWN))).toBe(false) // HotSpot has no own form of pop
   })
 
-  it('code with many ldc of unknown length is compared quickly', () => {
+  it('code with many ldc instructions of unknown length is compared quickly', () => {
     // 300 instructions, each in a HotSpot form whose operand looks like the next instruction: 2^300 alignments, none of which reaches the end.
     const own = [...Array.from({ length: 300 }, () => [LDC, 3]), [POP], [RETURN]]
     expect(same(own, [...Array.from({ length: 700 }, () => [OWN]), [NOP], [NOP]])).toBe(false)

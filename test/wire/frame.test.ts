@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { encodeFrame, FrameReader, MAX_FRAME } from '../../src/wire/frame.ts'
 
 describe('frames of messages', () => {
-  it('a frame is a little-endian length and one MessagePack array', () => {
+  it('a frame consists of a little-endian length and one MessagePack array', () => {
     expect(encodeFrame([1, 'hello'])).toEqual(
       Buffer.from([8, 0, 0, 0, 0x92, 1, 0xa5, ...Buffer.from('hello')]),
     )
   })
 
-  it('frames are complete and in order for any split of the stream', () => {
+  it('frames are read completely and in order, wherever the stream is split', () => {
     const messages = [
       [1, 'a'],
       [2, Buffer.alloc(70_000, 7)],
@@ -26,7 +26,7 @@ describe('frames of messages', () => {
     }
   })
 
-  it('byte arrays of a frame are not changed by later data', () => {
+  it('data that arrives later does not change the byte arrays of a frame', () => {
     const reader = new FrameReader()
     const chunk = encodeFrame([Buffer.from('first')])
     const [[bytes]] = reader.push(chunk) as [[Buffer]]

@@ -42,7 +42,7 @@ describe('the link to the agent', () => {
     expect(await Promise.all([link.request('a'), link.request('b')])).toEqual(['a!', 'b!'])
   })
 
-  it('the debug log has size, reply time and fields of each message', async () => {
+  it('the debug log contains the size, reply time and fields of each message', async () => {
     const told: string[] = []
     debug.wire = (text) => told.push(text)
     onTestFinished(() => {
@@ -68,13 +68,13 @@ describe('the link to the agent', () => {
     ])
   })
 
-  it('an error of the agent becomes AgentRefused with the command', async () => {
+  it('an error reply of the agent is thrown as AgentRefused, which names the command', async () => {
     asked = ([id]) => peer.write(encodeFrame([id, false, 'no such thing']))
     await expect(link.request('classBytes')).rejects.toThrow(AgentRefused)
     await expect(link.request('classBytes')).rejects.toThrow(/execute classBytes: no such thing/)
   })
 
-  it('an error of the agent caused by missing resources is reported as missing resources', async () => {
+  it('an agent error whose cause is a lack of resources is reported as a lack of resources', async () => {
     asked = ([id, op]) =>
       peer.write(
         encodeFrame([
@@ -94,7 +94,7 @@ describe('the link to the agent', () => {
     await expect(link.request('loadedClasses')).rejects.toThrow(LinkLost)
   })
 
-  it('events are kept until a listener is added', async () => {
+  it('events that arrive before a listener is added are kept for the listener', async () => {
     const seen: unknown[] = []
     asked = ([id]) => peer.write(encodeFrame([id, true, null]))
     peer.write(encodeFrame([0, 'first', 7]))
@@ -103,14 +103,14 @@ describe('the link to the agent', () => {
     expect(seen).toEqual([['first', [7]]])
   })
 
-  it('open and later requests are rejected once the agent has ended', async () => {
+  it('when the agent ends, unanswered requests and all later requests are rejected', async () => {
     asked = () => peer.destroy()
     await expect(link.request('hello')).rejects.toThrow(LinkLost)
     await link.closed
     await expect(link.request('again')).rejects.toThrow(LinkLost)
   })
 
-  it("the agent's last message is the reason, also without a listener", async () => {
+  it("the agent's last message is reported as the reason for its end, even if there is no listener", async () => {
     asked = () => {
       peer.write(encodeFrame([0, 'ended', 'somebody has ended it']))
       peer.end()
@@ -118,7 +118,7 @@ describe('the link to the agent', () => {
     await expect(link.request('hello')).rejects.toThrow(/lost: somebody has ended it$/)
   })
 
-  it('invalid bytes end the link with a message', async () => {
+  it('invalid bytes from the agent end the link with an error message', async () => {
     peer.write(Buffer.alloc(16, 0xff))
     expect(await link.closed).toMatch(/a frame of 4294967295 bytes/)
   })
@@ -141,7 +141,7 @@ describe('the link to the agent', () => {
     await left
   })
 
-  it('the link accepts only one agent', async () => {
+  it('the link accepts the connection of only one agent', async () => {
     const second = connect(join(dir, 'link'))
     const error = await new Promise<NodeJS.ErrnoException>((resolve) => second.once('error', resolve))
     expect(['ENOENT', 'ECONNREFUSED']).toContain(error.code)
@@ -157,7 +157,7 @@ it('an agent that connects too late is disconnected, so that the process can exi
   const agent = connect(join(dir, 'link'))
   agent.write(token)
   const agentEnded = ended(agent)
-  // The token is shown once: who shows it again is sent away when the agent has been let in.
+  // The token is valid for one connection. A second connection with the token is closed when the agent has been accepted.
   const second = connect(join(dir, 'link'))
   second.write(token)
   await ended(second)

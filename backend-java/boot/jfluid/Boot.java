@@ -9,22 +9,22 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarInputStream;
 
 /**
- * The {@code Agent-Class} and {@code Premain-Class}: the only jfluid class that the application loader defines. It stays loaded until the JVM ends,
- * so it is minimal, and its contract must not change: it reads the jar named in its options, defines the agent in a loader of its own, and
- * calls {@code jfluid.agent.Main.launch(options, instrumentation)}.
+ * The {@code Agent-Class} and {@code Premain-Class}: the only jfluid class that the application loader defines. It stays loaded until the
+ * JVM ends, so it is minimal, and its contract must not change: it reads the jar named in its options, defines the agent in a loader of its
+ * own, and calls {@code jfluid.agent.Main.launch(options, instrumentation)}.
  *
  * Options: {@code jar=<agent jar>;dir=<session directory>;…}. Failures are written to
  * {@code <dir>/error}, never to the target's output.
  *
- * Without a directory ({@code jfluid agent-path}) the agent only sleeps from the start of the JVM until a client wakes it. Failures then must not
- * affect the program: at most one line on standard error. The option may be in {@code JAVA_TOOL_OPTIONS} for all JVMs of a machine,
- * and an exception of a premain ends the JVM. So this class has the class file format of JDK 8 and checks the JDK release first.
+ * Without a directory ({@code jfluid agent-path}) the agent only sleeps from the start of the JVM until a client wakes it. Failures then
+ * must not affect the program: at most one line on standard error. The option may be in {@code JAVA_TOOL_OPTIONS} for all JVMs of a
+ * machine, and an exception of a premain ends the JVM. So this class has the class file format of JDK 8 and checks the JDK release first.
  */
 public final class Boot {
     /** Oldest supported release, as in {@code admission.ts}. */
     private static final int OLDEST_JDK = 17;
 
-    /** Attempts to write a failure, and delay between attempts: 2 s in total. */
+    /** Number of attempts to write a failure, and delay between attempts: 2 s in total. */
     private static final int REPORT_TRIES = 40;
     private static final long REPORT_RETRY_DELAY_NANOS = 50_000_000L;
 
@@ -43,8 +43,9 @@ public final class Boot {
     }
 
     /**
-     * Keeps the jar open. The JVM has added the jar to the class path. If the file is deleted, as a copy for a container is, application code that
-     * reads all manifests of the class path fails, unless the JDK has the file open. The class path has this file open in any case.
+     * Keeps the jar open in the JDK's cache. The JVM has added the jar to the class path, and the copy for a container is deleted later.
+     * Application code that reads all manifests of the class path would then fail if the JDK did not have the jar open. The class path
+     * itself keeps the file open in any case.
      */
     private static void keepOpen(String options) {
         try {
@@ -61,7 +62,7 @@ public final class Boot {
     }
 
     /**
-     * Called by a debugger on a thread of its own, after the JVM has loaded the agent without options, as the launcher does.
+     * Called through a debugger, after the JVM has loaded the agent without options.
      *
      * @return why the agent could not start; null on success
      */

@@ -16,7 +16,7 @@ import {
   parseAnswer,
   textAt,
 } from './clients.ts'
-import { anyOf, type IsInside, insideNamed, insideOf, isHere, isId } from './inside.ts'
+import { anyOf, type IsInside, insideNamed, insideOf, isHere, isId } from './processes.ts'
 
 /** No client knows the container, or no client could answer. */
 export class ContainerUnknown extends JfluidError {
@@ -65,9 +65,9 @@ const ENGINES: readonly string[] = ['docker', 'podman', 'nerdctl', 'crictl']
 const OTHERS_TIMEOUT_MS = 1_000
 
 /**
- * Finds the containers with that name or id. Several engines may have a container of the same name, and Kubernetes may have several
- * containers of the same name. A container found by the name of its control group is added to the result of the clients. It does not
- * replace that result: any user can create a control group with that name.
+ * Finds the containers with that name or id. Several engines may have a container of the same name, and so may Kubernetes. A container that
+ * is found by the name of its control group is added to the containers that the clients report. It does not replace them: any user can
+ * create a control group with that name.
  *
  * @param asked  clients to run
  * @throws NoContainerClient, ContainerUnknown, ContainerNotRunning, ContainerElsewhere, and errors of `Clients.ask`

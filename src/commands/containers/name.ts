@@ -1,6 +1,6 @@
 // Syntax of container names: container:NAME, names from `jfluid ps` (docker:3f2a91c0bd1e), and k8s:namespace/pod[/container].
 
-/** Clients for each kind of container; undefined for all clients. Other kinds are found by their control groups only. */
+/** Clients to run for each prefix; undefined for all clients. Containers with another prefix are found by their control groups only. */
 const ASKED: ReadonlyMap<string, readonly string[] | undefined> = new Map([
   ['container', undefined],
   ['docker', ['docker']],

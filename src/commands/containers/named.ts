@@ -3,9 +3,9 @@
 import { UsageError } from '../../base/errors.ts'
 import { Clients } from './clients.ts'
 import { containersNamed } from './engines.ts'
-import type { IsInside } from './inside.ts'
 import { parseContainerName } from './name.ts'
 import { containersOfPod } from './pods.ts'
+import type { IsInside } from './processes.ts'
 
 export class BadContainerName extends UsageError {
   static sample = () => new BadContainerName('container:')

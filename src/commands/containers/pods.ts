@@ -11,8 +11,8 @@ import { hostname, networkInterfaces } from 'node:os'
 import { EX_NOHOST, JfluidError } from '../../base/errors.ts'
 import { at, type Clients, listAt, NoContainerClient, parseAnswer, textAt } from './clients.ts'
 import { ContainerNotRunning, ContainerUnknown, containerOfPod } from './engines.ts'
-import { anyOf, type IsInside, insideNamed } from './inside.ts'
 import type { PodName } from './name.ts'
+import { anyOf, type IsInside, insideNamed } from './processes.ts'
 
 /** The pod runs on another machine, and must be profiled there. */
 export class PodElsewhere extends JfluidError {

@@ -4,7 +4,7 @@ import type { Argument, Command } from 'commander'
 import { listJvms } from '../../attach/jvms.ts'
 import { argumentOf, helpOf, longOf, type Row, shortOf } from '../../options/option.ts'
 import { clean } from '../../profile/text.ts'
-import { shownCommands, shownOptions } from './table.ts'
+import { shownCommands, shownOptions } from './command-line.ts'
 
 export interface Candidate {
   readonly value: string
@@ -37,12 +37,20 @@ const HERE: Known = {
 type Kind = keyof Known | 'profile' | 'file' | 'jar' | 'command' | 'other'
 
 const FILES: { readonly [kind in Kind]?: Files } = {
-  ...{ file: 'all', jar: '.jar', profile: '.jfluid', command: 'command' },
+  file: 'all',
+  jar: '.jar',
+  profile: '.jfluid',
+  command: 'command',
 }
 /** Kinds of values, keyed by the name of the argument. */
 const KINDS: Readonly<Record<string, Kind>> = {
-  ...{ pid: 'pid', command: 'command' },
-  ...{ file: 'profile', baseline: 'profile', other: 'profile', before: 'profile', after: 'profile' },
+  pid: 'pid',
+  command: 'command',
+  file: 'profile',
+  baseline: 'profile',
+  other: 'profile',
+  before: 'profile',
+  after: 'profile',
 }
 const NOTHING: Completion = { candidates: [], files: 'none' }
 

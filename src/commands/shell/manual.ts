@@ -4,8 +4,8 @@ import type { Argument, Command } from 'commander'
 import { TOPICS } from '../../base/debug.ts'
 import { argumentOf, defaultOf, helpOf, longOf, type Row, shortOf } from '../../options/option.ts'
 import { EXAMPLES, type Example } from '../examples.ts'
+import { shownCommands, shownOptions } from './command-line.ts'
 import { EXIT_STATUS } from './exit-status.ts'
-import { shownCommands, shownOptions } from './table.ts'
 
 export function manual(program: Command, version: string): string {
   const commands = shownCommands(program)

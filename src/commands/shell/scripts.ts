@@ -4,7 +4,8 @@
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-// Script for bash 4 and newer. bash splits words at `:` and `=`. In process ids, options and files, only --option=value contains these.
+// Script for bash 4 and newer. bash splits words at `:` and `=`. Of process ids, options and files, only --option=value contains these
+// characters.
 const BASH = `# jfluid completion for bash: eval "$(jfluid completion bash)"
 _jfluid() {
   local words=("\${COMP_WORDS[@]:1:COMP_CWORD}") current="\${COMP_WORDS[COMP_CWORD]}" files value says

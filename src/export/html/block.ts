@@ -51,7 +51,7 @@ export function* keptNodes(kept: Uint8Array): Generator<number> {
 }
 
 /** Returns for each node the number of kept nodes in its subtree. */
-function keptSizes(size: Int32Array, kept: Uint8Array): Int32Array {
+export function keptSizes(size: Int32Array, kept: Uint8Array): Int32Array {
   const before = new Int32Array(kept.length + 1)
   for (let node = 0; node < kept.length; node++) before[node + 1] = before[node]! + kept[node]!
   return size.map((nodes, node) => before[node + nodes]! - before[node]!)

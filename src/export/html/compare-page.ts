@@ -2,8 +2,7 @@
 
 import type { Metric } from '../../measures/columns.ts'
 import { type Changes, contextNames } from '../../profile/changes.ts'
-import { type Compared, changesFacts, changesPieces } from '../../profile/changes-text.ts'
-import { remarksOf } from '../../profile/comparable.ts'
+import { type Compared, changesPieces, comparedFacts, warningsOf } from '../../profile/changes-text.ts'
 import type { Verdict } from '../../profile/condition.ts'
 import { prune } from '../../profile/prune.ts'
 import { clean } from '../../profile/text.ts'
@@ -11,7 +10,10 @@ import { blockOf, type Columns, keptNodes } from './block.ts'
 import { PageNames } from './names.ts'
 import type { Page } from './page.ts'
 import type { PageData } from './page-data.ts'
-import { MAX_CONTEXTS, probesOf, wordsOf } from './profile-page.ts'
+import { MAX_CONTEXTS, wordsOf } from './profile-page.ts'
+import { changesLists } from './tabs/changes.ts'
+import { costLists } from './tabs/cost.ts'
+import { latencyChangeLists } from './tabs/latency.ts'
 
 const MAX_HOT = 2000
 const COLUMNS = ['calls', 'self', 'total', 'calls0', 'self0', 'total0']
@@ -37,6 +39,12 @@ export function comparePage(
       ...[a?.calls ?? 0, a?.self ?? 0, a?.total ?? 0],
       ...[b?.calls ?? 0, b?.self ?? 0, b?.total ?? 0],
     ])
+  // The lists add names to the tables.
+  const lists = {
+    changes: changesLists(changes, (method) => names.take(method)),
+    latency: latencyChangeLists(before.profile.rootCalls, after.profile.rootCalls),
+    cost: costLists([before.profile, after.profile], ['before', 'after']),
+  }
   const data: PageData = {
     metric: metric.kind,
     isComparison: true,
@@ -49,17 +57,20 @@ export function comparePage(
         count,
         columns: COLUMNS,
         leftOut: difference.count - count,
-        ...{ hotColumns: COLUMNS, hot, hotLeftOut: Math.max(0, changes.methods.length - MAX_HOT) },
+        hotColumns: COLUMNS,
+        hot,
+        hotLeftOut: Math.max(0, changes.methods.length - MAX_HOT),
       },
     ],
+    lists,
   }
   return {
     title: `jfluid compare of ${clean(after.profile.target.mainClass)}`,
-    facts: changesFacts(before, after, changes),
-    warnings: remarksOf(before.profile, after.profile),
+    facts: comparedFacts(before, after, changes),
+    warnings: warningsOf(before, after),
     data,
     blocks: [() => blockOf({ count: difference.count, name, size: difference.size, columns }, kept)],
-    probes: probesOf([before.profile, after.profile], ['before', 'after']),
+    costFacts: [],
     text: () => changesPieces(before, after, changes, verdicts),
   }
 }

@@ -3,7 +3,7 @@
 import { Numbers } from '../../base/numbers.ts'
 import { isAllocation } from '../../cct/allocation.ts'
 import type { MethodName } from '../../cct/tree.ts'
-import { anywhere, clean, fullName, isWait, placeText, signature } from '../../profile/text.ts'
+import { anywhere, clean, fullName, isValueName, isWait, placeText, signature } from '../../profile/text.ts'
 import type { PageData } from './page-data.ts'
 
 /** Returns a key for a method on the page; methods of different loaders have the same key. */
@@ -28,7 +28,7 @@ export class PageNames {
   }
 
   #entry(name: MethodName, place: string): PageData['names'][number] {
-    if (isWait(name) || isAllocation(name)) return [-1, clean(fullName(name)), '']
+    if (isWait(name) || isAllocation(name) || isValueName(name)) return [-1, clean(fullName(name)), '']
     const parameters = signature(name).slice(clean(fullName(name)).length)
     const entry = [this.#classes.of(clean(name.class)), clean(name.method) + place, parameters] as const
     if (place === '') return entry

@@ -6,7 +6,22 @@ import { readFileSync } from 'node:fs'
 import { builtFile } from '../../base/package-root.ts'
 
 /** Modules of client/, in dependency order. */
-const MODULES = ['data', 'format', 'traces', 'outline', 'flame', 'columns', 'weights', 'main']
+const MODULES = [
+  ...[
+    'data',
+    'format',
+    'traces',
+    'outline',
+    'flame',
+    'columns',
+    'weights',
+    'link',
+    'ranges',
+    'lists',
+    'timeline',
+    'main',
+  ],
+]
 
 const read = (file: string): string => readFileSync(builtFile(`export/html/client/${file}`), 'utf8')
 

@@ -1,8 +1,8 @@
-// Capabilities of a JVM: one byte each, in this order. The JVM refuses a command without its capability with NOT_IMPLEMENTED.
+// Capabilities of a JVM: one byte each, in this order. If a command needs a capability that the JVM lacks, the JVM answers NOT_IMPLEMENTED.
 
 import type { DataReader } from '../data.ts'
 
-/** VirtualMachine.Capabilities: the first capabilities of CapabilitiesNew. */
+/** Capabilities in the reply of VirtualMachine.Capabilities. These are the first capabilities of CapabilitiesNew. */
 const OLD = [
   'canWatchFieldModification',
   'canWatchFieldAccess',
@@ -13,11 +13,11 @@ const OLD = [
   'canGetMonitorInfo',
 ] as const
 
-/** VirtualMachine.CapabilitiesNew. Eleven further bytes are reserved. */
+/** Capabilities in the reply of VirtualMachine.CapabilitiesNew. The reply ends with eleven reserved bytes. */
 const ALL = [
   ...OLD,
   'canRedefineClasses',
-  /** canAddMethod and the next capability are always false since JDK 15. */
+  /** canAddMethod and the capability after it are always false since JDK 15. */
   'canAddMethod',
   'canUnrestrictedlyRedefineClasses',
   'canPopFrames',

@@ -1,4 +1,4 @@
-// Base of the command sets: commands as functions, and common readers and writers.
+// Base class of the command sets, which have a function per command, and common readers and writers.
 
 import { Asking } from '../asker.ts'
 import type { CommandName } from '../commands.ts'
@@ -8,17 +8,17 @@ import type { ObjectId, TypeId } from '../ids.ts'
 
 export abstract class CommandSet extends Asking {
   /**
-   * Returns a command as a function of its arguments.
+   * Returns a function that sends the command with the given arguments.
    *
    * @param write  writes the arguments
-   * @param read   reads the reply completely
+   * @param read   reads all data of the reply
    */
   protected command<Arguments extends unknown[], T>(
     name: CommandName,
     write: (w: DataWriter, ...all: Arguments) => unknown,
     read: (r: DataReader) => T,
   ): (...all: Arguments) => Promise<Result<T>> {
-    // biome-ignore lint/plugin/no-spread: as many as the arguments of a command
+    // biome-ignore lint/plugin/no-spread: a command has only a few arguments
     return (...all) => this.asker.ask(name, (w) => write(w, ...all), read)
   }
 }
@@ -35,7 +35,7 @@ export const int = (r: DataReader): number => r.int()
 export const string = (r: DataReader): string => r.string()
 export const boolean = (r: DataReader): boolean => r.boolean()
 
-/** Reads an object id: `object<ThreadId>` reads a thread by the specification. */
+/** Reads an object id. The type argument is the kind of the object according to the specification, as in `object<ThreadId>`. */
 export function object<T extends ObjectId>(r: DataReader): T {
   return r.object<T>()
 }

@@ -1,4 +1,4 @@
-// Command set 15, EventRequest: requests of events and their suspend policy.
+// Command set 15, EventRequest: requests events, each request with a suspend policy.
 
 import { nothing } from '../asker.ts'
 import {
@@ -18,21 +18,21 @@ import { type Location, writeLocation } from '../values.ts'
 import { CommandSet, int } from './command-set.ts'
 
 /**
- * A modifier of a request. Modifiers apply in order: a `Count` before another modifier also counts events that the other modifier excludes.
- * A pattern is a name, or a name with `*` at its beginning or end: `java.*`, `*.Foo`.
+ * A modifier of a request. The JVM applies the modifiers in order: a `Count` before a second modifier also counts events that the second
+ * modifier excludes. A pattern is a name, or a name with `*` at its beginning or end: `java.*`, `*.Foo`.
  */
 export type Modifier =
-  /** Reports only the nth event, once. */
+  /** Reports only one event: the event with the number `count`, from 1. */
   | { readonly modifier: 'Count'; readonly count: number }
-  /** A condition. Reserved by the specification. HotSpot accepts it without effect. */
+  /** A condition, reserved by the specification. HotSpot accepts this modifier and ignores it. */
   | { readonly modifier: 'Conditional'; readonly expression: number }
   /** Restricts to events in this thread. Not allowed for CLASS_UNLOAD. */
   | { readonly modifier: 'ThreadOnly'; readonly thread: ThreadId }
-  /** Restricts to this type and its subtypes: the prepared type, the type of the monitor's object, or the type of the location. */
+  /** Restricts to this type and its subtypes: by the prepared type, the type of the monitor's object, or else the type of the location. */
   | { readonly modifier: 'ClassOnly'; readonly type: TypeId }
   | { readonly modifier: 'ClassMatch'; readonly pattern: string }
   | { readonly modifier: 'ClassExclude'; readonly pattern: string }
-  /** Restricts to a location. For breakpoints (required), field watches, steps and exceptions. */
+  /** Restricts to a location. Required for breakpoints; also allowed for field watches, steps and exceptions. */
   | { readonly modifier: 'LocationOnly'; readonly location: Location }
   /** Restricts to exceptions of `type` and its subtypes; null for all exceptions. */
   | {
@@ -43,14 +43,14 @@ export type Modifier =
     }
   /** Restricts to a field. Required for field watches. */
   | { readonly modifier: 'FieldOnly'; readonly type: TypeId; readonly field: FieldId }
-  /** Thread, size and depth of a step. Required for steps. A thread can have one step request. */
+  /** Thread, size and depth of a step. Required for steps. A thread can have only one step request at a time. */
   | {
       readonly modifier: 'Step'
       readonly thread: ThreadId
       readonly size: StepSize
       readonly depth: StepDepth
     }
-  /** Restricts to events in which `this` is the object; null for static methods. */
+  /** Restricts to events in methods in which `this` is the given object; null restricts to static methods. */
   | { readonly modifier: 'InstanceOnly'; readonly object: ObjectId | null }
   /** Restricts to CLASS_PREPARE of a type with this source name (SourceDebugExtension or SourceFile). */
   | { readonly modifier: 'SourceNameMatch'; readonly pattern: string }

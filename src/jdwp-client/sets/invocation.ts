@@ -1,8 +1,9 @@
 // Invocation of a method in a thread of the JVM, common to ClassType, InterfaceType and ObjectReference.
 //
-// The thread must be suspended by an event; a thread suspended by a command is refused. The reply arrives when
-// the method returns, which may be never; at the timeout the connection ends (JdwpSilent). While the method runs, all other threads run. Afterwards all threads are
-// suspended, including those that ran before, until VirtualMachine.Resume. With `singleThreaded` other threads are unchanged.
+// The thread must be suspended by an event; the JVM refuses a thread that was suspended by a command. The reply arrives when
+// the method returns. If the method does not return within the timeout, the connection ends (JdwpSilent). While the method runs, all other
+// threads run. When it returns, the JVM suspends all threads, including threads that ran before, until VirtualMachine.Resume.
+// With `singleThreaded`, the JVM neither resumes nor suspends other threads.
 
 import type { AskOptions } from '../asker.ts'
 import { INVOKE_NONVIRTUAL, INVOKE_SINGLE_THREADED } from '../constants.ts'
@@ -13,11 +14,11 @@ import { readObjectOrNull, readValue, type TaggedObject, type Value, writeValue 
 export interface InvokeOptions extends AskOptions {
   /** Other threads stay suspended. If the method needs a lock that a suspended thread holds, the method waits forever. */
   readonly singleThreaded?: boolean
-  /** Invokes exactly the named method, not an override. For instance methods. */
+  /** Invokes exactly the named method, not an override in a subclass. Only for instance methods. */
   readonly nonvirtual?: boolean
 }
 
-/** Result of the method: `value` if `exception` is null. */
+/** Result of the invocation. `value` is valid only if `exception` is null. */
 export interface Invoked {
   readonly value: Value
   readonly exception: TaggedObject | null
@@ -26,7 +27,7 @@ export interface Invoked {
 export interface Invocation {
   readonly thread: ThreadId
   readonly method: MethodId
-  /** Arguments. Primitive values must have exactly the declared type. */
+  /** Arguments of the method. A primitive value must have exactly the declared type. */
   readonly arguments?: readonly Value[]
 }
 

@@ -1,5 +1,5 @@
 // Command sets 10, 13, 14, 17 and 18: StringReference, ArrayReference, ClassLoaderReference, ClassObjectReference and
-// ModuleReference: commands for a single kind of object.
+// ModuleReference. Each set has commands for a single kind of object.
 
 import { type ArrayRegion, readRegion, writeRegion } from '../array-region.ts'
 import { nothing } from '../asker.ts'
@@ -14,14 +14,14 @@ export class StringReference extends CommandSet {
 export class ArrayReference extends CommandSet {
   readonly length = this.command('ArrayReference.Length', ofObject<ArrayId>, int)
 
-  /** Reads a region. The whole region must exist, otherwise INVALID_LENGTH. */
+  /** Reads a region of an array. If the region is not completely inside the array, the JVM answers INVALID_LENGTH. */
   readonly getValues = this.command(
     'ArrayReference.GetValues',
     (w, array: ArrayId, first: number, length: number) => w.object(array).int(first).int(length),
     readRegion,
   )
 
-  /** Writes a region. Its element type must be that of the array: the JVM does not check it. */
+  /** Writes a region of an array. The region must have the element type of the array: the JVM does not check this. */
   readonly setValues = this.command(
     'ArrayReference.SetValues',
     (w, array: ArrayId, first: number, region: ArrayRegion) =>
@@ -31,7 +31,7 @@ export class ArrayReference extends CommandSet {
 }
 
 export class ClassLoaderReference extends CommandSet {
-  /** Returns the types for which the loader is an initiating loader. A null loader is the boot loader. */
+  /** Returns the types for which the loader is an initiating loader. The argument null means the boot loader. */
   readonly visibleClasses = this.command(
     'ClassLoaderReference.VisibleClasses',
     ofObject<ClassLoaderId | null>,
@@ -49,10 +49,10 @@ export class ClassObjectReference extends CommandSet {
 }
 
 export class ModuleReference extends CommandSet {
-  /** Returns the name; empty for an unnamed module. */
+  /** Returns the name of the module; empty for an unnamed module. */
   readonly name = this.command('ModuleReference.Name', ofObject<ModuleId>, string)
 
-  /** Returns the loader; null for the boot loader. */
+  /** Returns the class loader of the module; null for the boot loader. */
   readonly classLoader = this.command(
     'ModuleReference.ClassLoader',
     ofObject<ModuleId>,

@@ -1,4 +1,4 @@
-// Command sets 3 to 5, ClassType, ArrayType and InterfaceType: commands for a single kind of type.
+// Command sets 3 to 5, ClassType, ArrayType and InterfaceType. Each set has commands for a single kind of type.
 
 import { type Asker, nothing } from '../asker.ts'
 import type { CommandName } from '../commands.ts'
@@ -25,7 +25,7 @@ export function writeFieldValues(w: DataWriter, values: readonly FieldValue[]): 
   w.list(values, ({ field, value }) => writeUntagged(w.id('field', field), value))
 }
 
-/** Result of a constructor: either the object or the exception is null. */
+/** Result of a constructor: the new object or the thrown exception. The other field is null. */
 export interface Created {
   readonly object: TaggedObject | null
   readonly exception: TaggedObject | null
@@ -48,7 +48,7 @@ export class ClassType extends CommandSet {
   /** Invokes a static method of the class or of a superclass. */
   readonly invokeMethod = invocationOf<ClassId, Invoked>(this.asker, 'ClassType.InvokeMethod', readInvoked)
 
-  /** Invokes a constructor of this class. The new object is unreferenced: see `objectReference.disableCollection`. */
+  /** Invokes a constructor of this class. The program does not refer to the new object: see `objectReference.disableCollection`. */
   readonly newInstance = invocationOf<ClassId, Created>(this.asker, 'ClassType.NewInstance', (r) => ({
     object: readObjectOrNull(r),
     exception: readObjectOrNull(r),

@@ -5,20 +5,20 @@ import type { MethodId, TypeId } from '../ids.ts'
 import { boolean, CommandSet } from './command-set.ts'
 import type { Generic } from './reference-type.ts'
 
-/** A row of a line table: the code of the line begins at this bci. */
+/** A row of a line table. `bci` is where the code of the line begins. */
 export interface Line {
   readonly bci: number
   readonly line: number
 }
 
 export interface LineTable {
-  /** First and last bci; both -1 for a native method. */
+  /** First bci of the method. `start` and `end`, the last bci, are -1 for a native method. */
   readonly start: number
   readonly end: number
   readonly lines: readonly Line[]
 }
 
-/** A row of a variable table: the slot belongs to this variable from `bci` on, for `length` bytes of code. */
+/** A row of a variable table: the slot contains this variable from `bci` to `bci + length`. */
 export interface Variable {
   readonly bci: number
   readonly length: number
@@ -28,9 +28,9 @@ export interface Variable {
 }
 
 export interface VariableTable<V extends Variable = Variable> {
-  /** Number of argument slots: two for a long or a double. */
+  /** Number of argument slots. A long or double has two slots. */
   readonly argumentSlots: number
-  /** Variables, including `this`. */
+  /** Local variables, including `this`. */
   readonly variables: readonly V[]
 }
 
@@ -38,7 +38,7 @@ export class Method extends CommandSet {
   /** Returns the line table, or an error if the method has none, for example because it is native. */
   readonly lineTable = this.command('Method.LineTable', ofMethod, readLineTable)
 
-  /** Returns the variable table, or an error without debug info of `javac -g`. */
+  /** Returns the variable table, or an error if the class was compiled without variable tables (`javac -g`). */
   readonly variableTable = this.command(
     'Method.VariableTable',
     ofMethod,

@@ -16,11 +16,11 @@ import { type FieldValue, writeFieldValues } from './kinds-of-type.ts'
 import { readType } from './types.ts'
 
 export interface MonitorInfo {
-  /** Thread that owns the monitor; null for none. */
+  /** Thread that owns the monitor; null if no thread owns it. */
   readonly owner: ThreadId | null
   /** Number of times that the owner has entered the monitor. */
   readonly entryCount: number
-  /** Threads that wait to enter the monitor, or wait in `Object.wait`. */
+  /** Threads that wait to enter the monitor, and threads in `Object.wait` of this object. */
   readonly waiters: readonly ThreadId[]
 }
 
@@ -28,7 +28,7 @@ export class ObjectReference extends CommandSet {
   /** Returns the class or array type of the object. */
   readonly referenceType = this.command('ObjectReference.ReferenceType', ofObject<ObjectId>, readType)
 
-  /** Returns values of instance fields in this order, including private ones. */
+  /** Returns the values of instance fields, in the order of the given ids. Private fields are allowed. */
   readonly getValues = this.command(
     'ObjectReference.GetValues',
     (w, object: ObjectId, fields: readonly FieldId[]) => writeFields(w.object(object), fields),
@@ -51,7 +51,7 @@ export class ObjectReference extends CommandSet {
     }),
   )
 
-  /** @param type  class that declares the method: the object's class or a superclass */
+  /** Invokes an instance method. @param type  class that declares the method: the object's class or a superclass */
   invokeMethod(
     object: ObjectId,
     type: TypeId,
@@ -76,7 +76,7 @@ export class ObjectReference extends CommandSet {
 
   readonly isCollected = this.command('ObjectReference.IsCollected', ofObject<ObjectId>, boolean)
 
-  /** Returns objects that refer to this one, except from stacks and JNI. Walks the heap. @param most  maximum number; 0 for all */
+  /** Returns objects whose fields refer to this object. Walks the heap. @param most  maximum number; 0 for all */
   referringObjects(object: ObjectId, most: number, options?: AskOptions): Promise<Result<ObjectValue[]>> {
     return this.asker.ask(
       'ObjectReference.ReferringObjects',

@@ -21,7 +21,7 @@ export interface Field {
   readonly name: string
   /** JNI signature of the field's type. */
   readonly descriptor: string
-  /** Access flags of the class file; 0xf0000000 for synthetic. */
+  /** Access flags of the class file. If the member is synthetic, the bits 0xf0000000 are also set. */
   readonly modifiers: number
 }
 
@@ -52,14 +52,14 @@ export class ReferenceType extends CommandSet {
     (r): { readonly signature: string } & Generic => ({ signature: r.string(), ...readGeneric(r) }),
   )
 
-  /** Returns the loader; null for the boot loader. */
+  /** Returns the class loader of the type; null for the boot loader. */
   readonly classLoader = this.command(
     'ReferenceType.ClassLoader',
     ofType<TypeId>,
     objectOrNull<ClassLoaderId>,
   )
 
-  /** Returns the access flags of the class file; undefined values for arrays and primitive types. */
+  /** Returns the access flags of the class file. For arrays and primitive types, the specification does not define the result. */
   readonly modifiers = this.command('ReferenceType.Modifiers', ofType<TypeId>, int)
 
   /** Returns the declared fields in class file order. */
@@ -80,23 +80,23 @@ export class ReferenceType extends CommandSet {
     listOf((r): Method & Generic => ({ ...readNamed(r, 'method'), ...readGeneric(r), modifiers: r.int() })),
   )
 
-  /** Returns values of static fields of the type or its supertypes, including private ones. */
+  /** Returns the values of static fields of the type or its supertypes. Private fields are allowed. */
   readonly getValues = this.command(
     'ReferenceType.GetValues',
     (w, type: TypeId, fields: readonly FieldId[]) => writeFields(ofType(w, type), fields),
     listOf(readValue),
   )
 
-  /** Returns the source file name without directory. ABSENT_INFORMATION if the class file has none. */
+  /** Returns the name of the source file without directory, or the error ABSENT_INFORMATION if the class file does not contain it. */
   readonly sourceFile = this.command('ReferenceType.SourceFile', ofType<TypeId>, string)
 
-  /** Returns the source debug extension (JSR 45). ABSENT_INFORMATION if there is none. */
+  /** Returns the source debug extension (JSR 45), or the error ABSENT_INFORMATION if the class file has none. */
   readonly sourceDebugExtension = this.command('ReferenceType.SourceDebugExtension', ofType<TypeId>, string)
 
-  /** Returns loaded types that are nested directly in this one. */
+  /** Returns loaded types that are nested directly in this type. */
   readonly nestedTypes = this.command('ReferenceType.NestedTypes', ofType<TypeId>, listOf(readType))
 
-  /** Returns bits of STATUS_; undefined for arrays. */
+  /** Returns the status of the type: bits of STATUS_…. For arrays, the specification does not define the result. */
   readonly status = this.command('ReferenceType.Status', ofType<TypeId>, int)
 
   /** Returns the interfaces that the type declares itself. */
@@ -109,7 +109,7 @@ export class ReferenceType extends CommandSet {
   /** Returns the `java.lang.Class` object of the type. */
   readonly classObject = this.command('ReferenceType.ClassObject', ofType<TypeId>, object<ClassObjectId>)
 
-  /** Returns reachable instances. Walks the heap. @param most  maximum number; 0 for all */
+  /** Returns the reachable instances of the type. Walks the heap. @param most  maximum number; 0 for all */
   instances(type: TypeId, most: number, options?: AskOptions): Promise<Result<ObjectValue[]>> {
     return this.asker.ask(
       'ReferenceType.Instances',

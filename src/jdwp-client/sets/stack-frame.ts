@@ -1,4 +1,4 @@
-// Command set 16, StackFrame: a frame of a suspended thread.
+// Command set 16, StackFrame: commands for a frame of a suspended thread.
 
 import { nothing } from '../asker.ts'
 import { TAGS, type Tag } from '../constants.ts'
@@ -8,7 +8,7 @@ import { readObjectOrNull, readValue, type Value, writeValue } from '../values.t
 import { CommandSet, listOf } from './command-set.ts'
 
 export class StackFrame extends CommandSet {
-  /** Returns local variables by slot (Method.VariableTable), in this order, each requested with the tag of its type: OBJECT for all objects. */
+  /** Returns the values of these local variables: each is a slot (Method.VariableTable) and the tag of its type, OBJECT for all objects. */
   readonly getValues = this.command(
     'StackFrame.GetValues',
     (w, thread: ThreadId, frame: FrameId, slots: readonly { readonly slot: number; readonly tag: Tag }[]) =>
@@ -30,7 +30,7 @@ export class StackFrame extends CommandSet {
   /** Returns `this`; null in a static or native method. */
   readonly thisObject = this.command('StackFrame.ThisObject', ofFrame, readObjectOrNull)
 
-  /** Pops this frame and all frames above it: the thread is then before the call. Needs `canPopFrames`. */
+  /** Pops this frame and all frames above it. The thread will then repeat the call of the popped method. Needs `canPopFrames`. */
   readonly popFrames = this.command('StackFrame.PopFrames', ofFrame, nothing)
 }
 

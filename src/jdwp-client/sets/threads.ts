@@ -16,20 +16,20 @@ export interface Frame {
 
 export interface OwnedMonitor {
   readonly monitor: values.ObjectValue
-  /** Depth of the frame that has entered the monitor, 0 for the top; -1 if unknown, as for JNI. */
+  /** Depth of the frame that entered the monitor; 0 is the innermost frame. -1 if the frame is unknown, for example if JNI code entered. */
   readonly depth: number
 }
 
 export class ThreadReference extends CommandSet {
   readonly name = this.command('ThreadReference.Name', ofObject<ThreadId>, string)
 
-  /** Suspends the thread at any position, also while it holds locks. Suspensions are counted: each needs a resume. */
+  /** Suspends the thread at its current position, even if it holds locks. Suspensions are counted: each needs a resume. */
   readonly suspend = this.command('ThreadReference.Suspend', ofObject<ThreadId>, nothing)
 
   /** Removes one suspension of the thread. No effect if the thread is not suspended. */
   readonly resume = this.command('ThreadReference.Resume', ofObject<ThreadId>, nothing)
 
-  /** State of the thread when it last ran. NOT_STARTED is HotSpot's -1, which the specification does not name. */
+  /** Returns the state of the thread when it last ran. NOT_STARTED is HotSpot's value -1, which has no name in the specification. */
   readonly status = this.command('ThreadReference.Status', ofObject<ThreadId>, readStatus)
 
   readonly threadGroup = this.command(
@@ -38,7 +38,7 @@ export class ThreadReference extends CommandSet {
     object<ThreadGroupId>,
   )
 
-  /** Returns frames, innermost first. The thread must be suspended. `length` -1 for all remaining frames. */
+  /** Returns frames, innermost first. The thread must be suspended. With `length` -1, returns all frames from `start` on. */
   readonly frames = this.command('ThreadReference.Frames', ofFrames, listOf(readFrame))
 
   /** Returns the number of frames. The thread must be suspended. */
@@ -51,7 +51,7 @@ export class ThreadReference extends CommandSet {
     listOf(values.readObject),
   )
 
-  /** Returns the monitor that the thread waits to enter, or waits in. The thread must be suspended. Needs `canGetCurrentContendedMonitor`. */
+  /** Returns the monitor that a suspended thread waits to enter or waits on. Needs `canGetCurrentContendedMonitor`. */
   readonly currentContendedMonitor = this.command(
     'ThreadReference.CurrentContendedMonitor',
     ofObject<ThreadId>,
@@ -67,10 +67,10 @@ export class ThreadReference extends CommandSet {
 
   readonly interrupt = this.command('ThreadReference.Interrupt', ofObject<ThreadId>, nothing)
 
-  /** Returns the number of suspensions. */
+  /** Returns how many times the thread is suspended. */
   readonly suspendCount = this.command('ThreadReference.SuspendCount', ofObject<ThreadId>, int)
 
-  /** Returns owned monitors with their depth. The thread must be suspended. Needs `canGetMonitorFrameInfo`. */
+  /** Returns owned monitors with the depth of the frame that entered. The thread must be suspended. Needs `canGetMonitorFrameInfo`. */
   readonly ownedMonitorsStackDepthInfo = this.command(
     'ThreadReference.OwnedMonitorsStackDepthInfo',
     ofObject<ThreadId>,
@@ -98,7 +98,7 @@ export class ThreadGroupReference extends CommandSet {
     objectOrNull<ThreadGroupId>,
   )
 
-  /** Returns live platform threads and groups directly in the group. */
+  /** Returns the live platform threads and the groups that are directly in this group. */
   readonly children = this.command('ThreadGroupReference.Children', ofObject<ThreadGroupId>, readChildren)
 }
 
@@ -118,7 +118,7 @@ function readChildren(r: DataReader): {
 }
 
 const STATUS_NAMES = namesOf(THREAD_STATUSES)
-/** Status of threadControl.c, map2jdwpThreadStatus, for a thread that is neither alive nor ended. */
+/** Status of a thread that is neither alive nor ended (map2jdwpThreadStatus in HotSpot's threadControl.c). */
 const NOT_STARTED = -1
 
 function readStatus(r: DataReader): {

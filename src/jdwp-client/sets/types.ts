@@ -11,7 +11,7 @@ interface TypeIds {
   readonly ARRAY: ArrayTypeId
 }
 
-/** A type. Its kind determines the commands for the id. */
+/** A type. Its kind determines which commands accept the id. */
 export type Type = { [K in TypeTag]: { readonly kind: K; readonly id: TypeIds[K] } }[TypeTag]
 
 export function readType(r: DataReader): Type {

@@ -12,7 +12,7 @@ import { readType, type Type } from './types.ts'
 export interface Version {
   /** Text that the JVM composes from the other fields. */
   readonly description: string
-  /** Version of JDWP: since JDK 9 the JDK's feature version. */
+  /** Major version of JDWP. Since JDK 9 it is the feature version of the JDK. */
   readonly major: number
   readonly minor: number
   /** Value of the property `java.version`. */
@@ -24,14 +24,14 @@ export interface Version {
 export type LoadedType = Type & {
   /** JNI signature: `Lfix/Ticker;`. */
   readonly signature: string
-  /** Bits of STATUS_. */
+  /** Status of the type: bits of STATUS_…. */
   readonly status: number
 }
 
 export type GenericType = LoadedType & Generic
 
 export interface ClassPaths {
-  /** Directory to which the paths below are relative. */
+  /** Directory to which relative paths in the class paths refer. */
   readonly baseDir: string
   readonly classpath: readonly string[]
   readonly bootclasspath: readonly string[]
@@ -68,8 +68,8 @@ export class VirtualMachine extends CommandSet {
   )
 
   /**
-   * Cancels event requests, resumes all threads, and allows objects to be collected. HotSpot first answers, then closes the connection
-   * (`JdwpTarget.dispose` waits for the close), and only then does all this and accepts the next debugger (debugLoop.c).
+   * Cancels event requests, resumes all threads, and allows objects to be collected. HotSpot first answers and closes the connection
+   * (`JdwpTarget.dispose` waits for the close). Only then it resumes the threads and accepts the next debugger (debugLoop.c).
    */
   dispose(options?: AskOptions): Promise<Result<void>> {
     return this.asker.ask('VirtualMachine.Dispose', nothing, nothing, options)
@@ -84,7 +84,7 @@ export class VirtualMachine extends CommandSet {
   /** Ends the JVM like `exit` of C (`forceExit` of debugInit.c): neither `finally` blocks nor shutdown hooks run. */
   readonly exit = this.command('VirtualMachine.Exit', (w, exitCode: number) => w.int(exitCode), nothing)
 
-  /** Creates a String. The object is unreferenced: see `objectReference.disableCollection`. */
+  /** Creates a String. The program does not refer to the new object: see `objectReference.disableCollection`. */
   readonly createString = this.command(
     'VirtualMachine.CreateString',
     (w, text: string) => w.string(text),
@@ -100,12 +100,13 @@ export class VirtualMachine extends CommandSet {
     'VirtualMachine.ClassPaths',
     nothing,
     (r): ClassPaths => ({
-      ...{ baseDir: r.string(), classpath: r.list(() => r.string()) },
+      baseDir: r.string(),
+      classpath: r.list(() => r.string()),
       bootclasspath: r.list(() => r.string()),
     }),
   )
 
-  /** Lets the JVM drop these ids, which it otherwise keeps until their objects are collected. `count`: number of packets that contained the id. */
+  /** Lets the JVM drop these ids, which it otherwise keeps until their objects are collected. `count`: how often the JVM sent the id. */
   readonly disposeObjects = this.command(
     'VirtualMachine.DisposeObjects',
     (w, requests: readonly { readonly object: ObjectId; readonly count: number }[]) =>
@@ -119,8 +120,8 @@ export class VirtualMachine extends CommandSet {
   readonly releaseEvents = this.command('VirtualMachine.ReleaseEvents', nothing, nothing)
 
   /**
-   * Redefines classes by complete class files. Running activations continue in the old code, whose methods are obsolete; breakpoints in
-   * these classes are cleared. Redefines all classes or none. Needs `canRedefineClasses`.
+   * Redefines classes; the arguments are complete class files. Active calls continue in the old code, and their methods become obsolete.
+   * The JVM clears breakpoints in these classes. Redefines all of these classes or none. Needs `canRedefineClasses`.
    */
   readonly redefineClasses = this.command(
     'VirtualMachine.RedefineClasses',
@@ -136,7 +137,7 @@ export class VirtualMachine extends CommandSet {
     nothing,
   )
 
-  /** Returns the number of reachable instances of each type, in this order. Walks the heap. Needs `canGetInstanceInfo`. */
+  /** Returns the number of reachable instances of each type, in the order of `types`. Walks the heap. Needs `canGetInstanceInfo`. */
   instanceCounts(types: readonly TypeId[], options?: AskOptions): Promise<Result<number[]>> {
     return this.asker.ask(
       'VirtualMachine.InstanceCounts',

@@ -1,11 +1,12 @@
 // Sink of mode `alloc`. The target reports an allocation as a call of the allocated class, with bytes as ticks. The sink converts these
 // calls to objects. In the row of a method, `objects` and `bytes` contain the method's own allocations, and `totalObjects` and `totalBytes`
 // include its subtree. In a class row, both pairs are equal, and `calls` is the number of objects. A method's self cost is the sum of its
-// class rows, not an additional cost.
+// class rows, not an additional cost. The row NOT_ATTRIBUTED below a root has bytes, and neither objects nor calls.
 
 import { isClassId } from '../../cct/allocation.ts'
 import type { CostTree, Sink } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
+import { NOT_ATTRIBUTED } from '../../events/event-layout.ts'
 import { allocation as metric } from './columns.ts'
 
 export const allocation: Sink = {
@@ -14,7 +15,7 @@ export const allocation: Sink = {
 }
 
 /**
- * Computes the columns of allocations. In the given tree, an allocation is a call of its class, and its bytes are ticks.
+ * Computes the columns of allocations. In the given tree, an allocation is a call of the allocated class, and its ticks are bytes.
  * @param every  one in `every` allocations was recorded; objects and bytes are multiplied by `every`
  */
 function allocationTree({ count, method, parent, size, metrics }: CostTree, every: number): Tree {
@@ -27,7 +28,9 @@ function allocationTree({ count, method, parent, size, metrics }: CostTree, ever
   const alive = aliveBySite(metrics)
   for (let node = count - 1; node >= 0; node--) {
     const above = parent[node]!
-    if (isClassId(method[node]!)) {
+    if (method[node] === NOT_ATTRIBUTED) {
+      bytes[node] = totalBytes[node] = self[node]!
+    } else if (isClassId(method[node]!)) {
       calls[node]! *= every
       objects[node] = totalObjects[node] = calls[node]!
       bytes[node] = totalBytes[node] = self[node]! * every

@@ -5,12 +5,18 @@ import type { Metric } from '../columns.ts'
 const columns = { self: 'selfBytecodes', total: 'totalBytecodes', unit: 'count' } as const
 
 export const bytecodes: Metric = {
-  ...{ kind: 'bytecodes', ...columns, word: 'bytecodes', sign: 'bc' },
+  kind: 'bytecodes',
+  ...columns,
+  word: 'bytecodes',
+  sign: 'bc',
   heads: {
-    ...{ total: 'total bc', self: 'self bc', perCall: 'bc/call', calls: 'calls' },
+    total: 'total bc',
+    self: 'self bc',
+    perCall: 'bc/call',
+    calls: 'calls',
     by: 'self bytecodes',
   },
   pageHeads: { total: 'total', self: 'self' },
-  values: [{ type: 'bytecodes', event: 'Bytecodes', ...columns }],
-  ...{ isTime: false, isSampled: false, hasClasses: false, sumsUp: true, hasErrorBound: false },
+  values: [{ type: 'bytecodes', ...columns }],
+  sumsUp: true,
 }

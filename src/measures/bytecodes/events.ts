@@ -3,6 +3,10 @@
 import type { Events } from '../events.ts'
 
 export const bytecodes: Events = {
-  ...{ tellsTime: false, rootCallsIn: 'bytecodes', recordsCalls: true, keepsTrees: true, tellsWaits: false },
+  tellsTime: false,
+  rootCallsIn: 'bytecodes',
+  recordsCalls: true,
+  keepsTrees: true,
+  tellsWaits: false,
   stacksWillDo: false,
 }

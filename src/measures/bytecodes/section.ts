@@ -6,7 +6,8 @@ import type { Section } from '../sections.ts'
 export const bytecodes: Section = {
   fileColumns: [],
   fileVersion: 2,
-  ...{ hasWaits: false, hasHotMethods: true },
+  hasWaits: false,
+  hasHotMethods: true,
   measure: ({ blocks }) => `bytecodes (${blocks ?? 'default'} blocks)`,
   facts: ({ blocks }) => [
     ['measured', `executed bytecodes, not time (basic blocks: ${clean(blocks ?? 'default')})`],

@@ -5,9 +5,12 @@ import type { Metric } from '../columns.ts'
 const columns = { self: 'calls', total: 'totalCalls', unit: 'count' } as const
 
 export const count: Metric = {
-  ...{ kind: 'calls', ...columns, word: 'calls', sign: 'calls' },
+  kind: 'calls',
+  ...columns,
+  word: 'calls',
+  sign: 'calls',
   heads: { total: 'subtree', self: 'own', perCall: 'per call', calls: 'calls', by: 'calls' },
   pageHeads: { total: 'subtree', self: 'own' },
-  values: [{ type: 'calls', event: 'Calls', ...columns }],
-  ...{ isTime: false, isSampled: false, hasClasses: false, sumsUp: true, hasErrorBound: false },
+  values: [{ type: 'calls', ...columns }],
+  sumsUp: true,
 }

@@ -3,6 +3,10 @@
 import type { Events } from '../events.ts'
 
 export const count: Events = {
-  ...{ tellsTime: false, rootCallsIn: null, recordsCalls: true, keepsTrees: true, tellsWaits: false },
+  tellsTime: false,
+  rootCallsIn: null,
+  recordsCalls: true,
+  keepsTrees: true,
+  tellsWaits: false,
   stacksWillDo: false,
 }

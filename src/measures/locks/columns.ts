@@ -15,9 +15,6 @@ export const locks: Metric = {
   },
   heads: { total: 'wait', self: 'own wait', perCall: 'per call', calls: 'calls', by: 'waiting time' },
   pageHeads: { total: 'waiting', self: 'own' },
-  values: [
-    { ...TIME, type: 'wait', event: 'WaitNanoseconds', self: 'selfWaitNs', total: 'totalWaitNs' },
-    TIME,
-  ],
-  ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: false, hasErrorBound: false },
+  values: [{ ...TIME, type: 'wait', self: 'selfWaitNs', total: 'totalWaitNs' }, TIME],
+  isTime: true,
 }

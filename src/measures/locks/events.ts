@@ -4,6 +4,8 @@ import type { Events } from '../events.ts'
 import { time } from '../time/events.ts'
 
 export const locks: Events = {
-  ...{ ...time, tellsWaits: true, stacksWillDo: false },
+  ...time,
+  tellsWaits: true,
+  stacksWillDo: false,
   byCallers: 'waiting is',
 }

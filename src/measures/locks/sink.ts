@@ -2,7 +2,7 @@
 
 import type { Sink } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
-import { BLOCKED_OTHER } from '../../events/wait-ids.ts'
+import { BLOCKED_OTHER, FIRST_METHOD_BESIDE_WAITS } from '../../events/wait-ids.ts'
 import { locks as metric } from './columns.ts'
 
 export const locks: Sink = {
@@ -12,12 +12,12 @@ export const locks: Sink = {
 
 /**
  * Adds columns to a tree.
- * `blockedNs`, `waitedNs`: sums of the child rows that are waits, which is the time for which this context itself was blocked or waiting.
+ * `blockedNs`, `waitedNs`: time for which this node itself was blocked or waiting, which is the sum of its child rows that are waits.
  * `totalBlockedNs`, `totalWaitedNs`: sums of these columns over the subtree. In wait rows, all four columns are 0.
- * `selfWaitNs`, `totalWaitNs`: self and total cost. Only wait rows have self cost, so children sum to the parent.
+ * `selfWaitNs`, `totalWaitNs`: self and total cost. Only wait rows have self cost, so the cost of a parent is the sum of its children.
  * @param firstMethod  lowest method id; lower ids are ids of waits
  */
-export function withWaits(tree: Tree, firstMethod: number): Tree {
+export function withWaits(tree: Tree, firstMethod = FIRST_METHOD_BESIDE_WAITS): Tree {
   const { count, method, parent } = tree
   const { selfNs } = tree.metrics
   const column = () => new Float64Array(count)

@@ -5,5 +5,7 @@ import { time } from '../time/events.ts'
 
 export const regions: Events = {
   ...time,
-  ...{ tellsTime: false, rootCallsIn: null, recordsCalls: false },
+  tellsTime: false,
+  rootCallsIn: null,
+  recordsCalls: false,
 }

@@ -6,12 +6,20 @@ import type { Metric } from '../columns.ts'
 const columns = { self: 'selfSamples', total: 'totalSamples', unit: 'count' } as const
 
 export const samples: Metric = {
-  ...{ kind: 'samples', ...columns, word: 'samples', sign: '%' },
+  kind: 'samples',
+  ...columns,
+  word: 'samples',
+  sign: '%',
   // The number of calls is only a lower bound, so the header is `smp/seen`, not "per call".
   heads: {
-    ...{ total: 'samples', self: 'self smp', perCall: 'smp/seen', calls: 'seen', by: 'self samples' },
+    total: 'samples',
+    self: 'self smp',
+    perCall: 'smp/seen',
+    calls: 'seen',
+    by: 'self samples',
   },
   pageHeads: { total: 'samples', self: 'own' },
-  values: [{ type: 'samples', event: 'Samples', ...columns }],
-  ...{ isTime: false, isSampled: true, hasClasses: false, sumsUp: true, hasErrorBound: false },
+  values: [{ type: 'samples', ...columns }],
+  isSampled: true,
+  sumsUp: true,
 }

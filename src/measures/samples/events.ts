@@ -3,7 +3,11 @@
 import type { Events } from '../events.ts'
 
 export const samples: Events = {
-  ...{ tellsTime: false, rootCallsIn: null, recordsCalls: false, keepsTrees: false, tellsWaits: false },
+  tellsTime: false,
+  rootCallsIn: null,
+  recordsCalls: false,
+  keepsTrees: false,
+  tellsWaits: false,
   stacksWillDo: false,
   fixedBecause: 'samples contain all methods',
 }

@@ -1,4 +1,4 @@
-// Profile section of mode `sample`. Stacks are sampled at time intervals, or each thread samples itself after a number of bytecodes.
+// Profile section of mode `sample`. Stacks are sampled at intervals of time, or each thread samples itself after a number of bytecodes.
 
 import type { Profile, Sampling } from '../../profile/profile.ts'
 import { count, plural, shortSpan } from '../../profile/text.ts'
@@ -7,7 +7,8 @@ import type { Section } from '../sections.ts'
 export const samples: Section = {
   fileColumns: [],
   fileVersion: 2,
-  ...{ hasWaits: false, hasHotMethods: true },
+  hasWaits: false,
+  hasHotMethods: true,
   measure: ({ sampling }) => (sampling === undefined ? 'samples' : `samples (${dueText(sampling)})`),
   facts,
   gate: { compares: false, holds: 'samples, which do not contain every call' },
@@ -36,12 +37,12 @@ function samplingText({ every, unit, random = 0, by, outside, dumps, stoppedNs }
   return `one sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${dumps === undefined ? SAMPLED_BY[by] : dumpsText(dumps, stoppedNs)}`
 }
 
-/** Describes the cost of dumps of all threads. */
+/** Describes the number of thread dumps, and how long each dump stopped the JVM. */
 function dumpsText(dumps: number, stoppedNs = 0): string {
   return `taken by ${plural(dumps, 'thread dump')}, each of which stopped the JVM for ${shortSpan(stoppedNs / Math.max(1, dumps))}`
 }
 
-/** Describes the number of samples, and the delay between due time and sample. */
+/** Describes the number of samples, and the delay between the time at which a sample was due and the sample. */
 function takenFacts(sampling: Sampling): [string, string][] {
   const { samples, bytecodes, latencyNs } = sampling
   if (samples === undefined) return []

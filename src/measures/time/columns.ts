@@ -3,13 +3,23 @@
 import type { Metric, Value } from '../columns.ts'
 
 export const TIME: Value = {
-  ...{ type: 'time', event: 'Nanoseconds', unit: 'nanoseconds', self: 'selfNs', total: 'totalNs' },
+  type: 'time',
+  unit: 'nanoseconds',
+  self: 'selfNs',
+  total: 'totalNs',
 }
 
 export const time: Metric = {
-  ...{ kind: 'time', self: TIME.self, total: TIME.total, word: 'time', unit: TIME.unit, sign: '' },
+  kind: 'time',
+  self: TIME.self,
+  total: TIME.total,
+  word: 'time',
+  unit: TIME.unit,
+  sign: '',
   heads: { total: 'total', self: 'self', perCall: 'per call', calls: 'calls', by: 'self time' },
   pageHeads: { total: 'total', self: 'self' },
   values: [TIME],
-  ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: true, hasErrorBound: true },
+  isTime: true,
+  sumsUp: true,
+  hasErrorBound: true,
 }

@@ -3,6 +3,10 @@
 import type { Events } from '../events.ts'
 
 export const time: Events = {
-  ...{ tellsTime: true, rootCallsIn: 'ns', recordsCalls: true, keepsTrees: false, tellsWaits: false },
+  tellsTime: true,
+  rootCallsIn: 'ns',
+  recordsCalls: true,
+  keepsTrees: false,
+  tellsWaits: false,
   stacksWillDo: true,
 }

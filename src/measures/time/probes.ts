@@ -1,8 +1,12 @@
 // Probes of mode `time`: each call reports its start and its end.
 
-import { EXACT_TIME } from '../../instrument/class.ts'
+import { readsValues, valueStartsOf } from '../../session/code/value-paths.ts'
 import type { Probes } from '../probes.ts'
 
 export const time: Probes = {
-  recipe: ({ scheme }) => (scheme === 'adaptive' ? { tells: 'time', switched: true } : EXACT_TIME),
+  recipe: (options) => ({
+    tells: 'time',
+    ...(options.scheme === 'adaptive' && { switched: true }),
+    ...(readsValues(options) && { values: valueStartsOf(options) }),
+  }),
 }

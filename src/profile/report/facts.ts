@@ -8,11 +8,13 @@ import { METRICS } from '../../measures/columns.ts'
 import { SECTIONS } from '../../measures/sections.ts'
 import { busyMsOf, jvmText, topCalls } from '../jvms.ts'
 import { isSampledByJvm, type Profile } from '../profile.ts'
+import { rangeText } from '../range.ts'
 import { executions } from '../region-report.ts'
-import { callCost, rootCallsText } from '../root-calls.ts'
+import { callCost, rootCallsText, threwText } from '../root-calls.ts'
 import { rootStatesText } from '../sampled-rows.ts'
 import { stackLines } from '../stack-facts.ts'
 import { clean, count, percent, plural, shortCount, shortSpan, span } from '../text.ts'
+import { valuesText } from '../values.ts'
 
 type Fact = [label: string, text: string]
 
@@ -21,10 +23,11 @@ const STALLED = 'application threads stalled by jfluid'
 
 /** Returns facts that help to judge the numbers. Each fact has a label of at most nine letters and one sentence. */
 export function reportFacts(profile: Profile): Fact[] {
-  const { merged, regions, stacks } = profile
+  const { merged, regions, stacks, values } = profile
   const facts = regions === undefined ? [...recorded(profile), ...measured(profile)] : ofRegions(profile)
   if (tellsWaits(merged)) facts.push(['waiting', waitingText(merged)])
   if (stacks !== undefined) append(facts, stackLines(stacks, profile))
+  if (values !== undefined) facts.push(['values', valuesText(profile, values)])
   const states = rootStatesText(merged)
   if (states !== null)
     facts.push(['time', `inside ${profile.roots.length === 1 ? 'the root' : 'roots'}: ${states}`])
@@ -104,16 +107,16 @@ function ofSamples(profile: Profile): Fact[] {
 }
 
 function ofRoots(profile: Profile): Fact[] {
-  const { events, jvms, rootCalls, scheme, threads } = profile
+  const { events, jvms, range, rootCalls, scheme, threads } = profile
   const facts: Fact[] = jvms
     ? jvms.map((it, i) => [`JVM ${i + 1}`, jvmText(it, topCalls(threads[i]!.tree))])
     : [targetFact(profile)]
   const busyMs = jvms ? busyMsOf(jvms) : profile.durationMs * Math.max(1, treesOf(profile).length)
   // Scheme adaptive never stalls a thread. It measures how long threads take to continue in another chunk of the buffer.
   const stalled = scheme === 'adaptive' ? 'application threads spent on switching event buffers' : STALLED
+  facts.push(namesFact(profile, 'root'), ['recorded', `${fromText(profile)}, scheme ${scheme}`])
+  if (range !== undefined) facts.push(['range', rangeText(range)])
   facts.push(
-    namesFact(profile, 'root'),
-    ['recorded', `${fromText(profile)}, scheme ${scheme}`],
     callsFact(profile),
     ['methods', methodsText(profile)],
     [
@@ -124,6 +127,8 @@ function ofRoots(profile: Profile): Fact[] {
   if (rootCalls !== undefined && rootCalls.count > 0) facts.push(['latency', rootCallsText(rootCalls)])
   else if (rootCalls !== undefined && topCalls(profile.merged) > 0)
     facts.push(['latency', 'no root call has returned: times end with the recording'])
+  const threw = rootCalls === undefined ? null : threwText(rootCalls)
+  if (threw !== null) facts.push(['threw', threw])
   return facts
 }
 
@@ -146,7 +151,8 @@ function callsFact(profile: Profile): Fact {
     followedTasks === undefined
       ? ''
       : `; ${plural(followedTasks, 'task')} followed, into ${plural(trees.length, part)} in total`
-  const text = `${plural(all, 'call')} of ${root}${rows} in ${plural(callers, part)}${followed}`
+  const where = profile.range === undefined ? ` in ${plural(callers, part)}` : ''
+  const text = `${plural(all, 'call')} of ${root}${rows}${where}${followed}`
   return [isSampled ? 'seen' : 'calls', text]
 }
 

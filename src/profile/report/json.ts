@@ -1,7 +1,8 @@
-// The report as JSON.
+// The report as JSON: docs/schema/report.json.
 
 import { backTraces } from '../../cct/back-traces.ts'
 import type { Tree } from '../../cct/tree.ts'
+import { envelopeOf } from '../command-json.ts'
 import { nodeHeads, nodePieces, shownPieces } from '../json.ts'
 import type { Profile } from '../profile.ts'
 import { prune } from '../prune.ts'
@@ -20,7 +21,10 @@ export function reportJsonPieces(profile: Profile, options: ReportOptions = {}):
   }
   const traced = asked.flatMap(({ methods }) => methods)
   return shownPieces(profile, {
-    ...{ format: 'jfluid-report', top, withEvents: false, threads },
+    head: envelopeOf('report'),
+    top,
+    withEvents: false,
+    threads,
     nodes: (tree) => nodes(tree),
     *behind(tree) {
       if (traced.length === 0) return

@@ -1,6 +1,6 @@
 // Lists below the tree: hot methods, allocated classes, live objects, locks.
 
-import { isAllocation } from '../../cct/allocation.ts'
+import { isAllocation, isNotAttributed } from '../../cct/allocation.ts'
 import { hotMethods } from '../../cct/snapshot.ts'
 import { tellsWaits } from '../../cct/waits.ts'
 import { METRICS } from '../../measures/columns.ts'
@@ -10,7 +10,8 @@ import { hotLocks, namesOf } from '../hot-locks.ts'
 import { nameOf, rootTotal } from '../profile.ts'
 import { hasSampledRows, UNSEEN_MARK, unseenMethods } from '../sampled-rows.ts'
 import { survivorHeader, survivorLines, survivorsOf } from '../survivors.ts'
-import { count, percent, plural, right, shortName } from '../text.ts'
+import { clean, count, cut, percent, plural, right, shortName, width } from '../text.ts'
+import { valueCosts } from '../values.ts'
 import { heading, NUMBER_CELLS, nameCells, type Page, shownOf } from './page.ts'
 
 export function* hotClasses(page: Page): Generator<string> {
@@ -40,21 +41,49 @@ function* hotRows(page: Page, isOfClasses: boolean, title: string, columns: stri
   const isSampled = hasSampledRows(tree)
   const unseen = unseenMethods(tree)
   for (const { method, calls, self, total } of shown) {
+    const called = nameOf(methodNames, method)
     const mark = unseen.has(method) ? UNSEEN_MARK : ''
     const numbers = [
       right(words.cost(self), 9),
       right(isOfClasses ? '' : words.cost(total), 10),
       right(percent(self, whole), 8),
-      right(isSampled && calls === 0 ? 'sampled' : count(calls, 10), 11),
+      right(isSampled && calls === 0 && !isNotAttributed(called) ? 'sampled' : count(calls, 10), 11),
       right(words.each(total, calls), 10),
     ].join('')
-    const name = shortName(nameOf(methodNames, method), nameCells(page, NUMBER_CELLS) - mark.length) + mark
+    const name = shortName(called, nameCells(page, NUMBER_CELLS) - mark.length) + mark
     yield `${self >= whole / 10 ? page.paint('heat', numbers) : numbers}  ${name}\n`
   }
 }
 
+/** Yields the rows of --by, so that each value is listed even if its share of the tree is small. */
+export function* values(page: Page): Generator<string> {
+  const { merged: tree, methodNames, mode, roots, values: facts } = page.profile
+  const all = valueCosts(tree, (id) => nameOf(methodNames, id))
+  if (all.length === 0) return
+  const words = wordsOf(METRICS[mode])
+  const whole = rootTotal(tree)
+  const shown = all.slice(0, page.top)
+  const title = `Values of ${clean(facts?.by ?? '--by')}, by total ${METRICS[mode].word}`
+  const columns = `${right(words.total, 9)}  % root ${right(words.calls, 10)}${right(words.perCall, 10)}  value`
+  yield* heading(page, title, shownOf(shown.length, all.length), columns)
+  for (const { root, row, calls, total } of shown) {
+    const numbers =
+      right(words.cost(total), 9) +
+      right(percent(total, whole), 8) +
+      right(count(calls, 10), 11) +
+      right(words.each(total, calls), 10)
+    const value = clean(nameOf(methodNames, row).method)
+    const cells = Math.max(16, nameCells(page, VALUE_CELLS) - width(value) - 2)
+    const name = roots.length > 1 ? `${value}  ${shortName(nameOf(methodNames, root), cells)}` : value
+    yield `${total >= whole / 10 ? page.paint('heat', numbers) : numbers}  ${cut(name, nameCells(page, VALUE_CELLS))}\n`
+  }
+}
+
+/** Width in cells of the columns before a value. */
+const VALUE_CELLS = 40
+
 export function* survivors(page: Page): Generator<string> {
-  const { paint, profile, top, width } = page
+  const { paint, profile, top, width: cells } = page
   const { allocation, merged } = profile
   if (allocation?.liveness === undefined) return
   const names = namesOf(profile.methodNames)
@@ -71,7 +100,7 @@ export function* survivors(page: Page): Generator<string> {
     `${shownOf(Math.min(top, contexts), contexts)}; after ${collections}`,
     survivorHeader,
   )
-  for (const [numbers, name, context] of survivorLines(merged, names, top, width)) {
+  for (const [numbers, name, context] of survivorLines(merged, names, top, cells)) {
     yield `${numbers}   ${name}\n${paint('dim', context)}\n`
   }
 }

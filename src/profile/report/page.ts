@@ -74,5 +74,5 @@ export const nameCells = ({ width }: Page, cells: number): number => Math.max(16
 
 /** Returns whether all threads of the JVM are sampled, without roots. */
 export function isWholeJvm({ mode, roots }: Profile): boolean {
-  return METRICS[mode].isSampled && roots.length === 0
+  return METRICS[mode].isSampled === true && roots.length === 0
 }

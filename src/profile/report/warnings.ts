@@ -24,12 +24,15 @@ export function reportWarnings(profile: Profile): string[] {
   return warnings
 }
 
-/** Limits of the ratio charged/bare. A ratio above OVERSTATED or below UNDERSTATED causes a warning. */
+/**
+ * Limits of chargedNs / bareNs: duration of root calls with probes (minus probe costs), divided by their duration without probes. A ratio
+ * above OVERSTATED or below UNDERSTATED causes a warning.
+ */
 const OVERSTATED = 1.3
 
 const UNDERSTATED = 1 / OVERSTATED
 
-/** Returns at most one warning about the ratio charged/bare. */
+/** Returns at most one warning about the ratio chargedNs / bareNs. */
 function bareWarnings({ chargedNs, bareNs, low, high }: BareCalls): string[] {
   const charged = timesText(chargedNs / bareNs)
   if (low > OVERSTATED)

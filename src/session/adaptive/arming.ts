@@ -1,4 +1,4 @@
-// Gives exact times to methods below the roots, and keeps track of which methods have them.
+// Gives exact times to methods that the roots call, and keeps track of the methods that have exact times.
 
 import { maxOf } from '../../base/arrays.ts'
 import type { ClassFile } from '../../classfile/class-file.ts'
@@ -23,45 +23,48 @@ export interface Armed {
 
 /** Limits of a batch; sizes are in bytes. */
 export interface ArmLimits {
-  /** Maximum number of classes. The same class in two loaders counts twice. */
+  /** Maximum number of classes. A class that two loaders have loaded counts twice. */
   readonly classes: number
   /** Maximum size of one class file. */
   readonly largestClass: number
   /** Maximum size of all class files together. */
   readonly classBytes: number
-  /** Minimum size of a method's bytecode, except for methods that may be short. */
+  /** Minimum bytecode size of a method. It does not apply to methods that the user has named. */
   readonly leastCode: number
   readonly mayBeShort: (method: MethodTarget) => boolean
 }
 
 export class Arming {
   readonly #size: () => Promise<JvmSize>
-  /** All redefinitions since the start of the session. */
+  /** Pauses of all redefinitions since the start of the session. */
   readonly pauses: PauseFact[] = []
-  /** Modes, indexed by method id. */
+  /** Modes of the probes, indexed by method id. */
   #modes = new Uint8Array()
 
   /**
    * @param size      returns the current size of the JVM
-   * @param slowness  factor of this machine for the duration of pauses
+   * @param slowness  factor by which pauses on this machine are longer than on the reference machine
    */
   constructor(
     private readonly workshop: Workshop,
     private readonly installation: Installation,
     private readonly finder: ClassFinder,
     size: () => Promise<JvmSize>,
-    /** Factor of this machine and JVM. Each measured pause moves it half way to the measured value. */
+    /**
+     * Factor by which pauses of this JVM are longer than on the reference machine. Each measured pause moves it half way to the measured
+     * factor.
+     */
     private slowness: number,
   ) {
     this.#size = size
   }
 
-  /** From now on, classes that match the patterns are listed. */
+  /** Makes later lists of loaded classes include the classes that match the patterns. */
   want(patterns: readonly RootPattern[]): void {
     this.finder.want(patterns)
   }
 
-  /** From now on, all classes are listed. Needed to suggest similar names when no class matches the root. */
+  /** Makes later lists include all loaded classes. Needed to suggest similar names when no class matches the root. */
   wantAll(): void {
     this.finder.wantAll()
   }
@@ -104,7 +107,7 @@ export class Arming {
       this.slowness = refittedSlowness(this.slowness, predictedMs, measuredMs)
   }
 
-  /** Returns the methods to be instrumented by another redefinition. The classes must have been listed. */
+  /** Returns the methods that match the patterns; the caller instruments them. Their classes must have been listed before. */
   async reveal(
     patterns: readonly RootPattern[],
   ): Promise<{ revelation: Revelation; missing: RootPattern[] }> {
@@ -134,7 +137,7 @@ export class Arming {
     await this.workshop.agent.modes(modes)
   }
 
-  /** Returns whether calls of a method have exact times now. */
+  /** Returns whether the calls of a method are timed now. */
   isTimed(id: number): boolean {
     return this.#modes[id] === MODE_TIME
   }
@@ -142,8 +145,8 @@ export class Arming {
   /**
    * Instruments methods in one redefinition.
    * @param mode    mode of the probes
-   * @param limits  methods beyond the limits are skipped
-   * @param predictedMs  predicted pause of the JVM
+   * @param limits  limits of the batch; methods that exceed a limit are skipped
+   * @param predictedMs  predicted pause of the JVM, ms
    */
   async arm(
     patterns: readonly RootPattern[],
@@ -166,7 +169,7 @@ export class Arming {
   }
 
   /**
-   * Returns the revealed methods that match the pattern. The class name must match in full, since another class name may have the same
+   * Returns the revealed methods that match the pattern. The full class name is compared, since another class name may have the same
    * ending.
    */
   #revealed(pattern: RootPattern): MethodTarget[] {
@@ -179,7 +182,7 @@ export class Arming {
     return this.#revealed(pattern).filter((it) => !it.root)
   }
 
-  /** Returns whether the methods of a pattern already have probes, so that exact times need no redefinition. */
+  /** Returns whether the methods of a pattern already have probes. If they have, exact times need no redefinition. */
   hasProbes(pattern: RootPattern): boolean {
     const named = this.#named(pattern)
     return named.length > 0 && named.every(({ id }) => this.#hasProbes(id))
@@ -199,7 +202,7 @@ export class Arming {
   /**
    * Gives methods exact times from the next root call on. Short methods are included, since the user named them.
    * @param predictedMs  predicted pause of the JVM
-   * @returns their ids; empty if no method matches, or if the JVM or the rewriter has refused all of them
+   * @returns ids of the timed methods; empty if no method matches, or if the JVM or the rewriter has refused all of them
    */
   async time(pattern: RootPattern, predictedMs: number | null): Promise<readonly number[]> {
     let ids: readonly number[] = []
@@ -270,7 +273,7 @@ export class Arming {
   }
 }
 
-/** Returns a pattern for a method as a stack trace names it. */
+/** Returns the pattern for a method that is named as in a stack trace. */
 export function exactly(className: string, method: string): RootPattern {
   return {
     ...{ text: `${className}.${method}`, className: className.replaceAll('$', '.'), method },
@@ -282,10 +285,10 @@ export function exactly(className: string, method: string): RootPattern {
 
 export class ClassFinder {
   readonly #names = new Set<string>([HANDLE_MEMBER_CLASS])
-  /** Whether a pattern has a wildcard in its class name. */
+  /** Whether all classes are listed, for example because a pattern has a wildcard in its class name. */
   #wantsAll = false
 
-  /** From now on, classes that match the patterns are listed. */
+  /** Makes later calls of `list` include the classes that match the patterns. */
   want(patterns: readonly Pick<RootPattern, 'className'>[]): void {
     for (const { className } of patterns) {
       if (className.includes('*')) this.#wantsAll = true
@@ -293,7 +296,7 @@ export class ClassFinder {
     }
   }
 
-  /** From now on, all classes are listed. */
+  /** Makes later calls of `list` include all classes. */
   wantAll(): void {
     this.#wantsAll = true
   }

@@ -1,4 +1,4 @@
-// Chooses the methods that one redefinition instruments, from the methods that the samples favour, and limits their number.
+// Chooses the methods that one redefinition instruments: methods with many samples, up to a maximum number of classes and bytes.
 
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
@@ -23,14 +23,14 @@ export interface Batch {
   readonly pauseMs: number | null
 }
 
-/** Reason why no methods are instrumented. */
+/** Result if no methods are instrumented, with the reason. */
 export interface NoBatch {
   readonly why: string
 }
 
 /**
- * Returns patterns for the chosen methods.
- * @param seen  candidates
+ * Chooses methods, and returns a pattern for each.
+ * @param seen  sampled methods that may be chosen
  */
 export function patternsOf(seen: readonly Seen[]): RootPattern[] {
   return [...chooseMethods(seen)].flatMap(([className, methods]) =>
@@ -40,10 +40,10 @@ export function patternsOf(seen: readonly Seen[]): RootPattern[] {
 
 /**
  * Returns the batch to instrument.
- * @param seen       candidates
- * @param longestMs  maximum pause of the JVM
+ * @param seen       sampled methods that may be chosen
+ * @param longestMs  maximum pause of the JVM, ms
  * @param beside     number of other classes in the same redefinition
- * @returns null if no candidate is worth instrumenting
+ * @returns null if no method of `seen` is worth instrumenting
  */
 export async function batchOf(
   seen: readonly Seen[],

@@ -1,8 +1,9 @@
-// Chooses the methods that scheme adaptive gives exact times: methods with a significant share of the root's time, methods with a probably
-// large share, and other sampled methods in the same classes. The number of classes is limited, and the user's own code comes first. Pure
-// functions.
+// Chooses the methods to which scheme adaptive gives exact times: methods with a significant share of the root's time, methods with a
+// probably large share, and other sampled methods in the same classes. The number of classes is limited; classes of the user are chosen
+// before library classes. Pure functions.
 
-import { MIN_SAMPLES, SAMPLED } from '../../cct/picture.ts'
+import { getOrAdd } from '../../base/maps.ts'
+import { MIN_SAMPLES, SAMPLED } from '../../cct/merge-samples.ts'
 import { type MethodName, type Tree, topSum } from '../../cct/tree.ts'
 import { isOfApplication } from '../roots/root-names.ts'
 
@@ -15,7 +16,7 @@ const PRECEDENCE: Readonly<Record<Owner, number>> = { user: 2, 'framework of a r
 export interface Seen {
   readonly className: string
   readonly method: string
-  /** Total time as a share of the time of all roots. Recursive calls count once. */
+  /** Total time as a share of the time of all roots. Nested activations of a recursive method count once. */
   readonly share: number
   /** Standard deviation of `share`. */
   readonly sd: number
@@ -23,13 +24,13 @@ export interface Seen {
   readonly self: number
   /** Share of the time in which this method was the innermost method outside libraries. 0 for a library method. */
   readonly innermost: number
-  /** Number of samples at or below the method. Recursive calls count once. */
+  /** Number of samples in the method and its callees. Nested activations of a recursive method count once. */
   readonly samples: number
-  /** Number of rows that begin below the method, not counting chains of single calls. */
+  /** Number of branches in the tree below the method. A chain of rows with one child each is not a branch. */
   readonly branches: number
   /**
-   * Share of the time in which all methods of its class, including nested classes, compute themselves. The compilers inline such methods
-   * into each other. 0 if there are fewer than three samples.
+   * Self time of all methods of the class and its nested classes, as a share of the time of all roots. These methods count together, since
+   * the compilers inline them into each other. 0 if there are fewer than three samples.
    */
   readonly computing: number
   readonly owner: Owner
@@ -46,22 +47,22 @@ export const USUAL_LIMITS: Limits = { classes: 40 }
 const MIN_SHARE_OWN = 0.005
 const MIN_SHARE_LIBRARY = 0.03
 /**
- * A method with this many times the minimum share is accepted even if it is not significant. If a call is rare and long, all samples belong
- * to one call, so the standard deviation is as large as the share.
+ * A method with at least LARGE times the minimum share is accepted even if its share is not significant. If a call is rare and long, all
+ * samples belong to one call, so the standard deviation is as large as the share.
  */
 const LARGE = 10
 const SEEN_TWICE = 2
 /**
- * Value of a share at a method with several callees, and at a method that only calls one callee. It is added to the time in which the
- * method is innermost.
+ * Weights of a method's share: the first for a method with several callees, the second for a method with a single callee. The value of a
+ * method is its weighted share, plus the time in which the method is the innermost method.
  */
 const PARTING = 0.3
 const PASSING_ON = 0.1
-/** Minimum self time as a part of the share, for a method that is considered to do own work. */
+/** A method does work of its own if its self time is at least this part of its total time. */
 const SELF_OF_SHARE = 0.1
 /**
- * Maximum share of the roots' time that a library class may compute itself. A redefined class is interpreted until it is compiled again,
- * about thirty times slower, so a class above the limit keeps its code. (Keycloak's password hash took 600 to 860 ms instead of 130.)
+ * Maximum self time of a library class, as a share of the roots' time. A redefined class is interpreted, about thirty times slower, until
+ * it is compiled again, so a class above the limit keeps its code. (Keycloak's password hash took 600 to 860 ms instead of 130.)
  */
 const MAX_COMPUTING = 0.02
 
@@ -79,7 +80,7 @@ export function mayBeTimed({ class: className, method }: Pick<MethodName, 'class
 /** Returns the class name without nested class names. */
 const outermost = (className: string): string => className.replace(/(?<=[^.$])\$[^.]*$/, '')
 
-/** Returns the methods of a picture that may be timed, largest share first. */
+/** Returns the methods of a snapshot that may be timed, largest share first. */
 export function seenMethods(
   tree: Tree,
   nameOf: (id: number) => MethodName,
@@ -94,15 +95,13 @@ export function seenMethods(
   const kinds = new Map<number, { owner: Owner; mayBeTimed: boolean }>()
   const kindOf = (id: number) => {
     const name = nameOf(id)
-    const known = kinds.get(id) ?? { owner: ownerOf(name.class), mayBeTimed: mayBeTimed(name) }
-    kinds.set(id, known)
-    return known
+    return getOrAdd(kinds, id, () => ({ owner: ownerOf(name.class), mayBeTimed: mayBeTimed(name) }))
   }
-  // For each row, the nearest row at or above it that does not belong to a library.
+  // Maps a row outside libraries to itself, and a library row to the nearest row above it that is not in a library.
   const own = new Int32Array(count)
   const innermost = new Float64Array(count)
   const children = new Int32Array(count)
-  // Self values: the values of each node minus those of its children.
+  // Self values: the values of each node minus the values of its children.
   const computes = cpuNs.slice()
   const ends = samples.slice()
   for (let node = 0; node < count; node++) {
@@ -113,7 +112,7 @@ export function seenMethods(
     if (above < 0) continue
     children[above]!++
     computes[above]! -= cpuNs[node]!
-    // The samples of a timed row are already its own (laidOut() in cct/picture.ts).
+    // The samples of a timed row do not include the samples of its children (laidOut() in cct/merge-samples.ts).
     if (known[node] === SAMPLED) ends[above]! -= samples[node]!
   }
   const classes = new Map<string, { computes: number; samples: number }>()
@@ -133,8 +132,7 @@ export function seenMethods(
     if (known[node] !== SAMPLED) continue
     const id = method[node]!
     const file = outermost(nameOf(id).class)
-    const ofClass = classes.get(file) ?? { computes: 0, samples: 0 }
-    classes.set(file, ofClass)
+    const ofClass = getOrAdd(classes, file, () => ({ computes: 0, samples: 0 }))
     ofClass.computes += computes[node]!
     ofClass.samples += ends[node]!
     const sum = sums.get(id) ?? {
@@ -167,8 +165,8 @@ export function seenMethods(
 }
 
 /**
- * Adjusts samples taken while the JVM compiles its code again, a few seconds after it has discarded all code. Interpreted code then has too
- * large a share, and code that was recompiled early, for example a hash loop, too small a share. So each user method with two samples is
+ * Adjusts samples from the first seconds after the JVM has discarded all compiled code. During this time, interpreted code has too large a
+ * share. Code that was recompiled early, for example a hash loop, has too small a share. So a user method with at least two samples is
  * accepted by its share alone, without the standard deviation.
  */
 export function whileCold(seen: readonly Seen[]): Seen[] {
@@ -183,13 +181,13 @@ export function shareOf(seen: readonly Seen[], className: string, method: string
   return seen.find((it) => it.className === className && it.method === method)?.share ?? 0
 }
 
-/** First part of a package name that identifies no owner, such as com, org, io. */
+/** Matches a first part of a package name that does not identify an owner, such as com, org, io. */
 const DOMAIN = /^(?:[a-z]{2,3}|info)$/
 
 /**
- * Returns the owner of a class. The user's own code is in the packages that share the first part of a root's package, such as `kafka`, or
- * the first two parts after a domain, such as `org.keycloak`. If the root belongs to a framework, for example the method that calls all
- * controllers, the user's code is all code outside of frameworks.
+ * Returns the owner of a class. A class belongs to the user if its package begins like the package of a root: with the same first part,
+ * such as `kafka`, or with the same first two parts if the first part is a domain, such as `org.keycloak`. If the root belongs to a
+ * framework, for example the method that calls all controllers, all code outside of frameworks counts as the user's code.
  */
 export function ownerBy(rootClasses: readonly string[]): (className: string) => Owner {
   const isApplication = (className: string) =>
@@ -237,7 +235,7 @@ export function chooseMethods(
     .sort(([, a], [, b]) => b.precedence - a.precedence || b.value - a.value)
     .slice(0, classes)
   const taken = new Map(best.map(([className, { methods }]) => [className, methods]))
-  // In a chosen class, all sampled methods of the user's code are added, since they do not make the pause longer.
+  // Adds all other sampled user methods of the chosen classes, since these methods do not make the pause longer.
   for (const { className, method, owner } of seen) {
     const methods = taken.get(className)
     if (owner !== 'library' && methods?.includes(method) === false) methods.push(method)

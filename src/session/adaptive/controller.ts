@@ -1,6 +1,6 @@
 // Chooses methods by samples of the roots' time. Once the samples are significant, one batch of methods is instrumented. For about a second
-// the probes only count. Then methods with long calls are timed, and the others are switched off. Only the instrumentation is a
-// redefinition. While methods are timed, the most frequently called methods are switched off if the probes cost too much.
+// the probes only count calls. Then methods with long calls are timed, and the other methods are switched off. Only the instrumentation
+// needs a redefinition. While methods are timed, the most frequently called methods are switched off if the probes cost too much.
 
 import { performance } from 'node:perf_hooks'
 import { append } from '../../base/arrays.ts'
@@ -17,11 +17,14 @@ import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
 import type { Engine } from '../engine.ts'
 import { firstRedefinition } from '../first-redefinition.ts'
 import { MAX_PAUSE_MS, MIN_FREE_METASPACE_BYTES } from '../limits.ts'
-import { allRows, timedRows } from '../picture.ts'
+import { allRows, timedRows } from '../snapshots.ts'
 import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import type { Arming } from './arming.ts'
 import { batchOf, mib } from './batch.ts'
+import { ownerBy, type Seen, seenMethods, shareOf, whileCold } from './choose.ts'
+import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
+import { batchPauseMs, COLD_DURATION_MS, tookTooLong } from './pause.ts'
 import {
   type Costs,
   type Counted,
@@ -30,21 +33,18 @@ import {
   overBudget,
   samplesNeeded,
   timedWithinBudget,
-} from './budget.ts'
-import { ownerBy, type Seen, seenMethods, shareOf, whileCold } from './choose.ts'
-import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
-import { batchPauseMs, COLD_DURATION_MS, tookTooLong } from './pause.ts'
+} from './probe-budget.ts'
 
 /** Interval between two steps of the controller. */
 const STEP_INTERVAL_MS = 250
 /** Minimum number of root calls before the first batch. */
 const MIN_CALLS = 10
-/** Factor by which the number of samples must grow before the next attempt. */
+/** Factor by which the number of samples must grow before the next attempt to choose methods. */
 const MORE_SAMPLES = 1.2
 /** Minimum and maximum time for which methods are only counted. */
 const MIN_SETTLE_DURATION_MS = 1_000
 const MAX_SETTLE_DURATION_MS = 60_000
-/** Number of consecutive checks above the budget before methods are switched off. */
+/** Methods are switched off after this number of consecutive checks in which the probe cost exceeded the budget. */
 const CHECKS_ABOVE_BUDGET = 2
 
 /** Number of stack dumps of all threads. Each dump needs a safepoint. */
@@ -89,16 +89,16 @@ export class Controller {
   #lookedAt = 0
   /** Time of the first sample of the current rows, in ms since the start of recording. Null if there is no sample. */
   #sampledFromMs: number | null = null
-  /** Methods that cannot have probes: without code of their own, or with too little code. */
+  /** Methods that cannot have probes: methods without code of their own, or with too little code. */
   readonly #useless = new Set<string>()
-  /** Ids of the batch, with their shares when they were chosen. */
+  /** Methods of the batch: id -> share of the roots' time when the method was chosen. */
   #batch: ReadonlyMap<number, number> = new Map()
   #armedAt: Look | null = null
   #before: Look | null = null
   #tooDear = 0
   /**
-   * Methods in which other threads ran while the root returned at once, collected over several stack dumps. The other fields are the number
-   * of dumps and the time of the next dump.
+   * Methods in which other threads ran while the root returned at once, collected over several stack dumps. The two fields below are the
+   * number of dumps and the time of the next dump.
    */
   readonly #elsewhere: string[] = []
   #looksElsewhere = 0
@@ -149,9 +149,9 @@ export class Controller {
   }
 
   /**
-   * Predicts how long the JVM will stop to give methods exact times, in ms: 0 if they already have probes, null if no prediction is
-   * possible.
-   * @throws CannotTime if they already have exact times, or belong to the JDK
+   * Predicts how long the JVM will stop when methods are given exact times, in ms: 0 if the methods already have probes, null if no
+   * prediction is possible.
+   * @throws CannotTime if the methods already have exact times, or belong to the JDK
    */
   async pauseToTime(pattern: RootPattern): Promise<number | null> {
     while (this.#work !== null) await this.#work
@@ -169,7 +169,7 @@ export class Controller {
   }
 
   /**
-   * Gives methods exact times at the user's request. They stay timed at any cost.
+   * Gives methods exact times at the user's request. The methods stay timed even if their probes exceed the budget.
    * @returns the number of methods
    * @throws CannotTime  before any change
    */
@@ -270,8 +270,8 @@ export class Controller {
   }
 
   /**
-   * Searches for work in other threads. A root that passes its work to other threads has almost no samples, so a warning names the methods
-   * of the other threads.
+   * Checks whether other threads do the work of the root. Such a root has almost no samples, so a warning names the methods that run in the
+   * other threads.
    */
   async #lookElsewhere(): Promise<void> {
     const { agent, inside, revealer, warnings } = this.engine
@@ -311,12 +311,12 @@ export class Controller {
     const { patterns, limits, pauseMs } = batch
     const { ids } = await arming.arm(patterns, MODE_COUNT, limits, pauseMs)
     debug.reveal?.(`adaptive: ${ids.length} of ${patterns.length} methods are counted`)
-    // No method was instrumented and no class redefined. The next attempt may choose their callees instead.
+    // No method was instrumented and no class redefined. The next attempt may choose the callees of these methods instead.
     if (ids.length === 0) for (const { text } of patterns) this.#useless.add(text)
     else this.armed(ids, seen)
   }
 
-  /** Accepts a batch whose probes count. May be called before recording starts. */
+  /** Records that the methods of a batch have counting probes now. May be called before recording starts. */
   armed(ids: readonly number[], seen: readonly Seen[]): void {
     const { names } = this.engine
     this.#batch = new Map(
@@ -336,7 +336,7 @@ export class Controller {
 
   async #settle(): Promise<void> {
     const { arming } = this.engine
-    // If the batch was instrumented with the roots, interpreted code has fewer and slower calls than usual.
+    // If the batch was instrumented with the roots, the code may still be interpreted, with fewer and slower calls than usual.
     if (arming === null || this.#isCold) return
     const before = this.#armedAt
     if (before !== null && performance.now() - before.atMs < MIN_SETTLE_DURATION_MS) return
@@ -347,7 +347,7 @@ export class Controller {
       this.#armedAt = now
       return
     }
-    // Root calls that began before the counting are not counted.
+    // Root calls that began before the counting probes are not counted.
     const isOver = performance.now() - before.atMs > MAX_SETTLE_DURATION_MS
     if (now.rootCalls - before.rootCalls < MIN_CALLS && !isOver) return
     const isCounted = now.rootCalls - before.rootCalls >= MIN_CALLS
@@ -361,7 +361,7 @@ export class Controller {
     ])
     debug.reveal?.(`adaptive: ${timed.length} of them are timed, ${off.length} are switched off`)
     this.#phase = 'hold'
-    // A row has either samples or calls, so the earlier rows are discarded.
+    // A row cannot have both samples and timed calls, so the earlier rows are discarded.
     if (timed.length > 0) this.#newRows()
     await this.#giveBack(
       counted.filter(({ id }) => off.includes(id)),
@@ -436,7 +436,7 @@ export class Controller {
   }
 
   #newRows(): void {
-    if (this.#stopped) return // the final picture is about to be made
+    if (this.#stopped) return // the final snapshot follows
     const { clock, inside, recorder } = this.engine
     recorder.newRows(clock.nowTicks)
     inside?.newRows(clock.nowTicks)

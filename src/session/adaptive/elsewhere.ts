@@ -1,14 +1,14 @@
-// Detects a root that returns at once while other threads do its work. Stack dumps of all threads show where.
+// Detects a root that returns at once while other threads do its work. Stack dumps of all threads show the methods that do the work.
 
 import { CPU, stateOf } from '../../cct/sample-states.ts'
 import { timeText } from '../../profile/text.ts'
 import type { StackRow } from '../../wire/messages.ts'
 import { mayBeTimed } from './choose.ts'
 
-/** Ordinal in Thread.State. These stack dumps contain no thread states. */
+/** Ordinal of RUNNABLE in Thread.State. It is used for all threads, since these stack dumps contain no thread states. */
 const RUNNABLE = 1
 
-/** Sums over all roots. */
+/** Number and total duration of the calls of all roots. */
 export interface RootTimes {
   readonly calls: number
   readonly ns: number
@@ -19,7 +19,7 @@ export interface RootTimes {
 const MIN_CALLS = 10
 /** Minimum duration of the recording. */
 const MIN_RECORDING_MS = 5_000
-/** Maximum share of the time that threads spend inside a root. Above this share, samples show what threads do there. */
+/** Maximum share of the recording that threads spend inside roots. Above this share, the usual samples show the methods inside. */
 const MAX_INSIDE = 0.01
 
 /** Returns whether root calls are so short that almost no sample falls into one. */
@@ -50,7 +50,7 @@ export function workElsewhere(
   })
 }
 
-/** @param where  results of `workElsewhere` from several dumps together; not empty */
+/** @param where  results of `workElsewhere` for several dumps, concatenated; not empty */
 export function elsewhereText({ calls, ns }: RootTimes, where: readonly string[]): string {
   const seen = new Map<string, number>()
   for (const it of where) seen.set(it, (seen.get(it) ?? 0) + 1)

@@ -1,9 +1,14 @@
-// Samples of the code inside the roots, between timed calls. Reads the samples of the agent and adds them to a tree.
+// Samples of methods inside the roots that have no timing probes. Reads the samples from the agent and adds them to a tree.
 
 import { StopCounters, type StopTimes } from '../../attach/stops.ts'
-import { minOf } from '../../base/arrays.ts'
+import { addTo, minOf } from '../../base/arrays.ts'
+import { getOrAdd } from '../../base/maps.ts'
+import { valueRowOf } from '../../base/stack-sample.ts'
 import { InsideSamples } from '../../cct/inside-samples.ts'
-import { withSamples } from '../../cct/picture.ts'
+import type { LineTable, MethodLines } from '../../cct/line-samples.ts'
+import { OTHERS_NAME, type PictureParts, withSamples } from '../../cct/merge-samples.ts'
+import type { SampleTimes } from '../../cct/sample-times.ts'
+import { type SlowTimes, withCalls } from '../../cct/slow-times.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import type { PauseFact, StackFacts, StallCause } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
@@ -19,41 +24,41 @@ import { COLD_DURATION_MS } from './pause.ts'
 const BENT =
   'with its garbage collector (serial, parallel or CMS) this JVM has no safepoints in compiled loops: samples are taken after loops, and sampled rows are unreliable for methods with loops'
 
-const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
-
-/** Id of the common tree of all virtual threads, and its number in samples. */
+/** Id of the common tree of all virtual threads. Samples use the same number for it. */
 const VIRTUAL_THREADS = 0
 
 type Sources = Pick<
   Engine,
-  'agent' | 'arming' | 'instrumenter' | 'revealer' | 'clock' | 'targetState' | 'process'
+  'agent' | 'arming' | 'dumps' | 'instrumenter' | 'revealer' | 'clock' | 'targetState' | 'process' | 'values'
 >
 
-/** Maximum time between two readings of the JVM's safepoint time. After a longer time, the cause of a stall cannot be identified. */
+/** Maximum time between two readings of the JVM's safepoint time. If the time is longer, the cause of a stall cannot be identified. */
 const MAX_READING_INTERVAL_MS = 1_500
 
 /** A moment in which the target's threads may have been stopped. */
 export interface Stall {
   readonly ms: number
   readonly atTicks: number
-  /** Whether stacks were being taken during the stall. */
+  /** Whether the sampler was reading stacks during the stall. */
   readonly taking: boolean
-  /** Upper bound of the time at safepoints. Null if the JVM does not report it. */
+  /** Upper bound of the time at safepoints during the stall. Null if the JVM does not report this time. */
   readonly safepointMs: number | null
-  /** Upper bound of the time in garbage collections. */
+  /** Upper bound of the time in garbage collections during the stall. */
   readonly collectionMs: number | null
-  /** Upper bound of the time for which the kernel throttled the process. */
+  /** Upper bound of the time for which thread dumps of the live view stopped the JVM during the stall. */
+  readonly dumpMs: number
+  /** Upper bound of the time for which the kernel throttled the process during the stall. */
   readonly throttledMs: number | null
-  /** Whether the process was seen stopped during the stall. */
+  /** Whether the client observed during the stall that the process was stopped. */
   readonly stopped: boolean
 }
 
 const NO_STALL = {
-  ...{ ms: 0, taking: false, stopped: false },
+  ...{ ms: 0, taking: false, stopped: false, dumpMs: 0 },
   ...{ safepointMs: null, collectionMs: null, throttledMs: null },
 }
 
-/** In a shorter stall the process may have been stopped for only a part of it. */
+/** Minimum stall that counts as a suspension of the process. In a shorter stall the process may have been stopped only partly. */
 const MIN_SUSPENSION_MS = 1_000
 
 /**
@@ -62,7 +67,7 @@ const MIN_SUSPENSION_MS = 1_000
  * @returns null if the cause is not known, or if there was no stall
  */
 export function causeOf(
-  { ms, atTicks, taking, stopped, safepointMs, collectionMs, throttledMs }: Stall,
+  { ms, atTicks, taking, stopped, safepointMs, collectionMs, dumpMs, throttledMs }: Stall,
   ticksOf: (ms: number) => number,
   redefinedTicks: Iterable<readonly [from: number, to: number]>,
 ): StallCause | null {
@@ -73,13 +78,28 @@ export function causeOf(
     redefined += Math.max(0, Math.min(to, atTicks) - Math.max(from, began))
   if (redefined >= (atTicks - began) / 2) return 'redefinition'
   if (stopped && ms >= MIN_SUSPENSION_MS) return 'suspended'
+  const isOfCollection = (safepointMs ?? 0) >= ms / 2 && (collectionMs ?? 0) >= ms / 2
+  // A collection may run during a dump. The JVM may add the safepoint of a dump to its total only after the reading.
+  if (dumpMs >= ms / 2 && !isOfCollection) return 'dump'
   if (safepointMs === null) return taking ? 'stacks' : null
   if (safepointMs >= ms / 2) {
-    if ((collectionMs ?? 0) >= ms / 2) return 'collection'
+    if (isOfCollection) return 'collection'
     return taking ? 'stacks' : 'safepoint'
   }
   if ((throttledMs ?? 0) >= ms / 2) return 'throttled'
   return taking ? 'stacks' : 'processor'
+}
+
+/**
+ * Returns whether a stall began before the previous reading. After a suspension of the process, the agent may answer before the sampler
+ * thread runs again. The stall is then contained only in the next reading.
+ */
+export function beganBefore(
+  { ms, atTicks }: Pick<Stall, 'ms' | 'atTicks'>,
+  ticksOf: (ms: number) => number,
+  previousTicks: number,
+): boolean {
+  return atTicks - ticksOf(ms) < previousTicks
 }
 
 /** Returns the increase between two readings in ns, converted to ms. */
@@ -87,13 +107,13 @@ function msBetween(before: number | null | undefined, now: number | null | undef
   return typeof before !== 'number' || typeof now !== 'number' ? null : (now - before) / 1e6
 }
 
-/** Returns root calls per second by the target's clock, so delays of the client have no effect. */
+/** Returns the number of root calls per second. Uses the target's clock, so delays of the client have no effect. */
 function rateBetween(a: InsideNews, b: InsideNews, clock: TargetClock): number {
   const seconds = clock.toNs(b.atTicks - a.atTicks) / 1e9
   return seconds <= 0 ? 0 : (b.rootCalls - a.rootCalls) / seconds
 }
 
-/** Methods that a stack trace does not distinguish. */
+/** Methods with the same name in a stack trace: overloads, and methods of a class in several loaders. */
 interface Revealed {
   readonly ids: readonly number[]
   /** Whether all these methods are timed, and no other method has this name. */
@@ -101,8 +121,8 @@ interface Revealed {
 }
 
 /**
- * Returns whether the list contains all methods with this name in each class. False for constructors, since their probes run only after the
- * call of another constructor.
+ * Returns whether the list contains, for each of its classes, all methods with this name. False for constructors, since their probes run
+ * only after the call of another constructor.
  */
 function isWhole(methods: readonly MethodTarget[], classes: Revealer['classes']): boolean {
   if (methods[0]?.name.startsWith('<') === true) return false
@@ -116,12 +136,12 @@ export class Inside {
   readonly #names = new Map<number, MethodName>()
   readonly #ids = new Map<string, number>()
   #others = 0
-  /** Number of root methods that the agent knows. */
+  /** Number of root methods that have been sent to the agent. */
   #roots = 0
   #news: InsideNews | null = null
   /** Value of `#news` at the latest reset. */
   #before: InsideNews | null = null
-  /** Number of samples in earlier rows that have been discarded. */
+  /** Number of samples in discarded rows. */
   #samplesBefore = 0
   #failure: string | null = null
   #fromTicks = Number.NEGATIVE_INFINITY
@@ -129,14 +149,16 @@ export class Inside {
   #suspendedMs = 0
   #safepointNs: number | null = null
   readonly #stops: StopCounters | null
-  /** Stop times read before the latest request. An event that ends during the request is thus counted in the next reading, too. */
+  /** Stop times that were read before the latest request. A stop that ends during the request is also counted in the next reading. */
   #stopTimes: StopTimes | null = null
   #readAt = Number.NEGATIVE_INFINITY
-  /** Root calls per second: the two latest rates. */
+  /** Whether the client observed before the previous reading that the process was stopped. */
+  #wasStopped = false
+  /** The two latest rates of root calls, in calls per second. */
   #rates: readonly number[] = []
   /** Number n: one in n root calls is timed. */
   timedOneOf = 1
-  /** Whether compiled loops of this JVM have no safepoint, so samples appear after the loop. False if the JVM's counters cannot be read. */
+  /** Whether this JVM compiles loops without safepoints, so samples appear after the loop. False if the JVM's counters are unreadable. */
   readonly #isBent: boolean
 
   constructor(private readonly from: Sources) {
@@ -148,7 +170,7 @@ export class Inside {
   async begin(): Promise<void> {
     await this.rootsAre()
     this.#others = this.from.revealer.methods.reserve()
-    this.#names.set(this.#others, OTHERS)
+    this.#names.set(this.#others, OTHERS_NAME)
   }
 
   /** Sends the root methods to the agent if they have changed. The agent samples stacks below the frames of root methods. */
@@ -163,7 +185,7 @@ export class Inside {
   /**
    * Reads the samples since the previous call.
    * @param swaps    all redefinitions
-   * @param stopped  whether the process was seen stopped since the previous call
+   * @param stopped  whether the client observed since the previous call that the process was stopped
    * @returns start and end of a suspension of the process in ticks; null if there was none
    */
   async read(swaps: readonly Swap[], stopped: boolean): Promise<readonly [from: number, to: number] | null> {
@@ -176,6 +198,11 @@ export class Inside {
     this.#news = news
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
+    const late = { ms, atTicks: news.longestLateAt }
+    const isStop =
+      stopped ||
+      (this.#wasStopped && last !== null && beganBefore(late, (it) => this.#ticksOf(it), last.atTicks))
+    this.#wasStopped = stopped
     const [before, now] = [this.#safepointNs, news.safepointNs]
     const isRecent = readAt - this.#readAt < MAX_READING_INTERVAL_MS + ms // a stopped agent does not answer, so `ms` is added
     const stopsBefore = this.#stopTimes
@@ -185,8 +212,11 @@ export class Inside {
     this.#rates = last === null ? [] : [rateBetween(last, news, this.from.clock), ...this.#rates.slice(0, 1)]
     if (ms <= Math.min(this.#longest?.ms ?? 0, MIN_SUSPENSION_MS)) return null
     const stops = this.#stops?.read()
+    const { clock, dumps } = this.from
+    const endedAt = performance.now() - clock.toNs(clock.nowTicks - late.atTicks) / 1e6
+    const dumpMs = dumps.msWithin(endedAt - ms, endedAt)
     const stall = {
-      ...{ ms, atTicks: news.longestLateAt, taking: news.longestTaking, stopped },
+      ...{ ...late, taking: news.longestTaking, stopped: isStop, dumpMs },
       safepointMs: isRecent ? msBetween(before, now) : null,
       collectionMs: isRecent ? msBetween(stopsBefore?.collectionNs, stops?.collectionNs) : null,
       throttledMs: isRecent ? msBetween(stopsBefore?.throttledNs, stops?.throttledNs) : null,
@@ -203,19 +233,22 @@ export class Inside {
 
   #causeOf(stall: Stall, swaps: readonly Swap[]): StallCause | null {
     const ticksOf = (ms: number) => this.#ticksOf(ms)
-    // Threads are stopped at the end of a redefinition.
+    // The pause, in which threads are stopped, is at the end of a redefinition.
     const redefined = swaps.map(
       ({ ms, pauseMs, endTicks }) => [endTicks - ticksOf(pauseMs ?? ms), endTicks] as const,
     )
     return causeOf(stall, ticksOf, redefined)
   }
 
-  /** Longest delay of the sampler thread, or longest time to take stacks. The program's threads may have been stopped for this time. */
+  /**
+   * Longest delay of the sampler thread, or longest time to read stacks if that is longer. The program's threads may have been stopped for
+   * this time.
+   */
   get longestStallMs(): number {
     return this.#longest?.ms ?? 0
   }
 
-  /** Time spent on taking stacks in the target since the latest reset. */
+  /** Time spent on reading stacks in the target since the latest reset, in ms. */
   get costMs(): number {
     return ((this.#news?.costNs ?? 0) - (this.#before?.costNs ?? 0)) / 1e6
   }
@@ -227,7 +260,7 @@ export class Inside {
     return this.#rates.length < 2 ? 0 : minOf(this.#rates)
   }
 
-  /** From now on, only one in `calls` root calls is timed. */
+  /** Makes the agent time only one in `calls` root calls from now on. */
   async timeOneOf(calls: number): Promise<void> {
     await this.from.agent.timeOneOf(calls)
     this.timedOneOf = calls
@@ -249,7 +282,7 @@ export class Inside {
     return this.#samples.calls
   }
 
-  /** Discards the samples of the rows. */
+  /** Discards all rows with their samples. */
   newRows(nowTicks: number): void {
     this.#samplesBefore += this.#samples.count
     this.#samples.reset()
@@ -259,6 +292,7 @@ export class Inside {
   /** Discards all measured data. */
   reset(nowTicks: number): void {
     this.newRows(nowTicks)
+    this.#samples.resetTimes()
     this.#samplesBefore = 0
     this.#before = this.#news
     this.#longest = null
@@ -303,7 +337,7 @@ export class Inside {
     }
   }
 
-  /** Name of an id that no revealed method has. */
+  /** Returns the name for an id that belongs to no revealed method. */
   name(id: number): MethodName | undefined {
     return this.#names.get(id)
   }
@@ -313,21 +347,11 @@ export class Inside {
   }
 
   /**
-   * Returns the snapshot with rows for the samples.
+   * Returns the snapshot with additional rows for the samples.
    * @param leastSamples  rows with fewer samples are merged; default: MIN_SAMPLES, below which a row is not informative
    */
   picture(snapshot: Snapshot, leastSamples?: number): Snapshot {
-    const revealed = this.#revealed()
-    const parts = {
-      samples: this.#samples,
-      timed: (className: string, method: string) => revealed.get(`${className}.${method}`)?.ids,
-      isSeen: (className: string, method: string) =>
-        revealed.get(`${className}.${method}`)?.areTimed === true,
-      methodOf: (className: string, method: string) => this.#idOf(className, method),
-      others: this.#others,
-      isBent: this.#isBent,
-      ...(leastSamples !== undefined && { leastSamples }),
-    }
+    const parts = this.#parts(leastSamples)
     const numbers = new Map<number, number>([[VIRTUAL_THREADS, VIRTUAL_THREADS]])
     for (const [number, { id }] of this.from.targetState.threads) numbers.set(id, number)
     const ofThread = (id: number, tree: Tree): Tree => {
@@ -338,15 +362,72 @@ export class Inside {
     return { ...snapshot, merged: withSamples(snapshot.merged, parts), threads }
   }
 
+  /** Returns slow calls with the number of samples in each call, and their trees with rows for these samples. */
+  slowPicture(slow: SlowTimes): SlowTimes {
+    const parts = this.#parts(1)
+    const { tree, spans = [] } = slow
+    const all =
+      tree === undefined ? undefined : withSamples(tree, { ...parts, samples: this.#samples.within(spans) })
+    const slowest = new Set(slow.slowest.map(({ number }) => number))
+    const calls = withCalls(slow, ({ span, tree: own, ...call }) => {
+      const samples = this.#samples.within(span === undefined ? [] : [span])
+      const rows = own === undefined ? undefined : withSamples(own, { ...parts, samples })
+      // That a fast call which threw has no sample is no news.
+      const isTold = samples.count > 0 || slowest.has(call.number)
+      return { ...call, ...(isTold && { samples: samples.count }), ...(rows !== undefined && { tree: rows }) }
+    })
+    return { ...calls, ...(all !== undefined && { tree: all }) }
+  }
+
+  #parts(leastSamples: number | undefined): PictureParts {
+    const revealed = this.#revealed()
+    return {
+      samples: this.#samples,
+      timed: (className: string, method: string) => {
+        const row = valueRowOf(className, method)
+        return row === null ? revealed.get(`${className}.${method}`)?.ids : [row]
+      },
+      isSeen: (className: string, method: string) =>
+        valueRowOf(className, method) === null
+          ? revealed.get(`${className}.${method}`)?.areTimed === true
+          : this.timedOneOf === 1,
+      methodOf: (className: string, method: string) =>
+        valueRowOf(className, method) ?? this.#idOf(className, method),
+      valueRows: this.from.values?.rows,
+      others: this.#others,
+      isBent: this.#isBent,
+      ...(leastSamples !== undefined && { leastSamples }),
+    }
+  }
+
+  /** Returns the samples per line of a method, its overloads included; undefined if no sample contains the method. */
+  linesOf({ class: className, method }: MethodName): MethodLines | undefined {
+    return this.#samples.linesOf(className, method)
+  }
+
+  /** Returns all samples of the recording with their times. @param beginTicks  start of the recording */
+  sampleTimes(beginTicks: number): SampleTimes {
+    const { clock } = this.from
+    return this.#samples.times((ticks) => clock.toNs(ticks - beginTicks) / 1e6)
+  }
+
+  /** Returns the samples per line of all methods that have an id. */
+  lineTable(): LineTable {
+    const revealed = this.#revealed()
+    return this.#samples.lineTable(({ className, method }) => {
+      const key = `${className}.${method}`
+      const own = this.#ids.get(key)
+      return [...(revealed.get(key)?.ids ?? []), ...(own === undefined ? [] : [own])]
+    })
+  }
+
   /** Returns methods keyed by their name in a stack trace. Overloads are merged, and so are classes of several loaders. */
   #revealed(): ReadonlyMap<string, Revealed> {
     const { arming, instrumenter, revealer } = this.from
     const methods = new Map<string, MethodTarget[]>()
     for (const it of revealer.methods) {
       const key = `${sourceName(it.className)}.${it.name}`
-      const known = methods.get(key)
-      if (known === undefined) methods.set(key, [it])
-      else known.push(it)
+      addTo(methods, key, it)
     }
     const withProbes = instrumenter.methodsWithProbes()
     const isTimed = ({ id, root }: MethodTarget) =>
@@ -363,12 +444,10 @@ export class Inside {
 
   #idOf(className: string, method: string): number {
     const key = `${className}.${method}`
-    let id = this.#ids.get(key)
-    if (id === undefined) {
-      id = this.from.revealer.methods.reserve()
-      this.#ids.set(key, id)
+    return getOrAdd(this.#ids, key, () => {
+      const id = this.from.revealer.methods.reserve()
       this.#names.set(id, { class: className, method, descriptor: '', loader: '' })
-    }
-    return id
+      return id
+    })
   }
 }

@@ -1,10 +1,10 @@
 // Measures the memory latency of this machine. A redefinition walks all compiled methods and classes of a JVM, spread over some hundred
 // MiB, so it takes longer with slow memory.
-// The figures in pause.ts come from a reference machine. Pauses of Spring Boot, Kafka and Keycloak on JDK 25 took 2.4 to 3 times as long on
-// a machine with 190 ns, and 1.1 to 1.6 times as long with 150 ns. The exponent is between the exponents of these two machines (1.1 and
-// 0.3).
+// The figures in pause.ts come from a reference machine. Pauses of Spring Boot, Kafka and Keycloak on JDK 25 were longer on other machines:
+// by a factor of 2.4 to 3 with a latency of 190 ns, and of 1.1 to 1.6 with 150 ns. EXPONENT is chosen between the exponents that fit these
+// two machines (1.1 and 0.3).
 
-/** 16 MiB: larger than the caches of one core. */
+/** Number of 4-byte words, together 16 MiB: larger than the caches of one core. */
 const WORDS = 1 << 22
 const STEPS = 1 << 11
 const ROUNDS = 12
@@ -16,7 +16,7 @@ let known: number | null = null
 
 /**
  * Returns the factor by which pauses are longer on this machine, from 1 to 8. The minimum is 1, since a large shared cache may hide the
- * latency. A measured pause is more accurate. Takes about 25 ms, once per process.
+ * latency. A measured pause gives a more accurate factor. The measurement takes about 25 ms, once per process.
  */
 export function memorySlowness(): number {
   known ??= Math.min(Math.max((latencyNs() / REFERENCE_LATENCY_NANOS) ** EXPONENT, 1), 8)
@@ -24,8 +24,8 @@ export function memorySlowness(): number {
 }
 
 /**
- * Returns the latency of dependent reads, so that prefetching has no effect. The minimum over several rounds excludes rounds that waited
- * for a processor.
+ * Returns the latency of dependent reads: the address of each read depends on the previous read, so prefetching has no effect. The result
+ * is the minimum of several rounds, to exclude rounds that waited for a processor.
  */
 function latencyNs(): number {
   const words = new Int32Array(WORDS).fill(1)

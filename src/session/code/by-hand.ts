@@ -1,13 +1,14 @@
 // Methods, classes and packages that the user excludes or adds during a session.
-// Excluding removes their probes in one redefinition. Probes of methods that were called only by excluded methods are removed, too. From
-// then on their time belongs to their callers; their rows keep the earlier values. Excluded methods found later, for example in classes
-// loaded later, get no probes, and their callees are not searched. Roots cannot be excluded, since nothing would be recorded without them.
-// Adding treats filtered methods as if they had always been included: reachable methods get probes by the scheme of the session. If several
-// entries match a method, the latest entry applies.
+// Excluding removes the probes of methods in one redefinition, also of methods that only excluded methods called. From then on the time of
+// these methods belongs to their callers; their rows keep the earlier values. If an excluded method is found later, for example in a class
+// loaded later, it gets no probes and its callees are not searched. Roots cannot be excluded, since nothing would be recorded without them.
+// Adding includes methods that a filter or the user excluded. If a root can reach such a method, it gets probes by the session's scheme.
+// If several entries match a method, the latest entry applies.
 
 import { append } from '../../base/arrays.ts'
 import { EX_NOMATCH, EX_UNAVAILABLE, JfluidError, UsageError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import type { Snapshot, Tree } from '../../cct/tree.ts'
 import type { HandChange } from '../../profile/profile.ts'
 import { type Chosen, chosenOf, isChosen, type Named } from '../../reveal/chosen.ts'
@@ -15,16 +16,16 @@ import type { Revealer } from '../../reveal/revealer.ts'
 import { eventsOf, type SessionOptions } from '../session-options.ts'
 import type { Installation, Workshop } from './installation.ts'
 
-/** An active entry: a text that the user has excluded or added. */
+/** An active entry: the text names methods or classes that the user has excluded or added. */
 export interface ByHandEntry {
   readonly what: 'exclude' | 'add'
   /** Text as the user or the view wrote it. */
   readonly text: string
-  /** Time since recording began; 0 for an entry from the start. */
+  /** Time of the change in ms since recording began; 0 for an entry that existed at the start. */
   readonly atMs: number
-  /** Matching methods: methods that had probes, or that have received probes. */
+  /** Matching methods that had probes (exclude), or that received probes (add). */
   readonly methods: ReadonlySet<number>
-  /** Methods that were called only by the matching methods, and are excluded with them. */
+  /** Methods that only the matching methods called. They are excluded together with the matching methods. */
   readonly below: ReadonlySet<number>
 }
 
@@ -44,7 +45,7 @@ export class NothingToLeaveOut extends JfluidError {
   }
 }
 
-/** Thrown if the text is not an entry that the user has excluded or added. */
+/** Thrown if the user wants to remove an entry that does not exist. */
 export class NotByHand extends UsageError {
   static sample = () => new NotByHand('com.acme.shop.Cart')
   readonly hint = 'Write the text exactly as it was excluded or added.'
@@ -53,7 +54,7 @@ export class NotByHand extends UsageError {
   }
 }
 
-/** Thrown if no matching method is excluded, or if no matching method can have probes. */
+/** Thrown by `add` if no matching method is excluded, or if no matching method can have probes. */
 export class NothingToAdd extends JfluidError {
   static sample = () => new NothingToAdd('com.acme.shop.Cart', 'it is not excluded')
   readonly exitCode = EX_NOMATCH
@@ -91,9 +92,9 @@ export interface Hands {
 export class ByHand {
   /** Active entries, oldest first. */
   entries: Entry[] = []
-  /** Methods whose probes have been removed. Each change creates a new set. */
+  /** Ids of methods whose probes have been removed. Each change creates a new set. */
   ids: ReadonlySet<number> = new Set()
-  /** Whether loaded JDK classes are reported. The session itself may not need these reports. */
+  /** Whether the agent reports JDK classes when they are loaded. Entries may need these reports although the session does not. */
   watchesJdk: boolean
   /** All changes, oldest first. */
   changes: HandChange[] = []
@@ -118,7 +119,7 @@ export class ByHand {
     })
   }
 
-  /** Copies the entries of the previous recording, which had other roots. Must be called before the revealer starts. */
+  /** Copies the entries of the previous recording when the roots change. Must be called before the revealer starts. */
   takeOver(before: ByHand, roots: readonly string[]): void {
     this.entries = before.entries.map((it) => ({ ...it, atMs: 0, methods: new Set(), below: new Set() }))
     this.changes = [
@@ -133,10 +134,10 @@ export class ByHand {
 
   /**
    * Removes the probes of methods.
-   * @param text      a method, class or classes, as for --root and --exclude
+   * @param text      names a method, a class or several classes, as for --root and --exclude
    * @param snapshot  the recorded data of all threads
-   * @param methodOf  returns the method of a node's id in the snapshot
-   * @param nowMs     time since recording began
+   * @param methodOf  returns the method id for an id in the snapshot's nodes
+   * @param nowMs     time since recording began, ms
    * @throws BadPattern, NothingToLeaveOut, CannotChange
    */
   async exclude(
@@ -173,8 +174,8 @@ export class ByHand {
 
   /**
    * Gives probes to reachable methods that filters or the user have excluded.
-   * @param text   as for `exclude`
-   * @param nowMs  time since recording began
+   * @param text   names methods, as for `exclude`
+   * @param nowMs  time since recording began, ms
    * @throws BadPattern, NothingToAdd, CannotChange
    */
   async add(text: string, nowMs: number): Promise<ByHandEntry> {
@@ -201,8 +202,8 @@ export class ByHand {
   }
 
   /**
-   * Checks what an added text matches.
-   * @returns whether it includes JDK classes that the session would exclude
+   * Checks that an added text matches excluded methods.
+   * @returns whether the text matches JDK classes that the session would exclude
    * @throws NothingToAdd
    */
   async #lookUp(chosen: Chosen): Promise<boolean> {
@@ -218,7 +219,7 @@ export class ByHand {
     return !options.jdk && (jdk > 0 || isJdkName(text) || text.startsWith('*'))
   }
 
-  /** Returns whether the user has excluded methods of loaded classes: their probes were removed, or were never installed. */
+  /** Returns whether a matching method of a loaded class is excluded by the user: its probes were removed, or never installed. */
   async #hasLeftOut(chosen: Chosen): Promise<boolean> {
     const { revealer } = this.hands.workshop
     if ([...revealer.methods].some((it) => this.ids.has(it.id) && isChosen(chosen, it))) return true
@@ -235,7 +236,7 @@ export class ByHand {
 
   /**
    * Removes an entry.
-   * @returns the number of methods that got or lost probes by this
+   * @returns the number of methods that got or lost probes because the entry was removed
    * @throws NotByHand, CannotChange
    */
   async takeBack(text: string, nowMs: number): Promise<number> {
@@ -268,7 +269,7 @@ export class ByHand {
     return this.entries.filter((it) => it.what === 'add').map(({ chosen }) => chosen)
   }
 
-  /** Restarts the counting: active entries count as present from the start. */
+  /** Discards the history of changes: active entries count as present from the start of the recording. */
   reset(): void {
     const stays = new Set(this.entries.map(({ what, text }) => `${what} ${text}`))
     const latest = new Map(this.changes.map((it) => [`${it.what} ${it.text}`, { ...it, atMs: 0 }]))
@@ -280,7 +281,7 @@ export class ByHand {
   readonly #filter = (className: string, name: string, descriptor: string): boolean =>
     this.#latestOf({ className, name, descriptor }) === 'exclude'
 
-  /** Returns whether the latest entry that matches a method excludes or adds it. */
+  /** Returns the kind of the latest entry that matches a method: exclude or add. Undefined if no entry matches. */
   #latestOf(method: Named): Entry['what'] | undefined {
     return this.entries.findLast(({ chosen }) => isChosen(chosen, method))?.what
   }
@@ -289,14 +290,14 @@ export class ByHand {
     return this.hands.options.jdk || this.entries.some((it) => it.needsJdk)
   }
 
-  /** Makes each loaded JDK class wait for an answer while an entry requires it. */
+  /** Makes JDK classes wait for the client when they are loaded, as long as an active entry needs JDK classes. */
   async #watchJdk(): Promise<void> {
     const { installation, workshop } = this.hands
     const needs = this.#needsJdk
     if (needs === this.watchesJdk) return
     await workshop.agent.watch(needs)
     this.watchesJdk = needs
-    // JDK classes loaded since the last list have not waited.
+    // JDK classes that were loaded since the last list did not wait for the client, so they are listed now.
     if (needs) await installation.refreshClasses()
   }
 
@@ -325,7 +326,7 @@ export class ByHand {
     return back - refused.filter((id) => before.has(id)).length + first
   }
 
-  /** Returns the ids of known methods to be excluded. */
+  /** Returns the ids of the known methods that must be excluded. */
   #idsToLeaveOut(revealer: Revealer): Set<number> {
     const below = new Set(this.entries.flatMap((it) => [...it.below]))
     const ids = new Set<number>()
@@ -348,9 +349,9 @@ const NONE: ReadonlySet<number> = new Set()
 /**
  * Returns the methods that were called only by the excluded methods or by their callees.
  * Costs one pass over the tree, and one pass over the edges between the methods of the tree.
- * @param methodOf  returns the method of a node's id
+ * @param methodOf  returns the method id for an id in the tree's nodes
  * @param out       excluded methods
- * @param mayGo     returns false for a root: roots and their callees stay
+ * @param mayGo     returns false for a root. Roots, and methods that stay reachable through a root, are not in the result
  */
 export function onlyBelow(
   { count, method, parent }: Tree,
@@ -364,8 +365,8 @@ export function onlyBelow(
   for (let node = 0; node < count; node++) {
     const caller = parent[node]! < 0 ? OUTSIDE : idAt(parent[node]!)
     const callee = idAt(node)
-    add(callees, caller, callee)
-    add(callers, callee, caller)
+    getOrAdd(callees, caller, newSet).add(callee)
+    getOrAdd(callers, callee, newSet).add(caller)
   }
   const below = new Set<number>()
   const left = [...out]
@@ -389,8 +390,4 @@ export function onlyBelow(
 /** Pseudo-caller of the roots. No method has this id. */
 const OUTSIDE = 0
 
-function add(map: Map<number, Set<number>>, key: number, value: number): void {
-  const found = map.get(key)
-  if (found === undefined) map.set(key, new Set([value]))
-  else found.add(value)
-}
+const newSet = (): Set<number> => new Set()

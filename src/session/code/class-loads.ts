@@ -1,5 +1,5 @@
-// Classes in the target's load hook. Each class waits until it is rewritten and until other classes that it depends on are redefined,
-// unless a redefinition itself waits for the class.
+// Classes in the target's load hook. Each class waits until it is rewritten. It also waits for the redefinition of other classes if their
+// methods must have probes before the class runs. A class does not wait if a redefinition itself waits for the class.
 
 import { append } from '../../base/arrays.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
@@ -9,12 +9,12 @@ import type { Installation, Workshop } from './installation.ts'
 import { type Refusal, type Task, taskOf } from './instrumenter.ts'
 
 /**
- * Additional time that a class waits for its redefinitions if calls could be missed otherwise. The target's thread waits for at most 250
- * ms.
+ * Additional time that a class waits for redefinitions of other classes if calls could be missed otherwise. The target's thread waits in
+ * the load hook for at most 250 ms.
  */
 const EXPOSED_DELAY_MS = 150
 
-/** Changes required by a loading class, in the class itself and in other classes. */
+/** Changes that are necessary because a class is loaded: in the class itself, and in other classes. */
 interface Contribution {
   readonly own: readonly Task[]
   readonly readyOwn: readonly number[]
@@ -24,17 +24,17 @@ interface Contribution {
 }
 
 export class ClassLoads {
-  /** Classes that are queued. */
+  /** Classes in the load hook that wait for their turn in the queue. */
   readonly #waiting = new Set<ClassLoading>()
-  /** Releases the class that is at the head of the queue, if its redefinition takes long. */
+  /** Lets the JVM load the class at the head of the queue without waiting for its redefinition, if that redefinition is slow. */
   #letLoad = () => {}
   #recording = true
-  /** Unfinished answers for classes that do not wait for their turn in the queue. */
+  /** Unfinished answers to load hooks of classes that do not wait for their turn in the queue. */
   readonly #early = new Set<Promise<void>>()
-  /** Answers to load hooks, kept until it is known whether they arrived in time. */
+  /** Tasks in the answer to each load hook, keyed by hook id. Kept until it is known whether the answer arrived in time. */
   readonly #answers = new Map<number, readonly Task[]>()
 
-  /** @param unanswered  called with errors that leave a class unchanged */
+  /** @param unanswered  called with the error if an error leaves a class unchanged */
   constructor(
     private readonly workshop: Workshop,
     private readonly installation: Installation,
@@ -42,7 +42,7 @@ export class ClassLoads {
   ) {
     installation.listing = () => {
       const answered = new Set(this.#answers.keys())
-      // The list was made after the answers had arrived, and no `late` was reported before the list. So the answers were in time.
+      // The list was made after the answers had arrived, and the agent had reported none of them as late. So all answers were in time.
       return (classIds) => this.#forget((hook, classId) => answered.has(hook) && classIds.has(classId))
     }
     workshop.agent.whenSwapIsSlow(() => {
@@ -51,7 +51,7 @@ export class ClassLoads {
     })
   }
 
-  /** Handles a class in the load hook. */
+  /** Handles a class that the target is about to load. */
   loading(load: ClassLoading): void {
     const { agent, classes, turns } = this.workshop
     classes.comes(load.id, load.loader)
@@ -66,8 +66,8 @@ export class ClassLoads {
   }
 
   /**
-   * Runs `work` before recording begins. No call can be missed then, so classes do not wait for their turn. When the promise resolves, the
-   * changes for classes loaded during `work` are among the rests.
+   * Runs `work` before recording begins. Classes do not wait for their turn, since no call can be missed before the recording. When the
+   * promise resolves, the installation has received the pending changes (`addRest`) for all classes loaded during `work`.
    */
   async beforeRecording(work: () => Promise<void>): Promise<void> {
     this.#recording = false
@@ -80,7 +80,7 @@ export class ClassLoads {
     await Promise.all(this.#early)
   }
 
-  /** Handles a class that was defined before the answer to its hook arrived. The class is redefined as soon as it is defined. */
+  /** Handles a class whose loading continued before the answer to its hook arrived. The class is redefined after its definition. */
   late(hook: number): void {
     const tasks = this.#answers.get(hook)
     if (tasks === undefined) return
@@ -99,8 +99,8 @@ export class ClassLoads {
   }
 
   /**
-   * Answers a class without waiting for its turn. A running redefinition may take long because it needs this class to link and verify
-   * another class, or loads the class itself. So the class cannot wait for changes in other classes.
+   * Answers the load hook of a class without waiting for its turn. A running redefinition may itself wait for this class: to link and
+   * verify another class, or because it loads the class. So the class cannot wait for changes in other classes.
    */
   #outOfTurn(load: ClassLoading): void {
     this.#waiting.delete(load)
@@ -115,7 +115,7 @@ export class ClassLoads {
     const { hook, id, bytes, urgent } = load
     const { agent, instrumenter, revealer } = this.workshop
     const installation = this.installation
-    // If recording has not begun, the changes in other classes are installed before it begins.
+    // If recording has not begun, the changes in other classes are installed before the recording begins.
     const recording = this.#recording
     let answered = false
     try {
@@ -135,9 +135,9 @@ export class ClassLoads {
         }
         agent.loadHook(hook, given)
       }
-      // Changes in other classes are installed first while the loading thread waits. If it cannot wait, the first call of each method of
-      // the class waits instead. Inherited methods have no such first call, so their calls may be missed, except while a redefinition loads
-      // the class.
+      // Usually the loading thread waits while the changes in other classes are installed. If the thread cannot wait, the first call of
+      // each method of the class waits instead. Inherited methods have no waiting first call, so their calls may be missed, except while a
+      // redefinition loads the class.
       const exposed =
         leadsOn &&
         (own.length === 0 || others.instrument.some((t) => revealer.classes.inherits(id, t.classId)))
@@ -149,7 +149,7 @@ export class ClassLoads {
         await this.#letting(exposed ? EXPOSED_DELAY_MS : 0, early, () => installation.apply([others]))
         if (answered) await installation.install([], readyOwn)
       } else if (!inTurn && (leadsOn || own.length > 0)) {
-        // The callees of this class may already be known and part of the running redefinition.
+        // This answer does not wait: the running redefinition may already instrument the callees of this class.
         early()
         installation.addRest(others, readyOwn)
       }
@@ -180,7 +180,7 @@ export class ClassLoads {
     }
   }
 
-  /** Runs `work`. Also runs `early` if a redefinition takes too long and continues for another `ms`. */
+  /** Runs `work`. Also runs `early` if a redefinition is reported as slow and has not ended `ms` later. */
   async #letting(ms: number, early: () => void, work: () => Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     this.#letLoad = () => {

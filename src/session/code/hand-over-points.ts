@@ -1,14 +1,14 @@
 // JDK methods that pass a task from one thread to another, and methods in which a thread accepts a task.
-// Existing pools must work: their workers entered runWorker() long before the session, and a running loop keeps its old code. So the probes
-// are in methods that the loop calls for each task. A worker that already waits in getTask() reports its first task in beforeExecute().
-// Methods that the JDK of the target does not have are skipped. If a whole kind of hand-over is unknown, the user gets a warning.
+// Pools that exist before the session must be covered: their workers are inside runWorker(), and a running loop keeps its old code. So the
+// probes are in methods that the loop calls for each task. A worker that already waits in getTask() reports its first task in
+// beforeExecute(). Methods that the target's JDK lacks are skipped. If all methods of one kind are missing, the user gets a warning.
 
 import { HAND_OVER_CLASSES, type HandOver } from '../../instrument/hand-over.ts'
 import type { Task } from './instrumenter.ts'
 import { type ClassBytes, type Point, tasksAt } from './points.ts'
 
 type Place = Pick<Point, 'className' | 'name' | 'descriptor'> & {
-  /** Kind of hand-over. It cannot be followed if the JDK has no method of this kind and role. */
+  /** Kind of hand-over. Hand-overs of this kind cannot be followed if the JDK has no method of this kind and role. */
   readonly kind: 'pools' | 'fork/join' | 'threads' | 'virtual threads' | 'delays'
   readonly role: 'gives' | 'takes' | 'mends'
   readonly probe: HandOver
@@ -44,7 +44,7 @@ const forkJoin = (
   probe: HandOver,
 ): Place => ({ className, name, descriptor, kind: 'fork/join', role, probe })
 
-/** The methods in JDK 17 to 25. */
+/** The methods of JDK 17 to 25 that submit or accept tasks. */
 const PLACES: readonly Place[] = [
   pool('execute', `${RUNNABLE}V`, 'gives', { entry: { tell: 'submitted', local: 1 } }),
   pool('reject', `${RUNNABLE}V`, 'mends', { entry: { tell: 'withdrawn', local: 1 } }),
@@ -109,8 +109,8 @@ export const FOLLOWED_CLASSES: readonly string[] = [...HAND_OVER_CLASSES].map((n
 )
 
 /**
- * Returns the probes that this target can have, and the kinds of hand-over that this JDK implements in an unknown way. For the parameters
- * see `tasksAt`.
+ * Returns the probes that are possible in this target, and the kinds of hand-over that this JDK implements in an unknown way. The
+ * parameters are explained at `tasksAt`.
  */
 export async function handOverTasks(
   classIds: ReadonlyMap<string, number>,

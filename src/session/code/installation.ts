@@ -1,5 +1,5 @@
-// Installs revealed methods in the target. Defines the order of redefinitions, of classes that are still being loaded, and of threads that
-// wait for an answer.
+// Installs revealed methods in the target. Defines the order of these steps: redefining classes, answering load hooks, releasing waiting
+// threads.
 
 import { performance } from 'node:perf_hooks'
 import { append } from '../../base/arrays.ts'
@@ -14,18 +14,18 @@ import type { Recorder } from '../recorder/recorder.ts'
 import { sourceName, type TargetClasses } from '../target-classes.ts'
 import type { Turns } from '../turns.ts'
 import { type Instrumenter, isTimed, type Refusal, type Task, taskOf } from './instrumenter.ts'
-import { reflectionTasks } from './reflection-points.ts'
+import { reflectionTasks } from './nameless-calls.ts'
 
 /** The last redefinition counts as settled after this time without another redefinition. */
 const SETTLED_DELAY_MS = 100
-/** Maximum number of checks for new classes while the first methods are installed. A program may load classes continuously. */
+/** Maximum number of checks for new classes while the first methods are installed. Needed since a program may load classes continuously. */
 const CATCH_UP_ROUNDS = 10
-/** Interval between checks whether the JVM has defined a class that passed the load hook. The interval grows with the waiting time. */
+/** Bounds of the interval between checks whether the JVM has defined a class that passed the load hook. It grows with the waiting time. */
 const MIN_DEFINED_INTERVAL_MS = 2
 const MAX_DEFINED_INTERVAL_MS = 500
 /**
- * Time after which a class is assumed not to appear. Its superclass is loaded first, possibly from a slow source. A class that could not be
- * defined never appears.
+ * Time after which a class that passed the load hook is assumed to be never defined. The JVM loads its superclass first, possibly from a
+ * slow source. If the JVM refuses the class, the class is never defined.
  */
 const DEFINITION_TIMEOUT_MS = 60_000
 
@@ -34,7 +34,7 @@ export interface Workshop {
   readonly agent: Agent
   /** Returns the loaded classes that the scheme needs, each class once. */
   readonly listClasses: () => Promise<LoadedClasses>
-  /** Whether new classes are instrumented when they are loaded. */
+  /** Whether classes are instrumented when the target loads them. */
   readonly followsLoads: boolean
   readonly instrumenter: Instrumenter
   readonly revealer: Revealer
@@ -45,7 +45,7 @@ export interface Workshop {
 }
 
 export class Installation {
-  /** Methods that were left unchanged, keyed by name, with the reason. */
+  /** Methods that were left unchanged: name -> reason. */
   readonly skipped = new Map<string, string>()
   readonly swaps = new Swaps()
   redefinitions = 0
@@ -61,18 +61,18 @@ export class Installation {
   #first: readonly Task[] = []
   /** Reason why the JDK's method handle code was left unchanged. Null if it was not refused. */
   #handlesRefused: string | null = null
-  /** Methods of classes that are in the load hook. They can be rewritten once the class is defined. */
+  /** Tasks for methods of classes that are in the load hook. Each method can be rewritten once its class is defined. */
   #deferred: Task[] = []
   /** Time at which the latest deferred method was added. */
   #deferredSince = 0
   readonly #answeredLate = new Set<number>()
   /** Number of classes whose calls may have been missed. */
   lateClasses = 0
-  /** Changes in other classes that are required by classes which were loaded without waiting in the queue. */
+  /** Pending changes in other classes. They are required by classes that were loaded without waiting in the queue. */
   readonly #rests: { readonly others: Revelation; readonly readyOwn: readonly number[] }[] = []
 
   /**
-   * Called before each list of the loaded classes. The returned function gets the ids of classes that were defined since the previous list.
+   * Called before the loaded classes are listed. The returned function is called with the ids of the classes that are new in this list.
    */
   listing: () => (classIds: ReadonlySet<number>) => void = () => () => {}
 
@@ -92,15 +92,15 @@ export class Installation {
   }
 
   /**
-   * Adds tasks to the first redefinition, whatever its reason. If `begin` makes no redefinition, the tasks get a redefinition of their own.
+   * Makes the tasks part of the first redefinition, whatever its reason. If `begin` makes no redefinition, the tasks get their own one.
    */
   withFirst(tasks: readonly Task[]): void {
     this.#first = tasks
   }
 
   /**
-   * Installs the roots, the revealed methods, and the methods of classes that have appeared since. If loads are followed, new classes are
-   * instrumented from now on when they appear, and the tasks of `withFirst` get their own redefinition if no other redefinition was made.
+   * Installs the roots, the revealed methods, and methods of classes that are loaded during this installation. If loads are followed,
+   * classes are instrumented from now on when they are loaded, and the tasks of `withFirst` get their own redefinition if there was none.
    */
   async begin(revelations: readonly Revelation[]): Promise<void> {
     this.#begun = true
@@ -117,8 +117,8 @@ export class Installation {
   }
 
   /**
-   * Installs everything that has appeared before recording begins: classes that were answered out of order or have been defined, and callees
-   * of refused methods. Repeats this until nothing new appears.
+   * Installs all pending changes before recording begins: changes for classes that did not wait in the queue, methods of classes that are
+   * defined now, and callees of refused methods. Repeats this until no change is pending.
    */
   async catchUp(): Promise<void> {
     for (let round = 0; round < CATCH_UP_ROUNDS; round++) {
@@ -130,13 +130,13 @@ export class Installation {
     }
   }
 
-  /** Lists the loaded classes, and installs their methods. */
+  /** Lists the loaded classes, and installs the methods that new classes reveal. */
   async refreshClasses(): Promise<void> {
     const appeared = await this.#learnClasses()
     if (appeared !== null) await this.apply([appeared])
   }
 
-  /** @param owed  whether to ask the revealer for pending results even if no class has appeared */
+  /** @param owed  whether to ask the revealer for pending results even if the list has no new class */
   async #learnClasses(owed = false): Promise<Revelation | null> {
     const { listClasses, revealer, classes: known, turns } = this.workshop
     const defined = this.listing()
@@ -149,8 +149,8 @@ export class Installation {
   }
 
   /**
-   * Rewrites and installs the revealed methods in one redefinition. A revelation may rely on methods of another revelation, so all of them
-   * must be installed before any method is ready.
+   * Rewrites and installs the revealed methods in one redefinition. A revelation may rely on methods of another revelation, so all methods
+   * must be installed before any method is marked as ready.
    */
   async apply(revelations: readonly Revelation[]): Promise<void> {
     const rests = this.#rests.splice(0)
@@ -168,7 +168,7 @@ export class Installation {
       }
     }
     for (const revelation of all) take(revelation)
-    // Most classes have been defined since their load hook was answered. The list of loaded classes shows this.
+    // Most classes whose load hook was answered are defined now. The list of loaded classes shows these classes.
     if (tasks.some((t) => classes.isComing(t.classId))) {
       const appeared = await this.#learnClasses()
       if (appeared !== null) take(appeared)
@@ -196,14 +196,14 @@ export class Installation {
       if (r.calls > 0) this.#settleSoon()
     }
     if (!this.workshop.followsLoads || !results.some((r) => r.loadedClasses)) return
-    // The methods of the loaded classes must be installed before the waiting threads continue, so no method is ready yet.
+    // Probes of the classes that the redefinition loaded must be installed before waiting threads continue. So no method is ready before that.
     await this.refreshClasses()
     await this.applyRests()
     await this.install([], ready)
   }
 
   /**
-   * Restores the original code of exactly the methods `ids`, in one redefinition. This does not turn earlier recorded data into warm-up.
+   * Makes `ids` the set of methods with their original code, in one redefinition. Data recorded before does not become warm-up data.
    * @returns ids of the methods that could not be changed
    */
   async leaveOut(ids: ReadonlySet<number>): Promise<number[]> {
@@ -220,21 +220,21 @@ export class Installation {
   }
 
   /**
-   * Adds changes in other classes for a class that could not wait for them. They are installed before methods that are revealed later
-   * become ready.
-   * @param readyOwn  methods of the class itself, whose first calls wait
+   * Adds changes in other classes that are required by a class which could not wait for the changes. They are installed before methods
+   * that are revealed later become ready.
+   * @param readyOwn  methods of the class itself. Their first calls wait until the changes are installed
    */
   addRest(others: Revelation, readyOwn: readonly number[]): void {
     this.#rests.push({ others, readyOwn })
     void this.workshop.turns.enqueue(() => this.applyRests())
   }
 
-  /** Installs the changes in other classes for loading classes that did not wait in the queue. */
+  /** Installs the pending changes in other classes that `addRest` has added. */
   async applyRests(): Promise<void> {
     while (this.hasRests) await this.apply([])
   }
 
-  /** Counts a redefinition, and subtracts its pause from the times. */
+  /** Counts a redefinition, and excludes its pause from the recorded times. */
   noteSwap({ calls, classes, methods, startTicks, endTicks, pauseNs }: RedefineResult): void {
     const { clock, recorder } = this.workshop
     this.redefinitions += calls
@@ -247,7 +247,7 @@ export class Installation {
     )
     this.swaps.add({ at: performance.now(), classes, methods, ms, pauseMs, endTicks })
     if (pauseNs === null) return
-    // The pause is at the end of the call. The rest of the call runs concurrently with the application.
+    // The pause is at the end of the redefinition call. Before the pause, the application runs concurrently.
     const pause = Math.min(pauseNs / clock.nsPerTick, endTicks - startTicks)
     recorder.pause(endTicks - pause, endTicks)
     this.longestPauseMs = Math.max(this.longestPauseMs ?? 0, clock.toNs(pause) / 1e6)
@@ -298,15 +298,15 @@ export class Installation {
     this.settledAt = performance.now()
   }
 
-  /** Schedules `settle`, once for a burst of redefinitions. Data before that moment is warm-up. */
+  /** Schedules `settle`, once for a burst of redefinitions. Data recorded before `settle` runs is warm-up data. */
   #settleSoon(): void {
     clearTimeout(this.#settleTimer)
     this.#settleTimer = setTimeout(() => this.settle(), SETTLED_DELAY_MS)
   }
 
   /**
-   * Defers tasks of classes that the JVM has not defined yet. A superclass that is loaded for a class in the hook may reveal methods of
-   * that class. They are installed as soon as the class is defined. The first calls may be missed, so this counts as a gap.
+   * Defers tasks of classes that the JVM has not defined yet. Example: while a class is in the load hook, its superclass is loaded and
+   * reveals methods of the class. They are installed once the class is defined. Their first calls may be missed: this counts as a gap.
    */
   #defer(tasks: readonly Task[]): void {
     append(this.#deferred, tasks)
@@ -339,7 +339,7 @@ export class Installation {
           else
             await this.noteRefused(this.#deferred.splice(0).map((task) => ({ task, reason: NEVER_DEFINED })))
         })
-        .catch(() => {}) // the queue of turns has reported the error
+        .catch(() => {}) // `turns` has already reported the error
     }, pause)
   }
 }
@@ -351,16 +351,16 @@ function isNothing({ instrument, ready, reflection, skipped }: Revelation): bool
 const MAX_SWAPS = 1_000
 
 export interface Swap {
-  /** Time of the end, on the clock of `performance.now()`. */
+  /** End of the redefinition, on the clock of `performance.now()`. */
   readonly at: number
   readonly classes: number
-  /** Number of method bodies sent; 0 if none was needed. */
+  /** Number of method bodies sent; 0 if the redefinition needed no body. */
   readonly methods: number
-  /** Time of the end, in the target's ticks. */
+  /** End of the redefinition, in the target's ticks. */
   readonly endTicks: number
-  /** Duration in the target. */
+  /** Duration of the redefinition in the target. */
   readonly ms: number
-  /** Duration of the pause within `ms`. Null if the target does not report it. */
+  /** Duration of the pause, which is a part of `ms`. Null if the target does not report the pause. */
   readonly pauseMs: number | null
 }
 

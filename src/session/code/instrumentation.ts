@@ -2,7 +2,7 @@
 
 import type { InstrumentationFacts } from '../../profile/code-facts.ts'
 import type { Engine } from '../engine.ts'
-import { firstPlacedOf } from '../session-options.ts'
+import { firstPlacedOf, valueRowsOf } from '../session-options.ts'
 import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 
@@ -10,7 +10,7 @@ export function instrumentationOf(engine: Engine, span: Span): InstrumentationFa
   const { byHand, installation, names, options, recorder, revealer } = engine
   const { latest, before } = installation.swaps
   return {
-    firstMethod: firstPlacedOf(options),
+    firstMethod: (valueRowsOf(options)?.last ?? firstPlacedOf(options) - 1) + 1,
     methods: revealer.counters.instrumentedMethods,
     nameOf: (method) => names.ofMethod(method),
     methodOf: (id) => names.methodOf(id),

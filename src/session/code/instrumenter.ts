@@ -1,9 +1,10 @@
-// Turns revealed methods into redefined classes: fetches class bytes, rewrites methods, extends constant pools, sends one batch, and
-// handles refusals by the rewriter or the JVM.
+// Turns revealed methods into redefined classes: fetches class bytes, rewrites methods, extends constant pools, sends all bodies in one
+// batch, and handles methods that the rewriter or the JVM refuses.
 
 import { crc32 } from 'node:zlib'
-import { append } from '../../base/arrays.ts'
+import { addTo, append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import { CLASS_GONE, classRefusal, hasOtherShape } from '../../base/refusal.ts'
 import { type ClassFile, ClassFormatProblem } from '../../classfile/class-file.ts'
 import { recentClassFile } from '../../classfile/recent.ts'
@@ -30,12 +31,12 @@ const CACHE_BYTES = 96 << 20
 /** Maximum number of classes per redefinition. A redefinition stops all threads for about 15 ms plus 0.08 ms per class. */
 const CLASSES_AT_ONCE = 1_000
 
-/** HotSpot's messages for a class that cannot be linked. Retrying with fewer methods would fail, too. */
+/** Matches HotSpot's messages for a class that cannot be linked. For such a class, retrying with fewer methods would also fail. */
 const CANNOT_BE_LINKED = /invalid class\b|NoClassDefFoundError/
 
 const NO_BYTES = 'the JVM does not show the bytes of its class'
 
-/** A method to rewrite. It is found by name and descriptor, since the JVM may order methods differently from the class file. */
+/** A method to rewrite. It is found by name and descriptor, since the method's index in the JVM may differ from the class file. */
 export interface Task {
   readonly id: number
   readonly classId: number
@@ -47,7 +48,7 @@ export interface Task {
   readonly wait?: WaitingMethod
 }
 
-/** Returns whether a task times a method that the revealer has chosen. Other probes have other purposes. */
+/** Returns whether a task instruments a method that the revealer has chosen. Probes of other tasks have other purposes. */
 export function isTimed({ probe }: Task): boolean {
   return probe === 'method' || probe === 'root'
 }
@@ -73,15 +74,18 @@ export interface ClassBefore {
 }
 
 export interface InstrumenterOptions {
-  /** Returns whether the JVM does not verify code of a class, so that its types are checked here. Default: all classes. */
+  /**
+   * Returns whether the JVM skips the verification of a class. The types in the code of this class are then checked here. Default: true for
+   * all classes.
+   */
   readonly unverified?: (classId: number) => boolean
-  /** Data that the probes report. Default: exact times. */
+  /** Kind of probes, which defines the data that they report. Default: exact times. */
   readonly recipe?: Recipe
-  /** Whether methods become ready before they are instrumented, so that no first call waits. */
+  /** Whether methods are marked as ready before they are instrumented, so that no first call waits. */
   readonly readyFirst?: boolean
   /** Called with the tasks before their probes run. */
   readonly onTasks?: (tasks: readonly Task[]) => void
-  /** Replacement for tests of refusals. */
+  /** Replacement for the rewriter, used in tests of refusals. */
   readonly rewriter?: typeof instrumentClass
 }
 
@@ -90,9 +94,9 @@ export class Instrumenter {
   private cached = 0
   /** Tasks that are installed in the target, keyed by class. */
   private readonly installed = new Map<number, Task[]>()
-  /** Classes that cannot be instrumented, with the reason. */
+  /** Classes that cannot be instrumented: class id -> reason. */
   private readonly hopeless = new Map<number, string>()
-  /** Methods that keep their original code although they have tasks. */
+  /** Ids of methods that keep their original code although they have tasks. */
   private leftOut: ReadonlySet<number> = new Set()
   private unloadedClasses = 0
   private highestId = 0
@@ -148,7 +152,7 @@ export class Instrumenter {
   /**
    * Installs the tasks. Large sets are split into several redefinitions, and each part is rewritten just before it is sent, so that other
    * work can run in between. After the last part the methods are marked as ready, unless classes were loaded during the redefinitions.
-   * If the bytes of a class have changed since they were read, they are read again and the class is retried once.
+   * If the bytes of a class have changed since they were read, they are read again, and the tasks of the class are retried once.
    */
   async install(
     tasks: readonly Task[],
@@ -161,7 +165,7 @@ export class Instrumenter {
     let isReady: Promise<void> | undefined
     if (this.options.readyFirst === true && ready.length > 0) {
       for (const { id } of tasks) this.highestId = Math.max(this.highestId, id)
-      // The agent may have other work before this request. The classes are rewritten during that time.
+      // The agent may handle other requests first. Meanwhile the classes are rewritten, so the result is awaited later.
       isReady = this.agent.ready(ready, this.highestId)
       isReady.catch(() => {}) // the result is awaited below
       readyIds = []
@@ -171,8 +175,8 @@ export class Instrumenter {
       const parts = inParts(wanted)
       for (const [i, part] of parts.entries()) {
         const { bodies, byClass } = await this.rewrite(part, refusals)
-        // Methods released by the last part may call methods of classes that an earlier part has loaded, so the caller checks these classes
-        // first.
+        // If an earlier part loaded classes, methods of the last part may call methods of these classes. So no method becomes ready here,
+        // and the caller first checks the loaded classes.
         const unseen = results.some((it) => it.loadedClasses)
         const letGo = i === parts.length - 1 && !unseen ? readyIds : []
         if (bodies.length === 0 && letGo.length === 0) continue
@@ -224,8 +228,8 @@ export class Instrumenter {
   }
 
   /**
-   * Handles refused tasks of one class. The class itself counts as refused if it has no probes, or if the reason does not depend on
-   * its methods.
+   * Handles refused tasks of one class. The class itself counts as refused if none of its methods has probes, or if the reason does not
+   * depend on a method.
    * @param refused  refusals of `tasks`
    */
   private takeRefused(tasks: readonly Task[], refused: readonly Refusal[], refusals: Refusal[]): void {
@@ -241,9 +245,9 @@ export class Instrumenter {
   }
 
   /**
-   * Retries methods in separate redefinitions, so that one method that fails verification does not exclude the others.
-   * @param refusals  receives the refusals by the rewriter
-   * @returns the refusals by the JVM
+   * Retries each method in a separate redefinition, so that a method that fails verification does not exclude the other methods.
+   * @param refusals  the function adds the methods that the rewriter refuses
+   * @returns the methods that the JVM refuses
    */
   private async oneByOne(
     tasks: readonly Task[],
@@ -267,12 +271,12 @@ export class Instrumenter {
   }
 
   /**
-   * Returns the refusals of the rewriter for tasks that are not installed. The JVM does not check them, since that would need a
-   * redefinition.
+   * Returns the refusals of the rewriter for tasks, without installing the tasks. The JVM does not check the tasks, since that would need
+   * a redefinition.
    */
   async refusalsOf(tasks: readonly Task[]): Promise<Refusal[]> {
     const { recipe = EXACT_TIME, rewriter = instrumentClass } = this.options
-    // Call site numbers must only be used for installed code.
+    // Uses separate call site numbers, since the numbers of the session are only for installed code.
     const apart = recipe.sites === undefined ? recipe : { ...recipe, sites: new SiteNumbers() }
     const refusals: Refusal[] = []
     const asTimed = () => false
@@ -292,8 +296,8 @@ export class Instrumenter {
   }
 
   /**
-   * Rewrites methods of a class that is being loaded, so that they are part of its definition. Types are checked here for every loader: a
-   * refused redefinition has no effect, but a refused definition causes a VerifyError in the application.
+   * Rewrites methods of a class that is being loaded, so that the class is defined with probes. Types are checked here for every loader:
+   * if the JVM refuses a redefinition, nothing happens, but if it refuses a definition, the application gets a VerifyError.
    */
   atLoad(
     classId: number,
@@ -316,14 +320,14 @@ export class Instrumenter {
     return { answer: { poolEntries, poolBytes, bodies, ready, highestId: this.highestId }, refusals }
   }
 
-  /** Discards the data about a class, since the JVM has defined it with other bytes. */
+  /** Discards the data about a class. Called if the JVM has defined the class with other bytes. */
   forgetClass(classId: number): void {
     this.forget(classId)
     this.hopeless.delete(classId)
     this.installed.delete(classId)
   }
 
-  /** Discards the data about classes that stay loaded. Returns the tasks that were installed, so that they can be installed again. */
+  /** Discards the data about classes that stay loaded. Returns their installed tasks, so that the caller can install these tasks again. */
   takeBack(classIds: readonly number[]): Task[] {
     return classIds.flatMap((id) => {
       const tasks = this.installed.get(id) ?? []
@@ -333,8 +337,8 @@ export class Instrumenter {
   }
 
   /**
-   * From now on exactly the methods `ids` keep their original code. Must not contain roots.
-   * @returns the tasks to be installed for this change
+   * Makes `ids` the set of methods that keep their original code. `ids` must not contain roots.
+   * @returns the tasks that the caller must install for this change
    */
   leaveOut(ids: ReadonlySet<number>): Task[] {
     const changed = new Set([...ids].filter((id) => !this.leftOut.has(id)))
@@ -350,8 +354,8 @@ export class Instrumenter {
 
   /**
    * Reverts `leaveOut` for tasks that the JVM refused.
-   * @param tasks  may contain more than the changed methods: all methods of a class
-   * @param before  `leftOutMethods` before `leaveOut`
+   * @param tasks  refused tasks. Tasks of methods that `leaveOut` did not change are allowed
+   * @param before  `leftOutMethods` before the call of `leaveOut`
    */
   keepIn(tasks: readonly Task[], before: ReadonlySet<number>): void {
     const leftOut = new Set(this.leftOut)
@@ -364,7 +368,7 @@ export class Instrumenter {
     this.leftOut = leftOut
   }
 
-  /** Returns the tasks of the methods `changed`, and removes them from the installed tasks. */
+  /** Removes the tasks of the methods `changed` from the installed tasks, and returns the removed tasks. */
   private reopened(changed: ReadonlySet<number>): Task[] {
     return [...this.installed].flatMap(([classId, tasks]) => {
       const found = tasks.filter((it) => isTimed(it) && changed.has(it.id))
@@ -395,9 +399,7 @@ export class Instrumenter {
         refusals.push({ task, reason: hopeless })
         continue
       }
-      const list = grouped.get(task.classId)
-      if (list === undefined) grouped.set(task.classId, [task])
-      else list.push(task)
+      addTo(grouped, task.classId, task)
       this.highestId = Math.max(this.highestId, task.id)
     }
     const ids = [...grouped.keys()]
@@ -476,13 +478,11 @@ function inParts(tasks: readonly Task[]): Task[][] {
   const parts: Task[][] = [[]]
   const partOf = new Map<number, Task[]>()
   for (const task of tasks) {
-    let part = partOf.get(task.classId)
-    if (part === undefined) {
+    const part = getOrAdd(partOf, task.classId, () => {
       const full = partOf.size > 0 && partOf.size % CLASSES_AT_ONCE === 0
       if (full) parts.push([])
-      part = parts[parts.length - 1]
-      partOf.set(task.classId, part)
-    }
+      return parts[parts.length - 1]
+    })
     part.push(task)
   }
   return parts
@@ -498,18 +498,18 @@ interface RewrittenClass extends RewrittenBodies {
   done: Task[]
 }
 
-/** A task with the index of its method. */
+/** A task with the index of its method in the class file. */
 interface Placed {
   readonly task: Task
   readonly methodIndex: number
 }
 
-/** Empty body: the method gets its original code. */
+/** An empty body: the agent then restores the original code of the method. */
 const OWN_CODE = new Uint8Array()
 
 /**
- * Selects the bodies that are type-checked here. `judged` skips bodies that this checker does not support (subroutines); the JVM verifies
- * these bodies.
+ * Selects the bodies that are type-checked by the client. `judged` skips bodies with subroutines, since this checker does not support
+ * subroutines; the JVM verifies these bodies.
  */
 type Check = 'all' | 'judged' | 'none'
 

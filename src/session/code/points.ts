@@ -1,4 +1,4 @@
-// JDK methods with special probes, if the target has these methods.
+// Finds JDK methods in the target that get special probes.
 
 import { ACC_NATIVE } from '../../classfile/access.ts'
 import { readableClassFile } from '../../classfile/recent.ts'
@@ -11,7 +11,7 @@ export type Point = Omit<Task, 'id' | 'classId'>
 export type ClassBytes = (ids: readonly number[]) => Promise<(Uint8Array | null)[]>
 
 /**
- * Returns the tasks for methods that this target has. A method that its JDK lacks, or that is native in this JDK, is skipped.
+ * Returns the tasks for methods that exist in this target. Methods that its JDK lacks, and native methods, are skipped.
  * @param classIds  ids of the bootstrap loader's classes, keyed by internal name
  */
 export async function tasksAt(

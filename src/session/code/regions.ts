@@ -1,6 +1,7 @@
 // The regions of a session (--region): line ranges of methods, and their ids in events.
 
 import { EX_NOCODE, EX_NOROOT, JfluidError } from '../../base/errors.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import {
   type ClassFile,
   ClassFormatProblem,
@@ -47,7 +48,7 @@ export class RegionWithoutLines extends JfluidError {
 
 export type RegionProblem = RegionNotFound | RegionWithoutLines
 
-/** The first and the last line of a method's code; both are 0 if they are not known. */
+/** First and last source line of a method's code; both are 0 if the lines are not known. */
 interface MethodLines {
   readonly method: string
   readonly from: number
@@ -70,7 +71,7 @@ export class RegionTable implements RegionRecipe {
   /** Regions, indexed by region id minus 1. */
   readonly #known: Known[] = []
   readonly #byMethod = new Map<number, readonly CodeRegion[]>()
-  /** Methods that match a pattern but have no code on its lines. */
+  /** Methods that match a pattern but have no code on its lines, with the lines of each method. */
   readonly #without = new Map<RegionPattern, Map<number, MethodLines>>()
 
   /** @param session  number of the session in the target's runtime */
@@ -118,14 +119,13 @@ export class RegionTable implements RegionRecipe {
       if (from === 0 || line < from) from = line
       if (line > to) to = line
     }
-    const noted = this.#without.get(pattern) ?? new Map<number, MethodLines>()
-    this.#without.set(pattern, noted)
+    const noted = getOrAdd(this.#without, pattern, () => new Map())
     noted.set(methodId, { method, from, to })
   }
 
   /**
    * Checks before any change that the regions of methods exist.
-   * @param bytes  bytes of their classes, in the same order; null if the JVM does not provide them
+   * @param bytes  class bytes for each element of `targets`; null if the JVM does not provide them
    * @throws RegionProblem if no method has code on the named lines
    */
   check(targets: readonly MethodTarget[], bytes: readonly (Uint8Array | null)[]): void {
@@ -144,7 +144,7 @@ export class RegionTable implements RegionRecipe {
     if (problem !== undefined) throw problem
   }
 
-  /** Returns the patterns that match methods, but none of these methods has code on the named lines. */
+  /** Returns a problem for each pattern that matches methods, if none of these methods has code on the named lines. */
   problems(): RegionProblem[] {
     const problems: RegionProblem[] = []
     for (const [pattern, noted] of this.#without) {

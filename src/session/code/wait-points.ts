@@ -1,7 +1,7 @@
-// JDK methods in which threads wait, for all callers and even if the JDK is not profiled: Object.wait, LockSupport (and so the locks,
-// queues and futures of java.util.concurrent), Thread.sleep. Also defines the names of wait rows.
-// Up to JDK 18, Object.wait(long) and Thread.sleep(long) are native. Their JDK callers are in this list, and other callers get probes
-// around the call (instrument/waits.ts).
+// JDK methods in which threads wait: Object.wait, Thread.sleep, and LockSupport, which the locks, queues and futures of
+// java.util.concurrent use. Waits are recorded for all callers, even if the JDK is not profiled. Also defines the names of wait rows.
+// Up to JDK 18, Object.wait(long) and Thread.sleep(long) are native. Their callers in the JDK are in this list, and other callers get
+// probes around the call (instrument/waits.ts).
 
 import type { MethodName } from '../../cct/tree.ts'
 import { BLOCKED_OTHER, WAIT_PARKED, WAIT_SLEEPING } from '../../events/wait-ids.ts'
@@ -21,7 +21,7 @@ function points(
   return methods.map(([name, descriptor]) => ({ className, name, descriptor, probe: 'wait', wait }))
 }
 
-/** The methods in JDK 17 to 25. If one of these methods calls another, only the outer method counts. */
+/** The methods of JDK 17 to 25 in which threads wait. If one of these methods calls another, only the calling method is recorded. */
 const POINTS: readonly Point[] = [
   ...points(OBJECT, { kind: 'waiting', on: true }, ['wait', '()V'], ['wait', '(J)V'], ['wait', '(JI)V']),
   ...points(
@@ -47,14 +47,14 @@ const POINTS: readonly Point[] = [
   ),
 ]
 
-/** Probes of Thread.join for JDK 17 and 18 only, where the call of wait(long) in it has no probes. */
+/** Probes of Thread.join. They are for JDK 17 and 18 only, where the call of wait(long) in Thread.join has no probes. */
 const JOIN = points(THREAD, { kind: 'waiting', on: true }, ['join', '(J)V'])
 
 export function waitRecipe(feature: number, jdk: boolean): WaitRecipe {
   return { nativeWaits: feature < 19, jdk }
 }
 
-/** Returns the probes that this target can have, and the kinds of waiting that are missing. For the parameters see `tasksAt`. */
+/** Returns the probes that are possible in this target, and the kinds of waiting that it lacks. `tasksAt` explains the parameters. */
 export async function waitTasks(
   classIds: ReadonlyMap<string, number>,
   classBytes: ClassBytes,
@@ -65,14 +65,14 @@ export async function waitTasks(
   return { tasks, unknown: kinds.filter((kind) => !tasks.some(({ wait }) => wait?.kind === kind)) }
 }
 
-/** The class of the object that a thread waited for, as the agent reports it. */
+/** Class of an object that a thread waited for, as the agent reports it. */
 export interface WaitedClass {
   readonly kind: number
   readonly itself: boolean
   readonly className: string
 }
 
-/** Returns the name of a wait row: the class is the class of the awaited object, and the method describes the wait in parentheses. */
+/** Returns the name of a wait row: the class of the awaited object, and a method name in parentheses that describes the wait. */
 export function waitName(id: number, known: WaitedClass | undefined): MethodName {
   const named = (method: string, className = ''): MethodName => ({
     ...{ class: className, method: `(${method})`, descriptor: '' },

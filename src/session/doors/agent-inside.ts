@@ -1,6 +1,5 @@
-// Determines, without a request to the JVM, which jfluid agent sleeps in the JVM. The JVM keeps the jar of a loaded agent open. The jar
-// contains
-// its build id, and can be read even after the file has been removed or replaced.
+// Finds out, without a request to the JVM, which jfluid agent sleeps in the JVM. The JVM keeps the jar of a loaded agent open. The jar
+// contains the agent's build id, and can be read even after the file has been removed or replaced.
 
 import { readdirSync } from 'node:fs'
 import { inflateRawSync } from 'node:zlib'
@@ -15,7 +14,7 @@ import { linkOf } from '../../base/visible.ts'
 export type AgentInside = 'ours' | 'beside' | 'foreign'
 
 const NAME = /\/jfluid-agent\.jar(?: \(deleted\))?$/
-/** Maximum sizes. They are needed since another program's file may have this name. */
+/** Maximum sizes of the jar, its directory and an id. They are needed since a file of another program may have the name of the jar. */
 const MAX_BYTES = 16 << 20
 const MAX_ENTRIES = 4096
 const MAX_TEXT_BYTES = 256
@@ -37,7 +36,7 @@ interface Identity {
   readonly runtime: string
 }
 
-/** Reads the first of several open agent jars: the agent that was loaded first has defined the probes. */
+/** Reads the ids of the agent that was loaded first, since it has defined the probes. A JVM may have several agent jars open. */
 function firstOpen(pid: number): Identity | undefined {
   const directory = `/proc/${pid}/fd`
   try {
@@ -49,7 +48,7 @@ function firstOpen(pid: number): Identity | undefined {
   }
 }
 
-/** Reads the ids that `build.mjs` has written into the jar. */
+/** Reads the build id and the runtime id that `build.mjs` has written into the jar. */
 function identityOf(jar: string): Identity | undefined {
   try {
     const bytes = readRegular(jar, { mostBytes: MAX_BYTES })

@@ -16,7 +16,7 @@ export class AgentNotBuilt extends JfluidError {
   }
 }
 
-/** Thrown if the installation is damaged, or has been replaced in part. */
+/** Thrown if the installation is damaged, or if only a part of it has been replaced. */
 export class AgentDamaged extends JfluidError {
   static sample = () => new AgentDamaged('/opt/jfluid/dist/agent/jfluid-agent.jar')
   readonly exitCode = EX_DATAERR
@@ -28,7 +28,7 @@ export class AgentDamaged extends JfluidError {
 
 export interface AgentJar {
   readonly path: string
-  /** Id of the agent's code. An agent of another build in a JVM is not woken. */
+  /** Id of the agent's code. If an agent of another build sleeps in a JVM, it is not woken. */
   readonly build: string
 }
 
@@ -47,8 +47,8 @@ export function describeAgent(): string {
 }
 
 /**
- * Checks the jar against the checksum from the build. A user who can replace both files could also replace this source file, so that user
- * is trusted (SECURITY.md).
+ * Checks the jar against the checksum from the build. A user who can replace the jar and its checksum could also replace this source file,
+ * so that user is trusted (SECURITY.md).
  * @throws AgentNotBuilt, AgentDamaged
  */
 export function agentJar(folder = builtFile('agent/')): AgentJar {

@@ -1,6 +1,6 @@
 // The agent jar for a JVM that cannot read files of this machine. The bytes are sent over the debugger's port to a temporary file (mode
-// 0600) on the other machine. The file is removed as soon as the agent is loaded. If the client ends earlier, the JVM removes the file at
-// its end, or the next session removes it (CarriedJars.java).
+// 0600) on the JVM's machine. The file is removed as soon as the agent is loaded. If the client ends earlier, the file is removed when the
+// JVM ends, or by the next session (CarriedJars.java).
 
 import { readFileSync } from 'node:fs'
 import * as jdwp from '../../jdwp-client/index.ts'
@@ -16,7 +16,7 @@ const CREATE =
   'createTempFile(Ljava/lang/String;Ljava/lang/String;[Ljava/nio/file/attribute/FileAttribute;)Ljava/nio/file/Path;'
 const ATTRIBUTES = '[Ljava.nio.file.attribute.FileAttribute;'
 
-/** File name before the random digits. CarriedJars.java uses the same prefix. */
+/** Prefix of the file name; random digits follow. CarriedJars.java uses the same prefix. */
 const PREFIX = 'jfluid-carried-'
 
 export class CarriedJar {
@@ -85,7 +85,7 @@ export class CarriedJar {
     try {
       await this.calls.of(this.file, await this.calls.neededClass(FILE), 'deleteOnExit()V')
     } catch (problem) {
-      if (!(problem instanceof ThrownInTarget)) throw problem // a ThrownInTarget means that the JVM is shutting down, so it accepts no new hook
+      if (!(problem instanceof ThrownInTarget)) throw problem // a JVM that is shutting down throws, since it accepts no new shutdown hook
     }
   }
 
@@ -107,7 +107,7 @@ export class CarriedJar {
 
 const TO_STRING = 'toString()Ljava/lang/String;'
 
-/** @param name  name as Class.forName expects it */
+/** @param name  class name in the form that Class.forName expects */
 async function newArray(
   jvm: jdwp.JdwpTarget,
   calls: DebuggerCalls,

@@ -1,14 +1,15 @@
-// Runs methods of the JVM in a thread that is suspended at an event, as a debugger can do.
+// Runs methods of the JVM in a thread that is suspended at an event. JDWP allows this only in a thread that an event has suspended.
 // Other threads continue to run (`singleThreaded`). Objects created here are protected from garbage collection until the connection ends.
-// Each request is a network round trip during which the thread is suspended. So no request is repeated, and everything that does not need
-// the thread is requested earlier (`foresee`).
+// Each request is a network round trip during which the thread is suspended. So no request is repeated, and requests that need no
+// suspended thread are sent before the thread is suspended (`foresee`).
 
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import * as jdwp from '../../jdwp-client/index.ts'
 
-/** Time limit for one method: the agent reads its jar and defines a hundred classes. */
+/** Time limit for running one method. The slowest method makes the agent read its jar and define a hundred classes. */
 const CALL_TIMEOUT_MS = 10_000
-/** Other threads continue to run while a method runs. */
+/** Options for running a method: other threads continue to run. */
 const ALONE = { singleThreaded: true, timeoutMs: CALL_TIMEOUT_MS }
 
 /** Thrown if a method that was run for jfluid has thrown an exception. */
@@ -49,14 +50,15 @@ export class DebuggerCalls {
 
   constructor(private readonly jvm: jdwp.JdwpTarget) {}
 
-  /** Sets the suspended thread that runs methods from now on. */
+  /** Sets the suspended thread in which methods run from now on. */
   standsIn(thread: jdwp.ThreadId): void {
     this.#standing = thread
   }
 
   /**
-   * Requests in advance everything that needs no suspended thread.
-   * @param classes  classes of the boot loader; a class that is not loaded is skipped
+   * Sends the requests that need no suspended thread, before a thread is suspended.
+   * @param classes  names of classes of the boot loader; a class that is not loaded is skipped
+   * @param texts    strings that are created in the JVM
    */
   async foresee(classes: readonly string[], texts: readonly string[]): Promise<void> {
     const known = async (name: string): Promise<void> => {
@@ -73,11 +75,7 @@ export class DebuggerCalls {
   }
 
   string(text: string): Promise<jdwp.Value> {
-    const before = this.#strings.get(text)
-    if (before !== undefined) return before
-    const made = this.#string(text)
-    this.#strings.set(text, made)
-    return made
+    return getOrAdd(this.#strings, text, () => this.#string(text))
   }
 
   async #string(text: string): Promise<jdwp.Value> {
@@ -119,7 +117,7 @@ export class DebuggerCalls {
   }
 
   /**
-   * Returns a class like `bootClass`, but throws if it is missing.
+   * Returns a class like `bootClass`, but throws an error if the class is missing.
    * @param what  the operation that needs the class
    */
   async neededClass(name: string, what = name): Promise<jdwp.ClassId> {
@@ -129,7 +127,7 @@ export class DebuggerCalls {
   }
 
   /**
-   * Returns a class that the boot loader has already loaded; null if there is none.
+   * Returns the class with this signature if the boot loader has already loaded it, otherwise null.
    * @param isCertain  whether the class is known to be loaded
    */
   async loaded(signature: string, isCertain = false): Promise<jdwp.ClassId | null> {
@@ -149,8 +147,8 @@ export class DebuggerCalls {
 
   /**
    * Runs a static method.
-   * @param type    signature of a class of the boot loader; `staticOf` takes the class id instead
-   * @param method  name and descriptor
+   * @param type    signature of a class of the boot loader (`staticOf` has a class id as its parameter)
+   * @param method  method name and descriptor
    * @throws ThrownInTarget
    */
   async static(type: string, method: string, args: readonly jdwp.Value[] = []): Promise<jdwp.Value> {
@@ -204,7 +202,7 @@ export class DebuggerCalls {
     )
   }
 
-  /** Returns the text of a String; null for null. */
+  /** Returns the text of a String object; null if the value is null. */
   async text(value: jdwp.Value): Promise<string | null> {
     if (value.tag !== 'STRING' || value.id === null) return null
     return jdwp.granted(await this.jvm.stringReference.value(value.id), 'a string')
@@ -220,11 +218,7 @@ export class DebuggerCalls {
 
   /** Returns the methods of a class. The request is made once per class. */
   methodsOf(type: jdwp.TypeId): Promise<jdwp.Result<Methods>> {
-    const before = this.#methods.get(type)
-    if (before !== undefined) return before
-    const asked = this.jvm.referenceType.methods(type)
-    this.#methods.set(type, asked)
-    return asked
+    return getOrAdd(this.#methods, type, () => this.jvm.referenceType.methods(type))
   }
 
   async #value(what: string, result: jdwp.Result<jdwp.Invoked>): Promise<jdwp.Value> {
@@ -250,11 +244,10 @@ export class DebuggerCalls {
   }
 }
 
-// Finds the security manager of a JVM through the debugger. Finds also a manager that the program has set itself, and works for a JVM on
-// another machine.
+// Finds the security manager of a JVM through the debugger, even if the program has set it at run time or the JVM runs on another machine.
 
 const SYSTEM = 'Ljava/lang/System;'
-/** Name of the field in JDK 17 to 23. */
+/** Name of the field of java.lang.System that refers to the security manager, in JDK 17 to 23. */
 const FIELD = 'security'
 
 /** @returns the class name of the security manager; null if there is none */

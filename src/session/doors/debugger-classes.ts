@@ -1,9 +1,10 @@
-// The classes of a JVM as a debugger sees them, in the form in which the agent reports them. A revealer reads them where no agent may be
-// loaded. No thread is suspended.
+// Reads the classes of a JVM over the debugger's port, in the form in which the agent reports classes. Used by a revealer if no agent may
+// be loaded. No thread is suspended.
 
 import { append } from '../../base/arrays.ts'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../../base/class-info.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import { ClassFormatProblem } from '../../classfile/class-file.ts'
 import { type MethodParts, rebuildClass } from '../../classfile/rebuilt.ts'
 import * as jdwp from '../../jdwp-client/index.ts'
@@ -14,7 +15,7 @@ const PUBLIC_BITS = 0xffff
 const NO_CODE = 0x0100 | 0x0400 // native, abstract
 const PLATFORM_LOADER = 'Ljdk/internal/loader/ClassLoaders$PlatformClassLoader;'
 
-/** `fix/A$$Lambda+0x0000…`; before JDK 21 with a number before the plus. */
+/** Matches the end of a lambda class name, such as `fix/A$$Lambda+0x0000…`. Before JDK 21, a number precedes the plus sign. */
 const LAMBDA = /\$\$Lambda(?:\$\d+)?\+.*$/
 
 type Loaded = jdwp.LoadedType & { readonly id: jdwp.TypeId; readonly kind: 'CLASS' | 'INTERFACE' }
@@ -35,7 +36,7 @@ export class DebuggerClasses {
 
   /**
    * Returns all loaded classes except arrays.
-   * @param onRead  called with the number of classes read so far, once per batch
+   * @param onRead  called once per batch, with the number of classes read so far and the total number
    */
   async loaded(onRead: (read: number, of: number) => void = () => {}): Promise<ClassInfo[]> {
     const all = jdwp.granted(await this.jvm.virtualMachine.allClasses(), 'its classes')
@@ -57,8 +58,8 @@ export class DebuggerClasses {
   }
 
   /**
-   * Returns class files in the order of `ids`; null if the JVM does not provide the parts of a class. `rebuilt.ts` lists what these class
-   * files lack.
+   * Returns a class file for each id, rebuilt from its parts; null if the JVM does not provide the parts. `rebuilt.ts` lists the parts that
+   * these class files lack.
    */
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
     const files: (Uint8Array | null)[] = []
@@ -80,7 +81,7 @@ export class DebuggerClasses {
     const name = text.replace('.', '+')
     const isStarted =
       (type.status & (jdwp.STATUS_INITIALIZED | jdwp.STATUS_ERROR)) === jdwp.STATUS_INITIALIZED
-    // JDK modules that are defined to the application's loader are recognised only by their names.
+    // Some JDK modules are defined to the application's loader. Their classes are recognised only by name.
     const isJdk = loaderId === 0 || isPlatform || isJdkName(name)
     return {
       ...{ id: idOf.get(type.id) ?? 0, name, loader: loaderId },
@@ -109,12 +110,10 @@ export class DebuggerClasses {
 
   #loader(loader: jdwp.ClassLoaderId | null): Promise<Loader> {
     if (loader === null) return BOOT
-    const known = this.#loaders.get(loader)
-    if (known !== undefined) return known
     const id = this.#loaders.size + 1
-    const made = this.#isPlatform(loader).then((isPlatform) => ({ id, isPlatform }))
-    this.#loaders.set(loader, made)
-    return made
+    return getOrAdd(this.#loaders, loader, () =>
+      this.#isPlatform(loader).then((isPlatform) => ({ id, isPlatform })),
+    )
   }
 
   async #isPlatform(loader: jdwp.ClassLoaderId): Promise<boolean> {

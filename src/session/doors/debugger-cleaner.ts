@@ -1,6 +1,6 @@
 // The thread "Common-Cleaner", which exists in every JVM. It waits for unreachable objects and frees their native resources. An interrupt
-// makes the thread check its queue and wait again (see `jdk.internal.ref.CleanerImpl.run`). So it can be made to reach a breakpoint at any
-// time, even in an idle JVM, and no thread of the program is needed.
+// makes the thread check its queue and wait again (see `jdk.internal.ref.CleanerImpl.run`). So jfluid can make this thread reach a
+// breakpoint at any time, even in an idle JVM, and needs no thread of the program.
 
 import * as jdwp from '../../jdwp-client/index.ts'
 
@@ -10,12 +10,12 @@ const ITS_CLASS = 'Ljdk/internal/misc/InnocuousThread;'
 const QUEUE = 'Ljava/lang/ref/ReferenceQueue;'
 const CLEANER = 'Ljdk/internal/ref/CleanerImpl;'
 const REMOVE = 'remove(J)Ljava/lang/ref/Reference;'
-/** Bytecode index of a native method. */
+/** Bytecode index that JDWP reports for a frame of a native method. */
 const NATIVE = -1
 
 export interface Cleaner {
   readonly thread: jdwp.ThreadId
-  /** Breakpoint of the cleaner thread. No other thread stops at it. */
+  /** Modifiers of the breakpoint request for the cleaner thread. No other thread stops at this breakpoint. */
   readonly place: readonly jdwp.Modifier[]
   /** The methods on the stack of the waiting thread: the method in which it waits, and the caller of that method. */
   readonly waiting: readonly [remove: jdwp.MethodId, run: jdwp.MethodId]
@@ -23,7 +23,7 @@ export interface Cleaner {
 
 /**
  * Finds the cleaner thread.
- * @returns null if there is none
+ * @returns null if the JVM has no cleaner thread
  */
 export async function commonCleaner(jvm: jdwp.JdwpTarget): Promise<Cleaner | null> {
   const [thread, at, by] = await Promise.all([
@@ -44,13 +44,14 @@ export async function commonCleaner(jvm: jdwp.JdwpTarget): Promise<Cleaner | nul
 }
 
 /**
- * Interrupts the cleaner thread if it waits. The thread is suspended while its stack is read and while it is interrupted. Otherwise it
- * might begin to run a cleanup action of the program (`MemorySegment.reinterpret` of an automatic arena), which might not tolerate an
- * interrupt. If an object arrives at just that moment, its action runs with the interrupt pending; this cannot be seen from outside.
+ * Interrupts the cleaner thread if it waits. The thread is suspended while its stack is read and while it is interrupted. Without the
+ * suspension it might begin to run a cleanup action of the program (`MemorySegment.reinterpret` of an automatic arena), and the interrupt
+ * might disturb the action. If an object arrives in the queue at this moment, its action still runs with a pending interrupt. A debugger
+ * cannot detect this.
  * @returns true if the thread waited and was interrupted; false if it is busy or has ended
  */
 export async function wakeIfWaiting(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Promise<boolean> {
-  // A busy thread is not suspended for a network round trip, since it may hold locks.
+  // Checks first without a long suspension: a busy thread may hold locks, so it must not be suspended for a network round trip.
   if (!(await waitsNow(jvm, cleaner))) return false
   const { thread } = cleaner
   const threads = jvm.threadReference
@@ -61,16 +62,16 @@ export async function wakeIfWaiting(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Pro
     if (!stands.ok || !frames.ok || !isWaiting(frames.value, cleaner)) return false
     interrupted = threads.interrupt(thread)
   } finally {
-    // The resume is sent without waiting for replies, since commands are executed in order. If the connection ends, the thread is resumed,
-    // too.
+    // The resume command is sent without waiting for replies, since the JVM executes commands in order. If the connection ends, the JVM
+    // resumes the thread, too.
     void suspended.then(async (it) => it.ok && (await threads.resume(thread))).catch(() => {})
   }
   return (await interrupted).ok
 }
 
 /**
- * Returns whether the cleaner thread waits. The three commands are sent together, so the thread is suspended only while the JVM reads its
- * stack.
+ * Returns whether the cleaner thread waits. The three commands (suspend, read the stack, resume) are sent together, so the thread is
+ * suspended only while the JVM reads its stack.
  */
 async function waitsNow(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Promise<boolean> {
   const threads = jvm.threadReference
@@ -85,7 +86,7 @@ async function waitsNow(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Promise<boolean
 function isWaiting(frames: readonly jdwp.Frame[], { waiting }: Cleaner): boolean {
   const methods = frames.map(({ location }) => location.method)
   const depth = methods.indexOf(waiting[0])
-  // The wait itself is a native method on all JDKs.
+  // On all JDKs, the innermost frame of a waiting thread is a native method.
   return depth >= 1 && methods[depth + 1] === waiting[1] && frames[0]?.location.bci === NATIVE
 }
 

@@ -1,5 +1,5 @@
-// Predicts the result of `--jdwp` over the debugger's port, without suspending a thread or loading an agent. For a process of this machine,
-// facts from outside (`doctor.ts`) are included.
+// Predicts the result of `--jdwp`. Reads the JVM over the debugger's port, without suspending a thread or loading an agent. If the JVM runs
+// on this machine, the facts that `doctor.ts` reads from its process are included.
 
 import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../../base/class-info.ts'
 import { granted, type JdwpTarget } from '../../jdwp-client/index.ts'
@@ -21,18 +21,18 @@ export interface DebuggedExamination {
   /** Classes of the program, as `package.Class`, without JDK classes and lambdas. */
   readonly classes: readonly string[]
   readonly loadedClasses: number
-  /** Undefined if no root was given, or if the code cannot be read. */
+  /** The methods that the roots can reach. Undefined if no root was given, or if the code cannot be read. */
   readonly reach: RootReach | undefined
 }
 
-/** Checks that concern only attach, or that are done over the port instead. */
+/** Checks of `doctor.ts` that concern only attach, or that are made over the port instead. */
 const NOT_OVER_PORT: ReadonlySet<Check> = new Set([
   ...(['jdk', 'attach', 'container', 'agent loading', 'java.instrument', 'agent jar'] as const),
   ...(['classes', 'sampling', 'security manager'] as const),
 ])
 
 /**
- * Examines the JVM and disconnects. A JVM that waited for a debugger at its start runs afterwards.
+ * Examines the JVM and disconnects. If the JVM waited for a debugger at its start (suspend=y), it starts to run when jfluid disconnects.
  * @param options  options for the roots whose calls are followed; undefined for none
  * @throws the errors of `openDebuggerPort`, RootNotFound and other errors of the revealer
  */
@@ -76,8 +76,11 @@ export async function examineDebugged(
           ? undefined
           : await reachAmong(
               {
-                ...{ classes: loaded, classBytes, compiledMethods: null },
-                ...{ metaspaceLeft: Number.POSITIVE_INFINITY, executed: new Set() },
+                classes: loaded,
+                classBytes,
+                compiledMethods: null,
+                metaspaceLeft: Number.POSITIVE_INFINITY,
+                executed: new Set(),
               },
               options,
             ),
@@ -115,8 +118,8 @@ async function threadsOf(jvm: JdwpTarget): Promise<number> {
 }
 
 /**
- * Checks whether java.instrument is among the modules of the program. A module that was not resolved at the start can be loaded later if
- * the runtime image contains it.
+ * Checks whether the module java.instrument is resolved. If it was not resolved at the start of the program, it can be loaded later if the
+ * runtime image contains it.
  */
 async function instrument(jvm: JdwpTarget, address: DebuggerAddress): Promise<Finding> {
   for (const id of granted(await jvm.virtualMachine.allModules(), 'its modules')) {

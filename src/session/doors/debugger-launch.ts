@@ -1,7 +1,7 @@
 // Makes a suspended thread of the JVM load the agent, or wake it.
 // The `java` launcher calls `sun.instrument.InstrumentationImpl.loadAgent` for a `Launcher-Agent-Class` (java.base, LauncherHelper) in a
-// jar on the class path. That call passes no options, so Boot keeps the Instrumentation object until `launched` passes the options. An
-// agent that already sleeps in the JVM gets the line directly instead of reading a launch file.
+// jar on the class path; jfluid calls the same method. `loadAgent` passes no options, so Boot keeps the Instrumentation object until
+// `launched` passes the options. An agent that already sleeps in the JVM gets the launch line directly and reads no launch file.
 
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { type ClassId, granted, type JdwpTarget, type ObjectId, type Value } from '../../jdwp-client/index.ts'
@@ -18,7 +18,7 @@ export class NoInstrumentThere extends JfluidError {
   }
 }
 
-/** Thrown if an earlier version of jfluid has loaded its agent, which stays until the JVM ends. */
+/** Thrown if another version of jfluid has loaded its agent into the JVM earlier. That agent stays until the JVM ends. */
 export class AnotherAgentThere extends JfluidError {
   static sample = () => new AnotherAgentThere({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_UNAVAILABLE
@@ -41,18 +41,18 @@ const APPEND = 'appendToClassPathForInstrumentation(Ljava/lang/String;)V'
 const BOOT = 'Ljfluid/Boot;'
 const SETUP = 'Ljava/lang/JFluid1$Setup;'
 
-/** A sleeping agent of this build, left by an earlier session. */
+/** A sleeping agent of this build. An earlier session has left the agent in the JVM. */
 export interface SleepingAgent {
   readonly agent: ObjectId
   readonly type: ClassId
 }
 
-/** The agent to be launched by a session. */
+/** The agent that a session loads or wakes. */
 export interface Launch {
   readonly asleep: SleepingAgent | null
   /**
    * Returns the launch line for the agent.
-   * @param jar  path as seen by the JVM; ignored by a sleeping agent
+   * @param jar  path of the jar as seen by the JVM; a sleeping agent ignores the path
    */
   line(jar: string): string
   /** Makes the jar readable for the JVM. */
@@ -67,8 +67,8 @@ export interface Launched {
 }
 
 /**
- * Requests in advance everything that needs no suspended thread.
- * @returns the agent that sleeps in the JVM
+ * Sends the requests that need no suspended thread, before a thread is suspended.
+ * @returns the agent that sleeps in the JVM; null if there is none
  */
 export async function foreseeLaunch(
   { jvm }: DebuggedJvm,
@@ -110,7 +110,7 @@ export async function launch(
     isTaken = true
     return { refusal: await calls.text(answer), woken: false }
   } finally {
-    if (!isTaken) await jar.remove() // otherwise Boot removes the jar
+    if (!isTaken) await jar.remove() // if the agent started, Boot removes the jar
   }
 }
 
@@ -140,8 +140,8 @@ async function staticFields(jvm: JdwpTarget, type: ClassId, names: readonly stri
 }
 
 /**
- * Loads the module java.instrument, which a modular program may lack, and enables its native access. Without native access, JDK 24 and
- * newer print a warning to the program's error output when a module loaded later loads a library, or refuse it.
+ * Loads the module java.instrument if the program lacks it, and enables native access for this module. If a module that was loaded later
+ * has no native access, JDK 24 and newer refuse to let it load a library, or print a warning to the program's error output.
  */
 async function afterItsModule(calls: DebuggerCalls): Promise<ClassId | null> {
   const modules = await calls.bootClass('jdk.internal.module.Modules')
@@ -186,7 +186,7 @@ async function onClassPath(jvm: JdwpTarget, calls: DebuggerCalls, path: string):
   throw new ThrownInTarget(APPEND, 'the system class loader of the program has no such method')
 }
 
-/** Returns the Boot class that loadAgent has just loaded. Null if it is of a jfluid version whose Boot does not wait for `launched`. */
+/** Returns the Boot class that loadAgent has just loaded. Null if it comes from another jfluid version and does not wait for `launched`. */
 async function waitingBoot(jvm: JdwpTarget): Promise<ClassId | null> {
   for (const type of granted(await jvm.virtualMachine.classesBySignature(BOOT), 'the agent')) {
     if (type.kind !== 'CLASS') continue

@@ -21,11 +21,11 @@ export const textOf = ({ host, port }: DebuggerAddress): string =>
 
 /** Time limit for each step: the TCP connection, and the handshake. */
 const CONNECT_TIMEOUT_MS = 5000
-/** A refused connection is retried for this time, since HotSpot listens again only a moment after a debugger has disconnected. */
+/** Time for which a refused connection is retried. After a debugger has disconnected, HotSpot needs a moment until it listens again. */
 const REFUSED_TIMEOUT_MS = 1000
 /** Delay between two attempts to connect to a port that refuses. */
 const RETRY_DELAY_MS = 50
-/** Time limit for a reply. */
+/** Time limit for the JVM's reply to a command. */
 const REPLY_TIMEOUT_MS = 10_000
 const OLDEST_JDK = 17
 
@@ -77,9 +77,9 @@ export interface DebuggedJvm {
   readonly jvm: JdwpTarget
   readonly address: DebuggerAddress
   readonly version: Version
-  /** Local end of the connection. The JVM's machine can reach jfluid at this address. */
+  /** Local address and port of the connection. The JVM's machine can reach jfluid at this address. */
   readonly local: { readonly address: string; readonly port: number }
-  /** Address of the other end. */
+  /** Address of the JVM's end of the connection. */
   readonly remote: string
 }
 
@@ -148,7 +148,7 @@ function connected(address: DebuggerAddress): Promise<Socket> {
   })
 }
 
-/** Explains a missing handshake: the TCP connection was accepted by a process or by its backlog, but `JDWP-Handshake` was not answered. */
+/** Explains a missing handshake: the TCP connection was established, but the process has not answered `JDWP-Handshake`. */
 function handshakeProblem(address: DebuggerAddress, ours: number, problem: unknown): unknown {
   if (!(problem instanceof Error)) return problem
   const pid = processCalled(address, ours)
@@ -157,13 +157,13 @@ function handshakeProblem(address: DebuggerAddress, ours: number, problem: unkno
   return new NotDebuggerPort(address, problem.message)
 }
 
-// /proc/net/tcp: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`. An address is the hex form
-// of its bytes and the port. A connection that no process has accepted yet has no inode.
+// /proc/net/tcp: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`. An address has the IP
+// address and the port in hexadecimal. A connection that no process has accepted yet has no inode.
 const ESTABLISHED = '01'
 const LISTEN = '0A'
 
 interface Row {
-  /** Address in the hex form of that file. */
+  /** Address in hexadecimal, as in /proc/net/tcp. */
   readonly localAddress: string
   readonly local: number
   readonly remote: number
@@ -187,22 +187,22 @@ function connections(): Row[] {
 
 const portOf = (address: string): number => Number.parseInt(address.slice(-4), 16)
 
-/** Returns whether a process of this machine serves a connection at the port. Called if no process listens at the port. */
+/** Returns whether a process of this machine has an open connection at the port. Called if no process listens at the port. */
 function isServed({ port }: DebuggerAddress): boolean {
   return connections().some((it) => it.local === port && it.state === ESTABLISHED)
 }
 
 /**
- * Returns the process of this machine that has the other end of the debugger's connection. Null if there is no such process, or if it
- * cannot be inspected.
+ * Returns the process of this machine that has the other end of the debugger's connection. Null if no process of this machine has it, or
+ * if that process cannot be inspected.
  */
 export function processServing({ address, local }: DebuggedJvm): number | null {
   return processWith(endsOf(address, local.port))
 }
 
 /**
- * Returns the process with the other end of the connection, or else the process that listens at the port and has not accepted the
- * connection.
+ * Returns the process that has accepted the connection. If no process has accepted the connection, returns the process that listens at
+ * the port.
  */
 function processCalled(address: DebuggerAddress, ours: number): number | null {
   const ends = endsOf(address, ours)
@@ -213,7 +213,7 @@ function processCalled(address: DebuggerAddress, ours: number): number | null {
   return processWith(ends) ?? processWith(connections().filter(isListener))
 }
 
-/** Returns the other ends of the connection on this machine. The list is empty if the connection leads to another machine. */
+/** Returns the rows for the JVM's end of the connection. The list is empty if the connection leads to another machine. */
 function endsOf({ port }: DebuggerAddress, ours: number): Row[] {
   return connections().filter((it) => it.local === port && it.remote === ours)
 }

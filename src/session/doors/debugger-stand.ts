@@ -1,8 +1,8 @@
-// Obtains a thread that is suspended at an event, since a debugger can run methods only in such a thread. First tries a JDK thread that can
-// be made to reach a breakpoint (`debugger-cleaner.ts`). Then tries program threads that are about to wait, then threads that enter a
-// method of the program, then threads that enter any method.
-// Only this thread is suspended; all others continue to run. In every case all event requests are cleared, and no other thread stays
-// suspended.
+// Obtains a thread that is suspended at an event, since a debugger can run methods only in a thread suspended at an event. First tries a
+// JDK thread that jfluid can make reach a breakpoint (`debugger-cleaner.ts`). Then tries program threads that are about to wait, then
+// threads that enter a method of the program, then threads that enter any method.
+// Only the obtained thread stays suspended; all others continue to run. Even after an error, all event requests are cleared and no other
+// thread stays suspended.
 
 import { EX_TEMPFAIL, JfluidError } from '../../base/errors.ts'
 import * as jdwp from '../../jdwp-client/index.ts'
@@ -11,11 +11,11 @@ import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
 /** Default time to wait for a thread. */
 export const IDLE_TIMEOUT_MS = 5000
-/** For this time jfluid waits only for the cleaner thread, if that thread exists. */
+/** Time for which jfluid waits only for the cleaner thread, if the cleaner thread was interrupted. */
 const CLEANER_DURATION_MS = 1000
-/** After CLEANER_DURATION_MS, for this time only threads that are about to wait are used, so that the program is not delayed. */
+/** Time after CLEANER_DURATION_MS in which only threads that are about to wait are used, so that the program is not delayed. */
 const QUIET_DURATION_MS = 500
-/** After this time any method of the JDK is accepted as a place, too. */
+/** Delay after CLEANER_DURATION_MS until threads that enter a JDK method are used, too. */
 const ANYWHERE_DELAY_MS = 1500
 
 export class JvmIdle extends JfluidError {
@@ -25,7 +25,7 @@ export class JvmIdle extends JfluidError {
   ]
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Send the program requests while jfluid waits, and try again.'
-  /** @param ownersOnly  whether the only threads found own monitors, which would block other threads */
+  /** @param ownersOnly  whether every thread that was found owned monitors. Suspending such a thread would block other threads */
   constructor(address: DebuggerAddress, idleTimeoutMs: number, ownersOnly = false) {
     const seconds = idleTimeoutMs / 1000
     super(
@@ -38,7 +38,7 @@ export class JvmIdle extends JfluidError {
 
 /**
  * Methods that server threads enter often, and in which a suspended thread blocks no other thread. Object.wait is excluded, since its
- * callers own the monitor. Native methods are excluded, since they cannot have breakpoints.
+ * callers own the monitor of the object. Native methods are excluded, since they cannot have breakpoints.
  */
 const QUIET: readonly (readonly [signature: string, methods: RegExp])[] = [
   ['Ljava/util/concurrent/locks/LockSupport;', /^park/],
@@ -62,11 +62,11 @@ interface Request {
 }
 
 /**
- * Waits for a thread to reach one of the places. A JVM that waited for a debugger at its start (`suspend=y`) runs from then on, as it would
- * after a disconnect.
+ * Waits for a thread to reach one of the breakpoints or method entries. If the JVM waited for a debugger at its start (`suspend=y`), it is
+ * allowed to run, as if the debugger had disconnected.
  * @param onStart  called if the JVM waited at its start
  * @returns the thread, which is suspended until it is resumed or the connection ends
- * @throws JvmIdle; the JVM is then unchanged
+ * @throws JvmIdle if no suitable thread is found in time; the JVM is then unchanged
  */
 export async function standingThread(
   jvm: jdwp.JdwpTarget,
@@ -110,16 +110,16 @@ export async function standingThread(
       const taken = await jvm.events.next(['VM_START', 'BREAKPOINT', 'METHOD_ENTRY'], { timeoutMs })
       if (taken === null) continue
       const { event, set } = taken
-      // A VM_START without suspension comes from a JVM that has just started and does not wait for a debugger.
+      // A VM_START event without suspension comes from a JVM that has just started and does not wait for a debugger.
       if (event.kind === 'VM_START' && set.suspendPolicy !== 'NONE') {
         onStart()
         begin = performance.now()
       }
       if (event.kind !== 'VM_START') {
-        // The event set may also contain the method entry request.
+        // The event set may also contain an event of the method entry request.
         const isAtItsPlace = set.events.some((it) => 'request' in it && it.request === cleanersPlace)
         if (isAtItsPlace) return event.thread
-        // At any other place the cleaner thread is busy running a cleanup action of the program.
+        // At any other breakpoint, the cleaner thread is running a cleanup action of the program, so it is not used.
         if (event.thread !== cleaner?.thread) {
           const unfit = await whyUnfit(jvm, event.thread, { system, owners })
           if (unfit === null) return event.thread
@@ -132,12 +132,12 @@ export async function standingThread(
   } finally {
     // The replies are not awaited, since a thread may be suspended now. The JVM executes commands in order.
     places.clear()
-    // Resumes threads that reached another place at the same moment.
+    // Resumes threads that reached another breakpoint at the same moment.
     jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // if the connection has ended, the threads run in any case
   }
 }
 
-/** The event requests, kept so that all of them can be cleared. */
+/** The active event requests. They are recorded so that all of them can be cleared. */
 class Places {
   readonly #requests = new Map<number, Request>()
 
@@ -151,7 +151,7 @@ class Places {
     // A method entry request for every class is expensive for the JVM, so it expires after one event.
     const modifiers: jdwp.Modifier[] = [...request.modifiers, { modifier: 'Count', count: 1 }]
     const asked = await this.jvm.eventRequest.set(request.kind, 'EVENT_THREAD', modifiers)
-    // The class may be unloaded or the method native. The other places are sufficient.
+    // The JVM rejects the request if the class is unloaded or the method is native. Breakpoints at the other methods are sufficient.
     if (!asked.ok) return null
     this.#requests.set(asked.value, request)
     return asked.value
@@ -192,7 +192,7 @@ async function startsOf(jvm: jdwp.JdwpTarget, type: jdwp.TypeId, names: RegExp):
     }))
 }
 
-/** Reason why a thread is resumed at once. Null if jfluid may use the thread. */
+/** Reason why a thread cannot be used and is resumed at once. */
 type Unfit = 'not ordinary' | 'owner'
 
 async function systemGroups(jvm: jdwp.JdwpTarget): Promise<ReadonlySet<jdwp.ThreadGroupId>> {
@@ -211,7 +211,7 @@ interface Known {
   readonly owners: boolean
 }
 
-/** Checks that a thread is a platform thread of the program and owns no monitors for which other threads would wait. */
+/** Returns null if a thread is a platform thread of the program and owns no monitors (other threads would wait for them). */
 async function whyUnfit(jvm: jdwp.JdwpTarget, thread: jdwp.ThreadId, known: Known): Promise<Unfit | null> {
   const [virtual, group, owned] = await Promise.all([
     jvm.threadReference.isVirtual(thread),

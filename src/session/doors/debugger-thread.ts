@@ -1,6 +1,6 @@
-// A thread of jfluid in the JVM, in which a debugger runs methods. Loading an agent takes a while, and no program thread should be
-// suspended for that time. The suspended program thread only creates and starts the new thread: two methods that take microseconds, plus
-// network round trips.
+// A thread that jfluid creates in the JVM to run methods through the debugger. Loading an agent takes a while, and no program thread should
+// be suspended for that time. So the suspended program thread only creates and starts the new thread: it runs two methods that take
+// microseconds, plus network round trips.
 // The new thread has no work of its own (its Runnable is null). It is suspended at its first instruction, and ends when it is resumed or
 // when the debugger disconnects.
 
@@ -9,15 +9,15 @@ import { ranOut } from '../../wire/link.ts'
 import { type DebuggerCalls, NULL, objectIn, ThrownInTarget } from './debugger-calls.ts'
 
 const NAME = 'jfluid-door'
-/** A thread class that inherits nothing from the thread that starts it: no thread-locals and no class loader. */
+/** A thread class that inherits nothing from the thread that starts the new thread: no thread-locals and no class loader. */
 const CLASS = 'jdk.internal.misc.InnocuousThread'
 const NEW = 'newSystemThread(Ljava/lang/String;Ljava/lang/Runnable;I)Ljava/lang/Thread;'
 const THREAD = 'java.lang.Thread'
 const LOCKS = 'java.util.concurrent.locks.LockSupport'
-/** Time limit for the start of the thread, assuming that it gets a processor. */
+/** Time limit for the start of the new thread. The thread starts within this time if it gets a processor. */
 const BEGIN_TIMEOUT_MS = 5000
 
-/** Requests in advance everything that needs no suspended thread. */
+/** Sends the requests that need no suspended thread, before a thread is suspended. */
 export async function foreseeThread(calls: DebuggerCalls): Promise<void> {
   await calls.foresee([CLASS, THREAD, LOCKS], [NAME])
 }
@@ -45,7 +45,7 @@ export async function ownThread(
   begun.catch(() => {}) // the first error is reported
   const stands = jvm.eventRequest.set('BREAKPOINT', 'EVENT_THREAD', await itsBegin(calls, type, own))
   stands.catch(() => {})
-  // The JVM executes requests in this order.
+  // The JVM executes the requests in the order in which they are sent: the breakpoint is set before the thread starts.
   try {
     await calls.of(own, thread, 'start()V')
   } catch (problem) {
@@ -76,8 +76,8 @@ async function itsBegin(
 }
 
 /**
- * Restores the park permit of a program thread. The thread may have been suspended just before it parked, and the methods run in it may
- * have consumed its permit. The call runs in jfluid's own thread.
+ * Restores the park permit of a program thread. The thread may have been suspended just before it parked, and methods that jfluid ran in
+ * the thread may have consumed the permit. The permit is restored by a call in jfluid's own thread.
  */
 export async function giveBackPermit(calls: DebuggerCalls, to: ThreadId): Promise<void> {
   const locks = await calls.bootClass(LOCKS)

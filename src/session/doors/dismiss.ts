@@ -1,7 +1,7 @@
 // `jfluid detach`: ends the session of another client that hangs or is stopped, and removes files left by dead clients.
-// The agent gets the request as a sleeping agent gets a new session: by a line that only the JVM's user and root can write (door.ts). The
-// agent waits one second for a sign of life of its client, and otherwise leaves as if the client had been killed. A JVM without a thread of
-// jfluid is not asked and stays unchanged.
+// The request reaches the agent as a line in the launch file, which only the JVM's user and root can write (door.ts). If the agent receives
+// nothing from its client for one second, it ends the session as if the client had been killed. No request is sent to a JVM without a
+// jfluid thread; it stays unchanged.
 
 import {
   attachProblem,
@@ -32,7 +32,7 @@ export class ClientLives extends JfluidError {
   }
 }
 
-/** Thrown if the agent is of another build, which uses another protocol. */
+/** Thrown if the agent in the JVM is of another build. It uses another protocol. */
 export class AgentOfAnotherBuild extends JfluidError {
   static sample = () => new AgentOfAnotherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE
@@ -43,7 +43,7 @@ export class AgentOfAnotherBuild extends JfluidError {
   }
 }
 
-/** Thrown if no file can hold the line that is passed to the agent. */
+/** Thrown if the launch file with the request to the agent cannot be written. */
 export class CannotTell extends JfluidError {
   static sample = () => new CannotTell(4711)
   readonly exitCode = EX_CANTCREAT
@@ -56,7 +56,7 @@ export class CannotTell extends JfluidError {
   }
 }
 
-/** Thrown if the agent was asked to leave but is still there, or has left something behind. */
+/** Thrown if the agent got the request but its session has not ended, or if traces of the session are still in the JVM. */
 export class NotGone extends JfluidError {
   static sample = () => new NotGone(4711, ['thread jfluid-agent'])
   readonly exitCode = EX_TEMPFAIL
@@ -71,22 +71,22 @@ type EndedSession = Omit<DetachReport, 'pauseMs' | 'profilerFailure'>
 
 export interface Dismissal {
   readonly pid: number
-  /** Report of the ended session. Null if there was no session. */
+  /** Report about the ended session. Null if there was no session. */
   readonly ended: EndedSession | null
   /** Files and directories of dead clients that were removed. */
   readonly removed: readonly string[]
   /** Traces of jfluid that are still in the JVM or in its files. */
   readonly left: readonly string[]
-  /** Traces that could not be checked. */
+  /** Kinds of traces that jfluid could not check for. */
   readonly unseen: readonly string[]
 }
 
-/** Problems that make any request pointless. Other attach problems matter only if the agent must get a request. */
+/** Problems that make `detach` fail at once. Other attach problems matter only if the agent must get a request. */
 const HOPELESS = [NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner]
 
 /**
  * Ends the session of another client.
- * @param force  end it even if the client is alive
+ * @param force  whether to end the session even if its client is alive
  * @throws ClientLives, CannotTell, AgentOfAnotherBuild, and errors of attaching, before any change
  */
 export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
@@ -108,8 +108,8 @@ export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
 
 /**
  * Sends the request to the agent.
- * @param sessions  the sessions to end. If jfluid is killed now, its line stays in the file, and the agent may read it much later, when
- * another client is attached. An empty list means any session.
+ * @param sessions  the sessions to end; an empty list means any session. The list is needed in case jfluid is killed here: its line stays
+ * in the file, and the agent may read the line much later, during the session of another client.
  * @returns null if the session had just ended
  */
 async function endSession(
@@ -144,7 +144,7 @@ async function endSession(
       throw new AgentOfAnotherBuild(pid)
     default:
       if (told.properties.get('jfluid.error') === 'another build') throw new AgentOfAnotherBuild(pid)
-      // Another program may have requested these properties, so that the agent read the line earlier.
+      // Another program may have requested these properties earlier, and the agent may have read the line at that time.
       throw told.isRead
         ? new NotGone(pid, ['its session, which has not ended yet'])
         : new AgentOfAnotherBuild(pid)

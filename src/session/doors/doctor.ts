@@ -1,6 +1,6 @@
-// Predicts the problems of an attach to a JVM, without any effect on the JVM. `findings` decides and is pure; `examine` collects the facts.
-// No signal is sent, no socket is opened and no command is sent: even a harmless attach command starts a thread in a JVM that has never
-// been attached to. So some results rely only on options and files.
+// Predicts the problems of an attach to a JVM, without any effect on the JVM. `findingsOf` decides and is pure; `examine` collects facts.
+// No signal is sent, no socket is opened and no command is sent: even a harmless attach command starts a thread in a JVM to which no client
+// has attached before. So some results are based only on the options of the JVM and on files.
 
 import {
   attachProblem,
@@ -19,13 +19,13 @@ import { discardsMuch, shortfall } from '../../attach/first-redefinition.ts'
 import { hasAllOptions } from '../../attach/hsperfdata.ts'
 import { booleanFlag } from '../../attach/java-command.ts'
 import { describeJvm, type Jvm } from '../../attach/jvms.ts'
-import { metaspaceLimit } from '../../attach/memory-room.ts'
+import { METASPACE_NEEDED, NoMetaspaceLeft } from '../../attach/memory-room.ts'
 import { isBusy, type Processors, usedText } from '../../attach/processors.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
 import { thousands } from '../../base/thousands.ts'
 import { memorySlowness } from '../adaptive/memory-latency.ts'
-import { longestBatchMs, predictedPauseMs } from '../adaptive/pause.ts'
+import { longestBatchMs } from '../adaptive/pause.ts'
 import { MAX_METASPACE_BYTES, MAX_PAUSE_MS, MIN_FREE_METASPACE_BYTES } from '../limits.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { usualSampler } from '../sampling/jvm-sampling.ts'
@@ -33,6 +33,7 @@ import { ROOM_TO_BEGIN } from '../sampling/recording-room.ts'
 import { whyLarge } from '../scheme-choice.ts'
 import { type AgentInside, agentInside } from './agent-inside.ts'
 import { agentJar } from './agent-jar.ts'
+import { metaspaceLeftOf, type PauseBounds, pauseBounds } from './attach-cost.ts'
 import { AlreadyAttached, OtherBuild, SecurityManagerPresent } from './door.ts'
 import { seesJar } from './jar-path.ts'
 import { meetingPlace } from './session-directory.ts'
@@ -49,25 +50,27 @@ export interface Finding {
   readonly exitCode?: number
 }
 
-export type Check =
-  | 'jdk'
-  | 'debugger'
-  | 'attach'
-  | 'container'
-  | 'agent loading'
-  | 'java.instrument'
-  | 'agent jar'
-  | 'security manager'
-  | 'session'
-  | 'buffer'
-  | 'redefinition'
-  | 'other agents'
-  | 'classes'
-  | 'metaspace'
-  | 'processors'
-  | 'threads'
-  | 'clock'
-  | 'sampling'
+export const CHECKS = [
+  'jdk',
+  'debugger',
+  'attach',
+  'container',
+  'agent loading',
+  'java.instrument',
+  'agent jar',
+  'security manager',
+  'session',
+  'buffer',
+  'redefinition',
+  'other agents',
+  'classes',
+  'metaspace',
+  'processors',
+  'threads',
+  'clock',
+  'sampling',
+] as const
+export type Check = (typeof CHECKS)[number]
 
 export interface Examination {
   readonly jvm: Jvm
@@ -76,9 +79,9 @@ export interface Examination {
 
 /** File system locations that an attach needs. */
 export interface Places {
-  /** Path of the agent jar. Null if it has not been built. */
+  /** Path of the agent jar. Null if the jar has not been built. */
   readonly jar: string | null
-  /** Whether the JVM can read the jar. If not, it gets a copy. */
+  /** Whether the JVM can read the jar. If it cannot, jfluid makes a copy for the JVM. */
   readonly jarSeen: boolean
   /** The jfluid agent that sleeps in the JVM, as far as this can be detected. */
   readonly agentInside?: AgentInside | undefined
@@ -89,15 +92,13 @@ const NEWEST = 25
 /** First JDK that prints a warning when an agent is loaded into a running JVM (JEP 451). */
 const WARNS = 21
 const VIRTUAL_THREADS = 21
-/** Number of classes redefined for a root: its own class, and the JDK class that provides the targets of method handles. */
-const CLASSES_OF_ROOT = 2
-/** The last JDK with a security manager. */
+/** The last JDK version with a security manager. */
 export const LAST_MANAGER = 23
 const MIB = 1 << 20
 
 /**
  * Examines a JVM.
- * @returns undefined if there is no such process
+ * @returns undefined if no process has this id
  */
 export function examine(
   pid: number,
@@ -120,7 +121,12 @@ export function examine(
   return {
     jvm,
     findings: findingsOf({
-      ...{ facts, jvm, client, circumstances, places, processors },
+      facts,
+      jvm,
+      client,
+      circumstances,
+      places,
+      processors,
       memorySlowness: memorySlowness(),
     }),
   }
@@ -132,9 +138,9 @@ export interface Evidence {
   readonly client: Client
   readonly circumstances: Circumstances
   readonly places: Places
-  /** Undefined if the processors were not measured, or cannot be read. */
+  /** Processor usage of the JVM. Undefined if it was not measured, or cannot be read. */
   readonly processors?: Processors | undefined
-  /** Memory latency of this machine relative to a typical machine, which has 1. */
+  /** Factor by which pauses are longer on this machine because of its memory latency; 1 for a typical machine. */
   readonly memorySlowness: number
 }
 
@@ -142,7 +148,7 @@ export interface Evidence {
 export function findingsOf(evidence: Evidence): Finding[] {
   const { facts, client, jvm } = evidence
   const problem = attachProblem(facts, client)
-  // The other checks do not apply to such an old JDK.
+  // The other checks do not apply if the JDK is too old.
   if (problem instanceof JdkTooOld) return [refused('jdk', problem)]
   const feature = featureOf(jvm.version)
   return [
@@ -166,7 +172,7 @@ export function findingsOf(evidence: Evidence): Finding[] {
   ]
 }
 
-/** Returns the exit status that an attach would have; 0 if no known problem prevents it. */
+/** Returns the exit status that an attach would have; 0 if no known problem prevents the attach. */
 export function statusOf(findings: readonly Finding[]): number {
   return findings.find((it) => it.level === 'problem')?.exitCode ?? 0
 }
@@ -259,7 +265,7 @@ function jar({ places: { jar: path, jarSeen } }: Evidence): Finding[] {
   ]
 }
 
-/** A manager that the program sets at run time cannot be detected from outside. */
+/** Reports a security manager that the JVM's options name. A manager that the program sets at run time cannot be detected from outside. */
 function securityManager({ facts, circumstances }: Evidence, feature: number | null): Finding[] {
   if (feature !== null && feature > LAST_MANAGER) return []
   const option = circumstances.options.findLast((it) => /^-Djava\.security\.manager(?:=|$)/.test(it))
@@ -271,7 +277,7 @@ function securityManager({ facts, circumstances }: Evidence, feature: number | n
   return [refused('security manager', new SecurityManagerPresent(facts.process.pid, name))]
 }
 
-/** The agent's thread exists only during a session, but its jar stays open. */
+/** Reports a running session or a sleeping agent. The agent's thread exists only during a session, but its jar stays open. */
 function session({ facts, circumstances, places }: Evidence): Finding[] {
   if (circumstances.threads.has('jfluid-agent')) {
     return [refused('session', new AlreadyAttached(facts.process.pid))]
@@ -339,7 +345,7 @@ function buffer({ places: { buffer: place } }: Evidence): Finding {
 
 function redefinition({ circumstances }: Evidence, feature: number | null): Finding[] {
   if (feature === null) return []
-  // If an agent that can redefine classes was present at the start, the compilers have recorded dependencies.
+  // If an agent that can redefine classes was present at the start, the compilers have recorded which code depends on which class.
   if (feature >= SELECTIVE_INVALIDATION_JDK || circumstances.options.some(isOwnAgent)) {
     return [
       ok(
@@ -358,7 +364,7 @@ function redefinition({ circumstances }: Evidence, feature: number | null): Find
   ]
 }
 
-/** Library that is loaded with any Java agent. */
+/** Library that the JVM loads together with any Java agent. */
 const AGENT_LIBRARY = 'libinstrument.so'
 
 /** Returns whether a Java agent is loaded, since the start or later. It may have redefined classes. */
@@ -387,7 +393,8 @@ function otherAgents({ circumstances }: Evidence): Finding {
 }
 
 function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evidence): Finding {
-  if (perf?.loadedClasses === undefined) {
+  const bounds = perf === undefined ? undefined : pauseBounds(perf, slowness)
+  if (bounds === undefined || perf?.loadedClasses === undefined) {
     return note(
       'classes',
       hasPerfFile
@@ -397,10 +404,8 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
   }
   const loadedClasses = perf.loadedClasses - (perf.unloadedClasses ?? 0)
   const scheme = whyLarge(loadedClasses) !== null ? ', so --scheme auto selects adaptive' : ''
-  const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops the JVM for ${pauseText(loadedClasses, perf.compilations, slowness)}`
-  const compiledMethods = perf.compilations ?? 0
-  const mostMs = predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT, slowness) ?? 0
-  return mostMs <= MAX_PAUSE_MS
+  const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops the JVM for ${pauseText(bounds)}`
+  return (bounds.max ?? bounds.min) <= MAX_PAUSE_MS
     ? ok('classes', text)
     : note(
         'classes',
@@ -409,28 +414,21 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
       )
 }
 
-/**
- * Formats the range of the predicted pause. The number of methods that are still compiled cannot be read from outside, so the bounds are
- * none and all of the compilations.
- */
-function pauseText(loadedClasses: number, compilations: number | undefined, slowness: number): string {
-  const pause = (compiledMethods: number) =>
-    Math.ceil(predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT, slowness) ?? 0)
-  return compilations === undefined
-    ? `at least ${pause(0)} ms`
-    : `${pause(0)} to ${pause(compilations)} ms, depending on the amount of compiled code`
+function pauseText({ min, max }: PauseBounds): string {
+  return max === null ? `at least ${min} ms` : `${min} to ${max} ms, depending on the amount of compiled code`
 }
 
-function metaspace({ facts: { perf } }: Evidence): Finding[] {
+function metaspace({ facts: { perf, process } }: Evidence): Finding[] {
   const committed = perf?.metaspaceCommitted
   if (perf === undefined || committed === undefined) return []
-  const limit = metaspaceLimit(perf.vmArguments ?? '')
-  if (limit === Number.POSITIVE_INFINITY) {
+  const left = metaspaceLeftOf(perf)
+  if (left === undefined) {
     const known = hasAllOptions(perf) ? 'no limit' : 'the limit is unknown until jfluid attaches'
     return [ok('metaspace', `${mib(committed)} in use; ${known}`)]
   }
-  const text = `${mib(committed)} of at most ${mib(limit)} in use`
-  if (limit - committed >= MIN_FREE_METASPACE_BYTES + MAX_METASPACE_BYTES) return [ok('metaspace', text)]
+  if (left < METASPACE_NEEDED) return [refused('metaspace', new NoMetaspaceLeft(process.pid, left))]
+  const text = `${mib(committed)} of at most ${mib(committed + left)} in use`
+  if (left >= MIN_FREE_METASPACE_BYTES + MAX_METASPACE_BYTES) return [ok('metaspace', text)]
   return [
     note(
       'metaspace',
@@ -446,7 +444,7 @@ function processors(evidence: Evidence, feature: number | null): Finding[] {
   const text = `the JVM uses ${usedText(processors)}`
   const flushes =
     discardsMuch(feature, facts.perf?.compilations ?? Number.POSITIVE_INFINITY) &&
-    circumstances.libraries?.has(AGENT_LIBRARY) === false // as `attach` decides, except for a sleeping jfluid agent: whether it has redefined a class cannot be seen from outside
+    circumstances.libraries?.has(AGENT_LIBRARY) === false // `attach` also knows whether a sleeping jfluid agent has redefined a class
   if (flushes && shortfall(processors) > 0)
     return [
       note(
@@ -509,7 +507,7 @@ function placesOf({ process }: TargetFacts): Places {
   try {
     path = agentJar().path
   } catch {
-    // Not built: a finding reports this.
+    // The agent jar has not been built. A finding reports this.
   }
   return {
     jar: path,

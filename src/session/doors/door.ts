@@ -1,7 +1,7 @@
-// Ways to get an agent into a JVM: by attach to a running JVM, or by -javaagent at its start. Both result in a Link; only this file knows
-// the difference.
-// The files in the session directory are unlinked as soon as both sides have opened them. After that nothing is left behind, however either
-// side ends.
+// Ways to get an agent into a JVM: by attach to a running JVM, or by -javaagent at its start. Both ways result in a Link, and the rest of
+// jfluid does not depend on the way.
+// The files in the session directory are unlinked as soon as both sides have opened them. After that no file is left behind, even if the
+// client or the JVM is killed.
 
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -35,6 +35,7 @@ import {
   TargetRanOut,
 } from '../../wire/link.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
+import { agentInside } from './agent-inside.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { type StartJar, seesJar, startJar } from './jar-path.ts'
 import {
@@ -53,9 +54,9 @@ import {
 } from './session-directory.ts'
 
 export const CONNECT_TIMEOUT_MS = 10_000
-/** Interval between checks for the error file of an agent that could not start. */
+/** Interval between checks for the error file, which an agent writes if it could not start. */
 const ERROR_INTERVAL_MS = 100
-/** Time for another client to wake the agent. It includes the answer to an attach command. */
+/** Time limit for another client that is waking the agent. It includes the answer to an attach command. */
 const LAUNCH_TIMEOUT_MS = 11_000
 /** Interval between attempts to write the launch file. */
 const LAUNCH_INTERVAL_MS = 10
@@ -74,8 +75,8 @@ export class AlreadyAttached extends JfluidError {
 }
 
 /**
- * JDK 17 to 23. The JVM calls a security manager before it links a probe. A manager of the application may itself contain probes and be
- * called again, without end. The JDK's manager grants an agent no permissions.
+ * Thrown if the JVM (JDK 17 to 23) has a security manager. The JVM calls the manager before it links a probe. If the application's manager
+ * contains probes itself, this recursion never ends. The JDK's own manager grants an agent no permissions.
  */
 export class SecurityManagerPresent extends JfluidError {
   static sample = () => new SecurityManagerPresent(4711, 'com.acme.Guard')
@@ -117,47 +118,48 @@ export interface PerfCounter {
 
 export interface OpenDoor {
   readonly link: Link
-  /** Process id. Null if jfluid started the JVM, perhaps through a script: the agent then reports the process id. */
+  /** Process id. Null if jfluid started the JVM, since the started process may be a script: the agent then reports the process id. */
   readonly pid: number | null
   /** Path of the session directory as seen by the target. `leave` removes the directory. */
   readonly dir: string
-  /** Path of the session directory for this process. It stays valid even if the directory is renamed or replaced. */
+  /** Path of the session directory as seen by this process. It stays valid even if the directory is renamed or replaced. */
   readonly inside: string
-  /** Owner for files that the target must open. Undefined if the target can open files of this process. */
+  /** User to whom files that the target must open are given. Undefined if the target can open files of this process. */
   readonly owner: Owner | undefined
-  /** Runs `work`, which creates files, as a user that the target knows (`actingAs`). */
+  /** Runs `work`, which creates files, as a user id that exists in the target's user namespace (`actingAs`). */
   acting<T>(work: () => T): T
   /** Whether a sleeping agent was woken, so that no agent was loaded. */
   readonly woken: boolean
   /** Whether a Java agent was present before this session. It may have redefined classes. Undefined if this cannot be detected. */
   readonly hadAgent?: boolean | undefined
   /**
-   * Present if the agent was woken: must be called before the first redefinition if that has not happened yet.
+   * Refuses the session if the JVM is too busy for its first redefinition. Present if the agent was woken. Must be called before the first
+   * redefinition in the JVM.
    * @throws BusyBeforeFlush
    */
   refuseBusy?(): Promise<void>
-  /** Address to which the agent sends its event buffer if it shares no directory with this process. `dir` and `inside` are then empty. */
+  /** Address to which the agent sends its event buffer if the JVM shares no directory with this process (`dir` and `inside` are ''). */
   readonly elsewhere?: Meeting
   /** Returns methods that are known to have run in the JVM, as `package.Class.method(descriptor)`. */
   executed(): Promise<ReadonlySet<string>>
-  /** Returns the number of compiled methods; null if it is not known. */
+  /** Returns the number of compiled methods; null if the number is not known. */
   compiled(): Promise<number | null>
   /**
    * Returns the number of compilations since the JVM started. Null or undefined if an earlier agent may have redefined classes, or if the
    * number is not known.
    */
   compilations?(): number | null
-  /** Returns the bytes of free metaspace; Infinity if there is no limit, or if it is not known. */
+  /** Returns the number of free bytes of metaspace; Infinity if metaspace has no limit, or if the limit is not known. */
   metaspaceLeft(): Promise<number>
-  /** @param pid process id of the JVM */
+  /** Returns the location of the safepoint counter. @param pid process id of the JVM */
   perf(pid: number): PerfCounter
-  /** Removes the files of the door. */
+  /** Removes all files that were made for the connection. */
   leave(): void
   /** Connects again in the same way after a session. Undefined if the connection is made by attach. */
   readonly again?: {
     /**
      * Checks whether a connection would be possible now.
-     * @throws the reason if it is not
+     * @throws an error with the reason if a connection is not possible
      */
     look(): Promise<void>
     open(): Promise<OpenDoor>
@@ -166,11 +168,13 @@ export interface OpenDoor {
 
 /**
  * Attaches to a running JVM (report, section 3). A JVM that cannot read the installed jar gets a copy, which is removed with the directory.
- * @param asks  whether to refuse an attach that would delay requests of the program for seconds, see `asksFirst`
+ * @param asks  whether to refuse an attach that would delay requests to the program for seconds, see `asksFirst`
  * @throws BusyBeforeFlush, AttachError and others; the JVM is then unchanged
  */
 export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
   const built = agentJar()
+  // Refused before the attach: classes of this build's agent would stay in the JVM until its end.
+  if (agentInside(pid, built.path) === 'foreign') throw new OtherBuild(pid)
   const connection = await openAttachSocket(pid)
   // The JVM answers the commands one after the other. The second command is sent without waiting for the first answer.
   await Promise.all([refuseWithoutMetaspace(connection), refuseWithoutHeap(connection)])
@@ -202,7 +206,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         try {
           await loadAgent(connection, jar.path, withToken(launch, token))
         } catch (error) {
-          // The agent may have been loaded at the start so that nothing has to be loaded later.
+          // Although the JVM disables dynamic loading, it may have loaded an agent of another build at its start. Reports that agent.
           throw answer === 'another build' && error instanceof DynamicLoadingDisabled
             ? new OtherBuild(pid)
             : error
@@ -210,7 +214,13 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
       }
       const link = await connected(server, () => saidBy(dir, target.euid), target)
       return {
-        ...{ link, pid, dir: dir.path, inside: dir.inside, owner, acting, woken },
+        link,
+        pid,
+        dir: dir.path,
+        inside: dir.inside,
+        owner,
+        acting,
+        woken,
         hadAgent: connection.target.hasJavaAgent,
         ...(asks && woken && { refuseBusy: () => refuseBusyBeforeFlush(connection) }),
         executed: () => compiledMethods(connection),
@@ -230,8 +240,8 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
 }
 
 /**
- * Refuses a JVM with a security manager. The agent finds a manager that the program has set itself. The JVM is asked only if its options
- * may name a manager, because the answer requires loading classes and takes longer than all other requests.
+ * Refuses a JVM with a security manager. (The agent detects a manager that the program has set at run time.) jfluid asks the JVM only if
+ * the JVM's options may name a manager: for its answer, the JVM loads classes and needs more time than for all other requests.
  */
 async function refuseSecurityManager(connection: AttachConnection): Promise<void> {
   const facts = findPerfData(connection.target)?.facts
@@ -251,10 +261,10 @@ export interface StartDoor {
   readonly option: string
   /**
    * Waits until the agent of the started process connects.
-   * @param pid     id of the process, for messages; the JVM may be a child of it
+   * @param pid     id of the process, for messages; the JVM may be a child of this process
    * @param refused called if the agent did not start in a child JVM. That JVM continues, and another JVM may connect
-   * @returns null if `gone` fires first
-   * @throws SecurityManagerPresent, AgentDidNotConnect  if the process itself is the JVM that refused, or has ended
+   * @returns null if `gone` is aborted first
+   * @throws SecurityManagerPresent, AgentDidNotConnect  if the agent did not start and the process itself is the JVM, or if it has ended
    */
   connect(pid: number, gone: AbortSignal, refused: (problem: JfluidError) => void): Promise<OpenDoor | null>
   leave(): void
@@ -319,7 +329,7 @@ function isJvm(process: TargetProcess | undefined): boolean {
   return process !== undefined && process.vmLibrary !== null && process.vmLibrary !== undefined
 }
 
-/** Defaults for a JVM without attach: it cannot be asked for these facts. */
+/** Default values for a JVM without attach, where these facts cannot be requested. */
 export const TELLS_NOTHING: Pick<OpenDoor, 'executed' | 'compiled' | 'metaspaceLeft'> = {
   executed: async () => new Set(),
   compiled: async () => null,
@@ -345,7 +355,7 @@ export function launchLine(jar: AgentJar, dir: SessionDirectory): string {
   return `jar=${jar.path};dir=${dir.path};build=${jar.build}`
 }
 
-/** Appends the token. The agent's reply contains the line without the token. */
+/** Appends the token to a launch line. The agent's reply contains the line without the token. */
 export function withToken(launch: string, token: string): string {
   return `${launch};token=${token}`
 }
@@ -356,8 +366,9 @@ const LAUNCH_FLAGS =
 /**
  * Wakes an agent that an earlier session left asleep in the JVM.
  * The attach command agentProperties makes the agent check the launch file; see JFluid1.Wake. The first such command makes a JVM load about
- * 200 classes, so the command is not sent to a JVM that has never had an agent. If another client is faster, its agent passes our line on.
- * @returns whether there is an agent, and whether it is of this build
+ * 200 classes, so the command is not sent to a JVM that has never had an agent. If another client writes a line first, the agent starts for
+ * that client.
+ * @returns whether the JVM has an agent, and whether that agent is of this build
  */
 async function wake(
   connection: AttachConnection,
@@ -369,17 +380,17 @@ async function wake(
   if (told === null) return 'none'
   const started = told.properties.get('jfluid.started')
   if (started === launch) return 'woken'
-  if (started !== undefined) throw new AlreadyAttached(connection.pid) // our command has woken the agent for another client
+  if (started !== undefined) throw new AlreadyAttached(connection.pid) // the agent has read the line of another client
   const error = told.properties.get('jfluid.error')
   if (error === 'another build') return 'another build'
   if (error !== undefined) throw startProblem(connection.pid, error)
-  // Any request for these properties makes the agent read the line, so another program may have triggered it.
+  // Any request for these properties makes the agent read the line, so a request of another program may already have woken the agent.
   return told.isRead ? 'woken' : 'none'
 }
 
 /**
- * Requests the properties of the agent. A JVM that once ran out of file descriptors may never be able to write its properties, since a
- * class that it needs has failed to initialise. The agent has read the line before that.
+ * Requests the agent properties of the JVM. A JVM that once ran out of file descriptors may never be able to send them, since a class that
+ * it needs has failed to initialise. Then the result is empty, but the agent has read the line.
  */
 async function toldByAgent(connection: AttachConnection): Promise<Map<string, string>> {
   try {
@@ -393,7 +404,7 @@ async function toldByAgent(connection: AttachConnection): Promise<Map<string, st
 
 /** Result of passing a line to the agent. */
 interface Told {
-  /** Properties of the agent, with its answer. */
+  /** Agent properties of the JVM; they contain the agent's answer. */
   readonly properties: Map<string, string>
   /** Whether an agent has read the line. */
   readonly isRead: boolean
@@ -402,7 +413,7 @@ interface Told {
 /**
  * Makes the agent in the JVM read a line.
  * @returns null if the line cannot be passed, since the JVM has no trusted /tmp
- * @throws CannotWake if there is no space for the line
+ * @throws CannotWake if the file system has no space for the line or is read-only
  * @throws AlreadyAttached if the file of another client is not removed in time
  */
 export async function tellAgent(connection: AttachConnection, line: string): Promise<Told | null> {
@@ -420,8 +431,8 @@ export async function tellAgent(connection: AttachConnection, line: string): Pro
       const properties = await toldByAgent(connection)
       return { properties, isRead: !launchFileHas(file, line, believedBy(target)) }
     }
-    // The file belongs to another user. If the disk is full, this is an error: without it a sleeping agent would not be woken, and a new
-    // agent would be loaded each time.
+    // The file cannot be written: it belongs to another user, or the disk is full. A full disk is an error if an agent sleeps in the JVM.
+    // Otherwise the agent would not be woken, and each attach would load a new agent.
     if (!FULL.has(problem) || !(await agentProperties(connection)).has('jfluid.build')) return null
     throw new CannotWake(connection.pid, `/tmp/.jfluid_pid${target.nsPid}`, problem)
   } finally {
@@ -434,8 +445,8 @@ export async function tellAgent(connection: AttachConnection, line: string): Pro
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
 /**
- * Writes the launch file, which is also the lock between clients: two clients that wrote it at once would wake the agent for each other. If
- * the file belongs to a living client, waits until it is removed. The agent ignores a file of an unrelated user.
+ * Writes the launch file. The file is also a lock between clients: otherwise one client could wake the agent for another client. If a
+ * living client owns the file, waits until the file is removed. The agent ignores a file of an unrelated user.
  * @returns the error code if the file cannot be written; null if it was written
  * @throws AlreadyAttached if the file of another client is not removed in time
  */
@@ -465,8 +476,8 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
 }
 
 /**
- * Removes an existing launch file that is not in use.
- * @returns why the file cannot be removed; null if the caller can try again, because it is removed or in use
+ * Removes an existing launch file if it is not in use.
+ * @returns the reason why the file cannot be removed; null if the caller must try again, because the file is removed or in use
  */
 function takeAway(path: string, target: TargetProcess): string | null {
   const believed = believedBy(target)
@@ -481,7 +492,7 @@ function takeAway(path: string, target: TargetProcess): string | null {
   return null
 }
 
-/** Removes the launch file of this client. The agent may already have removed it, and another client may have created its own. */
+/** Removes the launch file if it is still the file of this client: another client may have created its own file since. */
 function removeOurs(file: string, line: string, target: TargetProcess): void {
   try {
     if (launchFileHas(file, line, believedBy(target))) fs.rmSync(file, { force: true })
@@ -490,24 +501,24 @@ function removeOurs(file: string, line: string, target: TargetProcess): void {
   }
 }
 
-/** @param said returns why the agent could not start; null if it has not reported an error */
+/** Waits for the agent to connect. @param said  returns the reason why the agent could not start; null if it has reported no error */
 async function connected(
   server: LinkServer,
   said: () => string | null,
   target: TargetProcess,
 ): Promise<Link> {
-  // agentmain() has returned, so any error has been written by now. The agent may fail even after it has connected.
+  // agentmain() has returned, so the agent has written its error by now if it failed. It may fail even after it has connected.
   const problem = said()
   const link = await server.accept(problem === null ? CONNECT_TIMEOUT_MS : 0)
   if (link !== null && problem === null) return link
   link?.close()
   const reason = problem ?? said()
-  // The agent writes its error to a file. This fails if the JVM has no free file descriptor.
+  // No error was reported: the agent cannot write its error file if the JVM has no free file descriptor.
   const short = reason === null ? shortOf(target) : null
   throw short ?? startProblem(target.pid, reason)
 }
 
-/** Returns the resource that the target lacks, if the agent reported nothing. */
+/** Returns an error if the target lacks files or threads for an agent. Called if the agent did not connect and reported no error. */
 function shortOf(target: TargetProcess): TargetRanOut | null {
   const { threads, descriptors } = readRoom(target)
   const what = descriptors < DESCRIPTORS_NEEDED ? 'files' : threads < THREADS_NEEDED ? 'threads' : null
@@ -528,7 +539,7 @@ function saidBy(dir: SessionDirectory, owner: number): string | null {
 }
 
 /**
- * Converts an error of the agent.
+ * Converts the error text of an agent to an error of jfluid.
  * @param reason error text of the agent; null if it reported nothing
  */
 export function startProblem(pid: number, reason: string | null): JfluidError {
@@ -539,20 +550,20 @@ export function startProblem(pid: number, reason: string | null): JfluidError {
   return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, CONNECT_TIMEOUT_MS, reason)
 }
 
-/** Like `perfCounter`, for a process that jfluid started. Its counters appear while it starts. */
+/** Like `perfCounter`, for a process that jfluid started. Its counter file appears during its start. */
 function startedPerfCounter(pid: number): PerfCounter {
   const target = readTargetProcess(pid)
   return target === undefined ? { file: '', offset: 0 } : perfCounter(target)
 }
 
 function compilationsOf(target: TargetProcess): number | null {
-  if (target.hasJavaAgent !== false || target.perfDataMapped !== true) return null
+  if (target.hasJavaAgent !== false || typeof target.perfDataName !== 'string') return null
   return findPerfData(target)?.facts?.compilations ?? null
 }
 
 /**
- * Returns the path at which the target finds its own safepoint counter. If this process cannot read it, pauses are not subtracted from
- * times, and the profile contains a warning.
+ * Returns the path at which the target finds its own safepoint counter. If this process cannot locate the counter, pauses are not
+ * subtracted from times, and the profile contains a warning.
  */
 export function perfCounter(target: TargetProcess): PerfCounter {
   const found = findPerfData(target)

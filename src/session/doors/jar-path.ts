@@ -1,7 +1,7 @@
 // Path of the agent's jar for a JVM: the installed jar if the JVM can load it, otherwise a copy. The path of the copy works with every
 // locale, and the copy exists as long as a process may start JVMs with it.
-// With the locale C, a JVM misreads a path that is not ASCII and does not find the file: it ends (-javaagent), or prints a stack trace
-// (attach). After `=` follow the agent's options, separated by `;`. JAVA_TOOL_OPTIONS is split at spaces and supports quotes.
+// With the locale C, a JVM misreads a path that is not ASCII and does not find the file: with -javaagent it ends, with attach it prints a
+// stack trace. Other characters are special: `=` and `;` in agent options, spaces and quotes in JAVA_TOOL_OPTIONS.
 
 import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -19,14 +19,14 @@ export function isPlainPath(path: string): boolean {
   return PLAIN.test(path) && path.length <= MAX_PATH_LENGTH
 }
 
-/** A jar for starting JVMs. */
+/** A jar that is passed to a JVM at its start. */
 export interface StartJar extends AgentJar {
   /** Removes the copy, unless a running process may still start JVMs with it. In that case a later session removes it. */
   leave(): void
 }
 
 /**
- * Returns a jar with a plain path; makes a copy if needed.
+ * Returns a jar whose path has only PLAIN characters. If the installed jar has another path, makes a copy.
  * @throws NoMeetingPlace if there is no space for the copy
  */
 export function startJar(jar: AgentJar): StartJar {
@@ -35,7 +35,7 @@ export function startJar(jar: AgentJar): StartJar {
   const dir = makeSessionDirectory(null, bytes.length)
   try {
     dir.put(AGENT, bytes, undefined)
-    // The program may start JVMs as other users. These JVMs would end if they could not read the jar.
+    // The program may start JVMs as other users, and a JVM ends if it cannot read the jar. So all users may read it.
     chmodSync(join(dir.inside, AGENT), 0o444)
     chmodSync(dir.inside, 0o711)
   } catch (problem) {
@@ -56,11 +56,11 @@ interface User {
   readonly groups: readonly number[]
 }
 
-/** Returns whether a path can be passed to the target, leads to the same file there, and is readable for the target. */
+/** Returns whether a path can be passed to the target, names the same file in the target's root, and is readable for the target. */
 export function seesJar(target: TargetProcess, path: string): boolean {
   if (!isPlainPath(path)) return false
   const { pid, root, euid, egid, ownUsers } = target
-  // In a user namespace, root of the target has only the permissions that all other users have.
+  // In a separate user namespace, the target's root user has only the permissions that every user has.
   const user = { uid: ownUsers && euid === 0 ? -1 : euid, groups: [egid, ...groupsOf(pid)] }
   return isSame(path, `${root}${path}`) && mayRead(path, user)
 }

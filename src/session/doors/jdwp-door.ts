@@ -1,8 +1,8 @@
-// Enters a JVM through the debugger's port, for JVMs that refuse attach. A thread suspended at an event starts a thread of jfluid and is
-// resumed. The new thread loads the agent, which connects back as after an attach. Then the debugger disconnects: the session does not need
-// it, and the port is free again.
-// A JVM on this machine that can see a session directory uses it, as after an attach. Any other JVM gets the agent over the port, connects
-// back by TCP to the debugger's address, and sends its event buffer (events/mirror.ts).
+// Loads the agent through the debugger's port, for JVMs that refuse attach. A thread suspended at an event starts a thread of jfluid and is
+// resumed. The new thread loads the agent, which connects to the client as after an attach. Then the debugger disconnects: the session does
+// not need the debugger connection, and the port is free again.
+// If the JVM can see the session directory, client and agent use it, as after an attach. Otherwise the jar is sent over the port, and the
+// agent connects by TCP to the debugger's address and sends its event buffer (events/remote-ring.ts).
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } 
 
 /** Maximum total time for which a thread of the JVM is suspended. */
 const SUSPENSION_TIMEOUT_MS = 5000
-/** Time limit for loading the agent in jfluid's own thread. */
+/** Time limit for loading the agent in the thread that jfluid has created. */
 const LOADING_TIMEOUT_MS = 30_000
 
 /** Thrown if the time limit expired while a thread of the JVM was suspended. */
@@ -58,7 +58,7 @@ export class StoodTooLong extends JfluidError {
   }
 }
 
-/** Thrown if the time limit expired in jfluid's own thread, for which no other thread waits. */
+/** Thrown if the time limit expired in the thread that jfluid has created. No thread of the program waits for that thread. */
 export class LoadedTooSlowly extends JfluidError {
   static sample = () => new LoadedTooSlowly({ host: '10.0.0.7', port: 5005 }, 'nothing came for 10 s')
   readonly exitCode = EX_TEMPFAIL
@@ -69,7 +69,7 @@ export class LoadedTooSlowly extends JfluidError {
   }
 }
 
-/** Thrown if the JVM shares no directory with this process, and cannot connect to it by TCP either. */
+/** Thrown if the JVM shares no directory with this process and cannot connect to this process by TCP. */
 export class CannotCallBack extends JfluidError {
   static sample = () =>
     new CannotCallBack({ host: '10.0.0.7', port: 5005 }, '10.0.0.9:41234', 'no route to host')
@@ -88,7 +88,7 @@ export class CannotCallBack extends JfluidError {
  * @param idleTimeoutMs  time to wait for a thread of the JVM
  * @param onPhase     called with the current phase
  * @throws the errors of `openDebuggerPort`, SecurityManagerPresent, JvmIdle, CannotCallBack, NoInstrumentThere, AnotherAgentThere,
- * ThrownInTarget, AlreadyAttached, AgentDidNotConnect: the JVM runs as before, and its port is free
+ * ThrownInTarget, AlreadyAttached, AgentDidNotConnect. After each of these errors the JVM runs as before, and its port is free
  */
 export async function jdwpDoor(
   address: DebuggerAddress,
@@ -125,7 +125,7 @@ export async function jdwpDoor(
     const entering = giveBackPermit(calls, thread).then(() => enter(debugged, foreseen, jar))
     entry = await within(LOADING_TIMEOUT_MS, tooSlow, entering, (late) => late.abandon())
     debug.attach?.('the agent has our address')
-    // Disconnecting resumes the thread, too, but only a moment after the JVM has confirmed the disconnect.
+    // Disconnecting would also resume the thread, but only a moment after the JVM has confirmed the disconnect.
     granted(await jvm.threadReference.resume(own), 'to let the thread end')
   } catch (problem) {
     entry?.abandon()
@@ -140,7 +140,7 @@ export async function jdwpDoor(
   })
 }
 
-/** An agent that knows the address of this client. */
+/** An agent that was started and has the address of this client. */
 interface Entry {
   /** Waits for the agent to connect. Must be called after the debugger has disconnected and all threads run. */
   door(again: NonNullable<OpenDoor['again']>): Promise<OpenDoor>
@@ -150,10 +150,10 @@ interface Entry {
 /** Results of the requests that need no suspended thread. */
 interface Foreseen {
   readonly calls: DebuggerCalls
-  /** Process of the JVM, if it runs on this machine. */
+  /** Process of the JVM. Null if the JVM does not run on this machine. */
   readonly target: TargetProcess | null
   readonly asleep: SleepingAgent | null
-  /** The jar in the heap of the JVM, if it is certain to be needed. */
+  /** Bytes of the jar in the heap of the JVM. Null if they may not be needed. */
   readonly bytes: ArrayId | null
 }
 
@@ -179,7 +179,7 @@ async function enter(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): 
 
 /**
  * Limits the time of `work`.
- * @param late  disposes of a result that arrives after the time limit
+ * @param late  called with a result that arrives after the time limit, to clean up
  * @throws the error of `tooLong` after the time limit, or if the connection to the JVM is lost
  */
 async function within<T>(
@@ -201,7 +201,7 @@ async function within<T>(
   } finally {
     inTime()
   }
-  work.then(late, () => {}) // the debugger disconnects afterwards
+  work.then(late, () => {}) // an error of `work` is ignored, since the debugger disconnects
   throw tooLong(`that took more than ${ms / 1000} s`)
 }
 
@@ -211,12 +211,12 @@ const OVER = Symbol()
 export function targetOf(debugged: DebuggedJvm): TargetProcess | null {
   const pid = processServing(debugged)
   const target = pid === null ? undefined : readTargetProcess(pid)
-  // A process that forwards a port is not a JVM. A JVM whose libraries are not visible cannot be distinguished from such a process.
+  // The process may only forward the port and not be a JVM. If its libraries are not visible, this cannot be decided, so it is not used.
   return target?.vmLibrary == null ? null : target
 }
 
 /**
- * Enters through a shared directory, as after an attach.
+ * Loads or wakes the agent with a shared directory, as after an attach.
  * @returns null if the JVM does not see the directory
  */
 async function enterNear(
@@ -254,22 +254,36 @@ async function enterNear(
 }
 
 function nearEntry(target: TargetProcess, dir: SessionDirectory, server: LinkServer, woken: boolean): Entry {
+  return entryOf(server, woken, () => startProblem(target.pid, null), {
+    pid: target.pid,
+    dir: dir.path,
+    inside: dir.inside,
+    owner: ownerFor(target),
+    acting: (work) => actingAs(userToBe(target), work),
+    hadAgent: target.hasJavaAgent,
+    perf: () => perfCounter(target),
+    leave: () => dir.remove(),
+  })
+}
+
+/**
+ * Returns the entry of an agent that connects to `server`.
+ * @param silence  the error if the agent does not connect
+ */
+function entryOf(
+  server: LinkServer,
+  woken: boolean,
+  silence: () => Error,
+  place: Omit<OpenDoor, 'link' | 'woken' | 'again' | keyof typeof TELLS_NOTHING>,
+): Entry {
   return {
     async door(again) {
       try {
         const link = await server.accept(CONNECT_TIMEOUT_MS)
-        if (link === null) throw startProblem(target.pid, null)
-        return {
-          ...TELLS_NOTHING,
-          ...{ link, woken, again, pid: target.pid, dir: dir.path, inside: dir.inside },
-          owner: ownerFor(target),
-          acting: (work) => actingAs(userToBe(target), work),
-          hadAgent: target.hasJavaAgent,
-          perf: () => perfCounter(target),
-          leave: () => dir.remove(),
-        }
+        if (link === null) throw silence()
+        return { ...TELLS_NOTHING, ...place, link, woken, again }
       } catch (problem) {
-        dir.remove()
+        place.leave()
         throw problem
       } finally {
         server.close()
@@ -277,15 +291,15 @@ function nearEntry(target: TargetProcess, dir: SessionDirectory, server: LinkSer
     },
     abandon() {
       server.close()
-      dir.remove()
+      place.leave()
     },
   }
 }
 
-/** Errors of an agent that could not connect: java.net.ConnectException and similar exceptions. */
+/** Matches the error of an agent that could not connect: java.net.ConnectException and similar exceptions. */
 const UNREACHABLE = /\b(?:Connect|SocketTimeout|NoRouteToHost|Socket|Bind)Exception\b/
 
-/** Enters by TCP. */
+/** Loads or wakes the agent, which connects by TCP. */
 async function enterFar(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<Entry> {
   const { address, jvm, local, remote } = debugged
   const { calls, asleep } = foreseen
@@ -312,25 +326,17 @@ async function enterFar(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar
 }
 
 function farEntry({ address, local, remote }: DebuggedJvm, server: LinkServer, woken: boolean): Entry {
-  return {
-    async door(again) {
-      try {
-        const link = await server.accept(CONNECT_TIMEOUT_MS)
-        if (link === null) throw new AgentDidNotConnect(textOf(address), CONNECT_TIMEOUT_MS, null)
-        return {
-          ...TELLS_NOTHING,
-          ...{ link, woken, again, pid: null, dir: '', inside: '', owner: undefined },
-          acting: (work) => work(),
-          elsewhere: { host: local.address, from: remote },
-          perf: () => ({ file: '', offset: 0 }),
-          leave: () => {},
-        }
-      } finally {
-        server.close()
-      }
-    },
-    abandon: () => server.close(),
-  }
+  const silence = () => new AgentDidNotConnect(textOf(address), CONNECT_TIMEOUT_MS, null)
+  return entryOf(server, woken, silence, {
+    pid: null,
+    dir: '',
+    inside: '',
+    owner: undefined,
+    acting: (work) => work(),
+    elsewhere: { host: local.address, from: remote },
+    perf: () => ({ file: '', offset: 0 }),
+    leave: () => {},
+  })
 }
 
 /** Returns the process id in the JVM's own namespace. */

@@ -1,16 +1,16 @@
 // The session directory (mode 0700), which both client and agent can see from attach to the start of recording. It holds the agent's socket
 // and the event buffer file. Depending on the kind of start, it also holds the token, a copy of the jar, and the error text of an agent
 // that could not start.
-// If both sides see the same /dev/shm or /tmp, the directory is made there. Otherwise it is made in the target's root (a container, a
-// private /tmp, a chroot).
-// A client that is killed in this phase cannot remove its files, and an agent that has not started cannot either. So the name contains the
-// owner, and the next session removes the files of dead clients:
+// If client and target see the same /dev/shm or /tmp, the directory is made there. Otherwise it is made in the target's root directory (the
+// target may run in a container, with a private /tmp, or in a chroot).
+// If the client is killed in this phase, neither the client nor the agent can remove the files. So the name of the directory contains the
+// client's process id, and the next session removes the files of dead clients:
 //   jfluid-<pid namespace>-<pid>-<six random characters>
 //   /tmp/.jfluid_pid<target>       the launch file for a sleeping agent; contains the path of a session directory
 //   .attach_pid<target>            in the target's working directory or /tmp, see handshake.ts
 // If root profiles a JVM of another user, the directory is given to that user, who may then replace it or its files at any moment. So the
-// directory is accessed through a handle, files are created and given away without a second lookup of their names, and unknown files are
-// not removed.
+// directory is accessed through a handle. Files are created and given to the user without looking up their names twice, and files with
+// unknown names are not removed.
 
 import * as fs from 'node:fs'
 import { basename, join } from 'node:path'
@@ -28,7 +28,7 @@ const DIRECTORY = /^jfluid-(\d+)-(\d+)-\w{6}$/
 const LAUNCH_FILE = /^\.jfluid_pid\d+(?:-\d+)?$/
 /** Maximum size of a launch file, which has one line. */
 const MAX_LAUNCH_BYTES = 4096
-/** A launch file that names no directory counts as in use for this time. */
+/** Time for which a launch file without a directory name counts as in use, since its writer may not have finished. */
 const WRITE_TIMEOUT_MS = 2_000
 
 export const SOCKET = 'link'
@@ -36,11 +36,11 @@ export const RING = 'ring'
 export const ERROR = 'error'
 export const TOKEN = 'token'
 export const DIRECTIVES = 'directives'
-/** Name under which a target keeps the jar open until it ends, even after the file is unlinked. */
+/** File name of the agent jar. A target keeps the jar open under this name until it ends, even after the file is unlinked. */
 export const AGENT = 'jfluid-agent.jar'
-/** Depth of directories: a repository of recordings has one directory per JVM. */
+/** Maximum depth of nested directories: a repository of flight recordings contains one directory per JVM. */
 const MAX_DEPTH = 2
-/** All file names that occur in a directory that may be given to another user. */
+/** Names of all files in a session directory that may be given to another user. */
 const FILES = [SOCKET, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`, DIRECTIVES]
 
 export interface Owner {
@@ -51,20 +51,20 @@ export interface Owner {
 export interface SessionDirectory {
   /** Path as seen by the target. */
   readonly path: string
-  /** Path for this process. It stays valid until removal, even if the directory is renamed or replaced. */
+  /** Path as seen by this process. It stays valid until the directory is removed, even if the directory is renamed or replaced. */
   readonly inside: string
-  /** Makes another user the owner of the directory and of the files that are in it now. */
+  /** Makes another user the owner of the directory and of its current files. */
   giveTo(owner: Owner): void
   /**
    * Creates a file.
    * @param owner  owner of the new file
-   * @throws NoMeetingPlace if there is no space
+   * @throws NoMeetingPlace if the file system is full
    */
   put(name: string, bytes: Uint8Array, owner: Owner | undefined): void
   remove(): void
 }
 
-/** Returns the owner for files that the target must open. Undefined if the target can open files of this process. */
+/** Returns the user to whom files that the target must open are given. Undefined if the target can open files of this process. */
 export function ownerFor(target: TargetProcess): Owner | undefined {
   if (process.geteuid?.() !== 0 || target.euid === 0) return undefined
   return { uid: target.euid, gid: target.egid }
@@ -82,10 +82,10 @@ export class NoMeetingPlace extends JfluidError {
 }
 
 /**
- * Creates the directory: in shared memory if both sides see the same one, with enough space and write permission; else in /tmp; else in
- * these places of the target's root.
+ * Creates the directory in the first place that both client and target see and that has enough space and write permission: /dev/shm, then
+ * /tmp. If neither fits, uses /dev/shm or /tmp in the target's root directory.
  * @param target a JVM whose attach socket answers; null for a JVM that jfluid will start in its own root
- * @param bytes  free space needed
+ * @param bytes  number of free bytes that are needed
  * @throws NoMeetingPlace
  */
 export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): SessionDirectory {
@@ -98,7 +98,7 @@ export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): S
   let cause: unknown
   for (const place of preferred(target, bytes)) {
     const name = place.isShared ? place.path : `${place.path} of the JVM`
-    // Checked before the agent is loaded, since a loaded agent stays. Blocks reserved for root count, too.
+    // The space is checked before the agent is loaded, since a loaded agent stays. Blocks reserved for root count as free.
     if (place.most < bytes) {
       problems.push(`${name}: ${Math.floor(place.most / 2 ** 20)} MiB are free`)
       continue
@@ -118,7 +118,7 @@ export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): S
 export interface Place {
   /** Path as seen by the target. */
   readonly path: string
-  /** Whether both sides see the same directory. If not, it is in the target's root. */
+  /** Whether client and target see the same directory. If they do not, the directory is in the target's root. */
   readonly isShared: boolean
   /** Number of free bytes. */
   readonly free: number
@@ -126,7 +126,7 @@ export interface Place {
   readonly most: number
 }
 
-/** Returns the places, best first: places with enough space before the others, and shared places first in each group. */
+/** Returns the places, best first: places with enough space, then places without; in each group, shared places come first. */
 function preferred(target: TargetProcess | null, bytes: number): Place[] {
   const paths = [SHARED_MEMORY, TEMPORARY]
   const shared = paths.filter((path) => bothSee(target, path))
@@ -175,7 +175,7 @@ class Directory implements SessionDirectory {
     try {
       const prefix = `/proc/self/fd/${parent}/jfluid-${pidNamespace()}-${process.pid}-`
       const made = actingAs(user, () => fs.mkdtempSync(prefix)) // mkdtemp sets mode 0700
-      // In another root, the target's root user may have our user id.
+      // In another root directory, the root user of the target may have the user id of this process.
       return new Directory(path, parent, basename(made), !isShared || user !== undefined)
     } catch (problem) {
       fs.closeSync(parent)
@@ -199,9 +199,9 @@ class Directory implements SessionDirectory {
   }
 
   giveTo({ uid, gid }: Owner): void {
-    // The files are given away first, while the directory is still private. The directory may belong to the target from the beginning, if
-    // root acted as that user. So an unexpected file with one of these names, such as a hard link to another file of ours, is not given
-    // away.
+    // The files are given to the user first, while the directory is still private. If root acted as that user, the directory belongs to the
+    // user from the beginning. So the owner of an unexpected file with one of these names (such as a hard link to another file of root) is
+    // not changed.
     for (const name of fs.readdirSync(this.inside)) {
       if (FILES.includes(name)) giveFile(join(this.inside, name), uid, gid)
     }
@@ -237,7 +237,7 @@ class Directory implements SessionDirectory {
 
 const NEW_FILE = fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW
 
-/** Changes the owner of the file that was opened. The owner of a replaced file, or of a file with several names, stays unchanged. */
+/** Opens a file and changes its owner. If the file was replaced or has several hard links, its owner stays unchanged. */
 function giveFile(path: string, uid: number, gid: number): void {
   const handle = fs.openSync(path, O_PATH | fs.constants.O_NOFOLLOW)
   try {
@@ -248,20 +248,20 @@ function giveFile(path: string, uid: number, gid: number): void {
   }
 }
 
-/** Empties a directory that may belong to another user: removes only entries with known names. */
+/** Removes only the entries with known names from a directory that may belong to another user. */
 function emptyKnown(inside: string): void {
   for (const name of FILES) {
     try {
       fs.unlinkSync(join(inside, name))
     } catch {
-      // There is no such entry, or it is a directory of that user.
+      // The entry does not exist, or is a directory of that user.
     }
   }
 }
 
 /**
- * Empties a directory of our own, as deep as a recording repository. Each subdirectory is opened by a handle that is not a link. `rmSync`
- * does not do this, and root in a container that shares the directory may redirect names at any moment.
+ * Empties a directory of the own user, up to the depth of a recording repository. Subdirectories are opened by handles, without following
+ * links, since root in a container that shares the directory may replace names by links at any moment. `rmSync` does not do this.
  */
 function empty(inside: string, depth = 0): void {
   for (const name of fs.readdirSync(inside)) {
@@ -294,7 +294,7 @@ function removeEmpty(path: string): void {
   try {
     fs.rmdirSync(path)
   } catch {
-    // The directory is gone, or contains files of that user.
+    // The directory does not exist any more, or contains other files of that user.
   }
 }
 
@@ -320,7 +320,7 @@ export function isWritable(directory: string): boolean {
   }
 }
 
-/** @param path path in the root of either side */
+/** Returns whether client and target see the same directory. @param path  path in the root directory of the client and of the target */
 function bothSee(target: TargetProcess | null, path: string): boolean {
   try {
     const ours = fs.statSync(path)
@@ -329,7 +329,7 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
       const theirs = fs.statSync(at)
       return ours.dev === theirs.dev && ours.ino === theirs.ino
     }
-    // In our own root, /tmp may be a link.
+    // If both have the same root directory, /tmp may be a link.
     if (isOurRoot(target.root)) return isSame(`${target.root}${path}`)
     return withHandle(target, path, isSame) ?? false
   } catch {
@@ -338,7 +338,7 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
 }
 
 /**
- * Removes files left by killed clients. Never fails and never blocks, whatever other users have put there.
+ * Removes files left by killed clients. Never throws and never blocks, whatever files other users have created there.
  * @param places  directories to search; launch files are in the last directory
  * @param root    root directory for the paths in launch files
  * @returns the removed paths
@@ -364,7 +364,7 @@ export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMP
   return removed
 }
 
-/** Like `removeLeftovers`, in the root of the target. Returns paths as seen by the target. */
+/** Like `removeLeftovers`, in the root directory of the target. Returns paths as seen by the target. */
 export function removeLeftoversIn(target: TargetProcess): string[] {
   const removed: string[] = []
   for (const path of [SHARED_MEMORY, TEMPORARY]) {
@@ -381,8 +381,8 @@ function isThere(path: string): boolean {
 }
 
 /**
- * Removes a directory with all its files if it is our own. As root, removes only known files from a directory of another user.
- * @param isOurRoot  if false, the root user of that root may have our user id
+ * Removes a directory with all its files if it belongs to the own user. As root, removes only known files from a directory of another user.
+ * @param isOurRoot  whether the path is in the own root directory. In another root, another root user may have the own user id
  */
 function removeLeft(path: string, isOurRoot: boolean): void {
   try {
@@ -402,8 +402,8 @@ function removeLeft(path: string, isOurRoot: boolean): void {
 }
 
 /**
- * Returns whether a process has the directory's name in its command line or environment. A JVM that it starts may load the agent from
- * there.
+ * Returns whether a process has the directory's name in its command line or environment. A JVM that this process starts may load the agent
+ * from the directory.
  */
 export function isNamedByProcess(path: string): boolean {
   const name = basename(path)
@@ -416,8 +416,8 @@ export function isNamedByProcess(path: string): boolean {
 }
 
 /**
- * Removes a launch file whose session directory is gone. A launch file is created after its directory and removed before it.
- * @returns whether the file was stale and is removed
+ * Removes a launch file if its session directory does not exist. A launch file is created after its directory and removed before it.
+ * @returns whether the file was removed
  */
 function removeIfStale(launchFile: string, root: string): boolean {
   try {
@@ -434,15 +434,16 @@ function removeIfStale(launchFile: string, root: string): boolean {
 
 interface LaunchFile {
   readonly line: string
-  /** The session directory named in the file. Undefined if the file is being written, if it ends a session, or if its writer was killed. */
+  /** Session directory named in the file. Undefined if the file is being written, requests the end of a session, or is incomplete. */
   readonly dir: string | undefined
   /** Whether the file was written within the last few seconds. */
   readonly isFresh: boolean
 }
 
 /**
- * @param believed  trusted owners
- * @throws if there is no file, or if it belongs to another user
+ * Reads the launch file.
+ * @param believed  user ids of trusted owners
+ * @throws if the file does not exist, or if it belongs to another user
  */
 function readLaunchFile(launchFile: string, believed: readonly number[]): LaunchFile {
   const { uid: owner, mtimeMs } = fs.lstatSync(launchFile)
@@ -459,7 +460,7 @@ export function believedBy({ euid }: TargetProcess): number[] {
 
 /**
  * Returns whether the launch file contains this line.
- * @param believed  trusted owners
+ * @param believed  user ids of trusted owners
  */
 export function launchFileHas(launchFile: string, line: string, believed: number[]): boolean {
   try {
@@ -470,8 +471,8 @@ export function launchFileHas(launchFile: string, line: string, believed: number
 }
 
 /**
- * Returns whether the launch file belongs to a living client that waits for the agent to read it.
- * @param believed  trusted owners
+ * Returns whether the launch file belongs to a living client that waits for the agent to read the file.
+ * @param believed  user ids of trusted owners
  * @param root      root directory of the target
  */
 export function isLaunchFileInUse(launchFile: string, believed: number[], root: string): boolean {
@@ -487,7 +488,7 @@ export function isLaunchFileInUse(launchFile: string, believed: number[], root: 
 
 /**
  * Removes a launch file that is not in use. If another client has just created its own file, that file is restored.
- * @param believed  trusted owners
+ * @param believed  user ids of trusted owners
  */
 export function removeLaunchFile(launchFile: string, believed: number[], root: string): void {
   const taken = `${launchFile}-${process.pid}`
@@ -499,7 +500,7 @@ export function removeLaunchFile(launchFile: string, believed: number[], root: s
   }
 }
 
-/** Removes the attach trigger file. It is not needed once the attach socket answers, even if another process created it. */
+/** Removes the attach trigger file. Once the attach socket answers, the file is not needed, even if another process created it. */
 export function removeTriggers(target: TargetProcess): void {
   const { pid, nsPid } = target
   const remove = (dir: string): void => {
@@ -508,7 +509,7 @@ export function removeTriggers(target: TargetProcess): void {
       const found = fs.lstatSync(trigger)
       if (found.isFile() && found.size === 0) fs.unlinkSync(trigger)
     } catch {
-      // Normally the file does not exist; or it is not visible.
+      // Normally the file does not exist. Or it is not visible to this process.
     }
   }
   remove(`/proc/${pid}/cwd`)
@@ -520,7 +521,7 @@ export function removeTriggers(target: TargetProcess): void {
       fs.closeSync(tmp)
     }
   } catch {
-    // The target has no /tmp, or it cannot be entered.
+    // The target has no /tmp, or this process cannot open it.
   }
 }
 

@@ -3,16 +3,16 @@
 import { totalmem } from 'node:os'
 import type { SessionRequest } from '../session-options.ts'
 
-/** Approximate bytes per context. Includes a share of the lookup table, of the arrays for building a picture, and of the picture. */
+/** Approximate bytes per context. Includes a share of the lookup table, of the snapshot, and of the arrays for building the snapshot. */
 const BYTES_PER_CONTEXT = 256
-/** Contexts may use 1/8 of the memory. */
+/** Contexts may use 1/MEMORY_DIVISOR of the memory. */
 const MEMORY_DIVISOR = 8
-/** Default limit. A live view of a larger tree is too slow: one picture of it takes seconds. */
+/** Default maximum. A live view of a larger tree is too slow: one snapshot of the tree takes seconds. */
 const DEFAULT_MAX_CONTEXTS = 2 ** 20
 const MIN_CONTEXTS = 2 ** 16
 
 /**
- * Returns a power of two, so that the limit of a machine does not vary from day to day.
+ * Returns the maximum number of contexts. It is a power of two, so that it stays the same on a machine with slightly varying memory.
  *
  * @param memoryBytes  memory available to this process
  */
@@ -22,7 +22,7 @@ export function contextsFor(memoryBytes: number): number {
 }
 
 export function mostContexts({ maxContexts }: SessionRequest): number {
-  const limit = process.constrainedMemory() // limit of the control group; without a control group 0, or more than the machine's memory
+  const limit = process.constrainedMemory() // limit of the control group. If there is none: 0, or more than the machine's memory
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
   return maxContexts ?? contextsFor(memory)
 }

@@ -1,21 +1,21 @@
 // Receives the event buffer of a target on another machine. The client requests one round after the other and passes each complete round to
-// the mirror. This runs in the recording thread, so each request proves that the recording thread is alive.
+// the mirror. This code runs in the recording thread, so each request shows the agent that the recording thread is alive.
 
 import type { Socket } from 'node:net'
 import { EX_IOERR, JfluidError } from '../../base/errors.ts'
-import { ANSWER_HEAD_BYTES, LAST, MalformedRound, MirrorRing, MORE } from '../../events/mirror.ts'
+import { ANSWER_HEAD_BYTES, LAST, MalformedRound, MirrorRing, MORE } from '../../events/remote-ring.ts'
 import { LinkServer, type Meeting } from '../../wire/link.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
 
 /**
- * Timeout for data from the agent. By then, the agent has detached, since the agent receives nothing either
+ * Timeout for data from the agent. It is longer than the timeout after which an agent that receives nothing detaches
  * (Feeder.SILENT_CLIENT_TIMEOUT_NANOS).
  */
 const SILENT_TIMEOUT_MS = 15_000
-/** Number of checks for received data within the timeout. Time during which this process is stopped does not count. */
+/** Number of checks for received data within the timeout. Time in which this process is stopped does not count, since no check runs. */
 const CHECKS_PER_TIMEOUT = 15
 
-/** Thrown if the socket is silent although the agent must answer. A broken network gives no error. */
+/** Thrown if the agent does not answer in time. A broken network connection causes no socket error. */
 export class NothingComes extends JfluidError {
   static sample = () => new NothingComes(10_000)
   readonly exitCode = EX_IOERR
@@ -26,7 +26,7 @@ export class NothingComes extends JfluidError {
   }
 }
 
-/** Pause between two rounds, unless more than MUCH_BYTES were received. */
+/** Delay between two rounds. No delay follows a round of more than MUCH_BYTES. */
 const ROUND_DELAY_MS = 2
 const MUCH_BYTES = 64 << 10
 /** Size of the agent's buffer (Feeder.java). */
@@ -46,7 +46,7 @@ export class MirrorFeed {
   #timer: NodeJS.Timeout | undefined
   #received: Buffer[] = []
   #receivedBytes = 0
-  /** Data of the current round. */
+  /** Received answers of the current round. */
   #answers: Buffer[] = []
   #roundBytes = 0
   #looks = 0
@@ -143,7 +143,7 @@ export class MirrorFeed {
     this.ring.take(this.#answers)
     this.#answers = []
     this.#roundBytes = 0
-    // The last round is confirmed too. The agent then disconnects.
+    // The next request also confirms the last round, and the agent then disconnects.
     if (kind === LAST || much) this.#ask(true)
     else this.#timer = setTimeout(() => this.#ask(true), ROUND_DELAY_MS)
   }

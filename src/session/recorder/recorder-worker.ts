@@ -1,9 +1,9 @@
-// The recording thread: reads the event buffer, builds the tree, answers the main thread. A round reads a bounded number of chunks, so an
-// answer is never late. Events are also read while an answer is built. If chunks fill fast or few are free, the next round follows at once;
+// The recording thread: reads the event buffer, builds the tree, answers the main thread. A round reads a limited number of chunks, so no
+// answer is late. Events are also read while an answer is built. If chunks fill fast or few are free, the next round follows at once;
 // otherwise after 2 ms, which is 500 wake-ups per second. With scheme adaptive, no thread of the target waits for a free chunk, and the
-// next round follows after 10 ms: a wake-up costs 40 µs of processor time. Every round and every chunk advances the heartbeat. If the
-// heartbeat stands still for 250 ms, a waiting thread of the target gives up, unless the recording thread is runnable but gets no
-// processor. After an error, the heartbeat stays still.
+// next round follows after 10 ms, since each wake-up costs 40 µs of processor time. Every round and every chunk advances the heartbeat. If
+// the heartbeat does not advance for 250 ms, target threads stop waiting, unless the recording thread is runnable but gets no processor.
+// After an error, the heartbeat does not advance any more.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -17,10 +17,11 @@ import { CctBuilder } from '../../cct/builder.ts'
 import { Course, MAX_SECONDS } from '../../cct/course.ts'
 import type { LatestCalls, RootCalls } from '../../cct/root-calls.ts'
 import { RootsApart } from '../../cct/roots-apart.ts'
+import { Segments, type SegmentsState } from '../../cct/segments.ts'
 import { type SlowState, type SlowWant, slowStateOf, treesOf } from '../../cct/slow-times.ts'
 import { type SnapshotOptions, snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
 import { Survivors } from '../../cct/survivors.ts'
-import { type Trace, type TraceOptions, traceOf } from '../../cct/trace.ts'
+import { slowTraceOf, type Trace, type TraceOptions, traceOf } from '../../cct/trace.ts'
 import { Tracer } from '../../cct/tracer.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { openRing, type Ring } from '../../events/ring.ts'
@@ -30,6 +31,7 @@ import { SINKS } from '../../measures/sinks.ts'
 import { RegionBuilder } from '../../regions/builder.ts'
 import { MirrorFeed } from './mirror-feed.ts'
 import {
+  type AskedSegments,
   type AskedSnapshot,
   type CallOf,
   factsOf,
@@ -43,16 +45,16 @@ import {
 } from './recorder.ts'
 
 /**
- * Maximum number of chunks per round: 65,000 events, which take 1 to 2 ms, or several times longer if a dozen threads compete for the
- * processor.
+ * Maximum number of chunks per round. They contain 65,000 events, which take 1 to 2 ms, or several times longer if a dozen threads compete
+ * for the processor.
  */
 const MAX_CHUNKS_PER_ROUND = 16
-/** Maximum number of chunks read every few milliseconds while a picture is built. The picture must make progress too. */
+/** Maximum number of chunks that are read every few milliseconds while a snapshot is built. It leaves time for building the snapshot. */
 const MAX_CHUNKS_DURING_PICTURE = 64
 const ROUND_INTERVAL_MS = 2
 /**
- * Round interval with scheme adaptive, while half of the chunks are free. The other half of the default buffer holds 100 million events per
- * second.
+ * Round interval with scheme adaptive, while half of the chunks are free. In the default buffer, these free chunks are enough for 100
+ * million events per second.
  */
 const LONG_ROUND_INTERVAL_MS = 10
 const SCARCE_INTERVAL_MS = 50
@@ -62,23 +64,26 @@ const LOGGED_DURATION_MS = 5
  * Time without a heartbeat after which threads of the target no longer wait for this thread (JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS).
  */
 const HEARTBEAT_TIMEOUT_MS = 250
-/** Interval of the rates in the debug log. */
+/** Interval at which rates are written to the debug log. */
 const RATES_INTERVAL_MS = 1000
 /** Minimum interval between two reads of the trees of threads. */
 const TREES_INTERVAL_MS = 200
-/** Minimum pause between two reads, as a multiple of the duration of the latest read. A read of two million records takes 0.2 s. */
+/** Minimum interval between two reads of the trees, as a multiple of the latest read's duration. Two million records take 0.2 s. */
 const TREES_PAUSE_FACTOR = 4
-/** Interval between two reads while threads wait for a block or a chunk (both use the same counter). One read may cover 64 MiB. */
+/**
+ * Interval between two reads of the trees while threads wait for a block or a chunk (one counter counts both waits). A read may cover 64
+ * MiB.
+ */
 const SCARCE_TREES_INTERVAL_MS = 20
-/** Length of the course that a live view shows. */
+/** Length of the timeline (`Course`) in a live view. */
 const MAX_LIVE_TIMELINE_SECONDS = 1200
 
 if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
 const port = parentPort
 
 /**
- * Requests that need no fresh read of the trees. `finish` reads the trees after the last events. `stats` is requested several times a
- * second and uses the latest read.
+ * Requests that do not need to read the trees first. `finish` reads the trees itself, after the last events. `stats` is requested several
+ * times a second and uses the result of the latest read.
  */
 const WITHOUT_TREE_READ: ReadonlySet<keyof RecorderRequests> = new Set(['stop', 'finish', 'stats'])
 const NO_CALLS: LatestCalls = { times: [], probes: [] }
@@ -106,6 +111,10 @@ class RecordingThread {
       }
     | undefined
   #calibration: Calibration = { innerTicks: 0, outerTicks: 0 }
+  /** Length of a tick; null if costs of segments are not times. */
+  #nsPerTick: number | null = null
+  /** Time of the latest event in ticks, and the time when it was read. */
+  #latest = { ticks: 0, readAt: 0 }
   readonly #course = new Course(performance.now())
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
@@ -118,9 +127,9 @@ class RecordingThread {
   #eventsBeforeReset = 0
   /** Time and event count of the latest rates in the debug log. */
   #rates = { at: performance.now(), events: 0 }
-  /** Commands that arrived while a picture was built. */
+  /** Commands that arrived while a snapshot was built. They are executed afterwards. */
   readonly #aside: RecorderCommand[] = []
-  /** Buffers to transfer with the current answer. */
+  /** Buffers to transfer to the main thread with the current answer. */
   readonly #transfer = new Set<ArrayBuffer>()
 
   readonly #commands: RecorderCommands = {
@@ -129,23 +138,29 @@ class RecordingThread {
       this.#isWaitedFor = false
     },
     timeRoots: (calibration) => this.#timeRoots(calibration),
-    keepSlow: (threshold) => this.#builder.keepSlow(threshold),
-    courseBegins: () => this.#course.reset(performance.now(), this.#events(), this.#waitTicks),
+    keepSlow: (wanted) => this.#builder.keepSlow(wanted),
+    keepSegments: (options, nsPerTick) => this.#keepSegments(options, nsPerTick),
+    courseBegins: () => {
+      this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
+      this.#builder.segments?.reset()
+    },
     survivors: (news) => {
       this.#builder.survivors ??= new Survivors()
       this.#builder.survivors.hear(news)
     },
+    openAllocations: (open) => this.#builder.openAllocations(open),
     markWarmup: () => {
       if (this.#after === undefined) this.#builder.markWarmup()
     },
-    newRows: (nowTicks) => this.#builder.reset(nowTicks, true),
+    newRows: (nowTicks) => this.#newRows(nowTicks),
     reset: (nowTicks) => this.#reset(nowTicks),
   }
 
   readonly #answers: RecorderRequests = {
     snapshot: (options, slow) => this.#snapshot(options, slow),
     regions: () => this.#regions?.states() ?? [],
-    trace: (options) => this.#trace(options),
+    trace: (options, slowest) => this.#trace(options, slowest),
+    segments: (nowTicks) => this.#segments(nowTicks),
     stats: () => this.#stats(),
     called: (methods) => methods.filter((it) => this.#wasCalled(it)),
     endRows: (endTicks, fromTicks) => this.#endRows(endTicks, fromTicks),
@@ -157,9 +172,9 @@ class RecordingThread {
   constructor(
     data: RecorderData,
     private readonly ring: Ring,
-    /** Source of a buffer that is sent over a network; null if the buffer is a file. */
+    /** Receiver of an event buffer that is sent over a network; null if the buffer is a file. */
     private readonly feed: MirrorFeed | null,
-    /** Trees of the threads; null if all calls are recorded as events. With trees, only root calls are events, for a separate reader. */
+    /** Trees of the threads; null if all calls are recorded as events. With trees, only root calls are events, which RootsApart reads. */
     private readonly trees: TreeBlocks | null,
   ) {
     const { executed = false, regions, trace = 0 } = data
@@ -207,7 +222,7 @@ class RecordingThread {
     }
   }
 
-  /** @returns whether another round may follow */
+  /** Runs one round. @returns whether another round may follow */
   #poll(maxChunks: number): boolean {
     if (!this.#running) return false
     this.#beat()
@@ -227,9 +242,44 @@ class RecordingThread {
     this.#roots?.timeRoots(calls)
   }
 
+  #keepSegments({ mode, ...asked }: AskedSegments, nsPerTick: number | null): void {
+    const { metric, countsCalls = false } = SINKS[mode]
+    const options = { ...asked, isTime: metric.isTime === true, countsCalls }
+    this.#nsPerTick = nsPerTick
+    this.#builder.segments = new Segments(this.#builder, options, this.#alive)
+  }
+
   /**
-   * Reads the trees at intervals, which are shorter while threads wait. Once no block can be added, no thread waits for one, but each
-   * request still increments the counter.
+   * Returns the time in the target up to which a segment charges open frames: the time of the latest event, or a later time if no event has
+   * come for a while.
+   */
+  get #nowTicks(): number | undefined {
+    if (this.#nsPerTick === null) return undefined
+    const idleMs = Math.max(0, performance.now() - this.#latest.readAt - LONG_ROUND_INTERVAL_MS)
+    return this.#latest.ticks + (idleMs * 1e6) / this.#nsPerTick
+  }
+
+  #endSegment(): void {
+    const { segments } = this.#builder
+    if (segments?.isDue(this.#course.elapsedMs) !== true) return
+    const begun = debug.recorder === undefined ? 0 : performance.now()
+    this.#readTrees()
+    segments.end(this.#course.elapsedMs, this.#nowTicks)
+    debug.recorder?.(
+      `a segment of ${this.#builder.contexts} contexts took ${msText(performance.now() - begun)}`,
+    )
+  }
+
+  #newRows(nowTicks: number): void {
+    const { segments } = this.#builder
+    segments?.endEpoch(this.#course.elapsedMs, this.#nsPerTick === null ? undefined : nowTicks)
+    this.#builder.reset(nowTicks, true)
+    segments?.restarted()
+  }
+
+  /**
+   * Reads the trees at intervals, which are shorter while threads wait. Once the buffer cannot get more blocks, no thread waits, but each
+   * failed request still increments the counter. So the counter is ignored then.
    */
   #lookAtTrees(): void {
     const starving = this.ring.starving()
@@ -256,8 +306,8 @@ class RecordingThread {
   }
 
   /**
-   * Reads events while a picture is built. A picture of a million contexts takes so long that the buffer would become full, and threads
-   * would wait. The builder must receive a pause before it has read too many events that follow the pause.
+   * Reads events while a snapshot is built. Building a snapshot of a million contexts takes so long that the buffer would become full and
+   * threads would wait. `pause` commands are executed at once, since the builder must know a pause before it reads many later events.
    */
   #keepUp(): void {
     while (this.#aside.length === 0) {
@@ -287,6 +337,7 @@ class RecordingThread {
     this.#tracer?.reset()
     this.#eventsBeforeReset = this.#allEvents
     this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
+    this.#builder.segments?.reset()
   }
 
   #pause(startTicks: number, endTicks: number): void {
@@ -335,22 +386,41 @@ class RecordingThread {
     const slow = this.#slowState(wanted, options)
     const trees = [snapshot.merged, ...snapshot.threads.map((it) => it.tree), ...(slow ? treesOf(slow) : [])]
     for (const tree of trees) this.#takeAlong(tree)
-    // Called after the trees are built, since more events are read while they are built.
+    // The class names are read after the trees are built, since events with more names may be read while the trees are built.
     const names = this.#builder.takeClassNames()
+    const thrownNames = this.#builder.rootCalls?.thrownNames.take() ?? []
     const firstCalls = this.#builder.takeFirstCalls()
     const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))
     const calls = this.#builder.callTable
     this.#tick()
     const course = this.#course.state(options.perThread === false ? MAX_LIVE_TIMELINE_SECONDS : MAX_SECONDS)
-    return { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow }
+    return { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow, thrownNames }
   }
 
-  #trace(options: TraceOptions): Trace<number> | undefined {
-    const trace = this.#tracer && traceOf(this.#tracer, options, () => this.#keepUp())
+  /** @param slowest  number of slow calls to trace; 0 if the first calls are traced */
+  #trace(options: TraceOptions, slowest: number): Trace<number> | undefined {
+    const alive = () => this.#keepUp()
+    const slow = slowest > 0 ? this.#builder.rootCalls?.slow : null
+    const trace = slow
+      ? slowTraceOf(slow, slowest, options, alive)
+      : this.#tracer && traceOf(this.#tracer, options, alive)
     for (const { tracks } of trace?.calls ?? [])
       for (const { events, times } of tracks)
         for (const { buffer } of [events, times]) this.#transfer.add(buffer as ArrayBuffer)
     return trace
+  }
+
+  /** @param nowTicks  time up to which open frames are charged; undefined if costs are not times, and after the end */
+  #segments(nowTicks: number | undefined): SegmentsState | null {
+    const { segments } = this.#builder
+    if (segments === null) return null
+    this.#tick()
+    const state = segments.state(this.#course.elapsedMs, nowTicks)
+    for (const { buffer } of [state.method, state.parent, state.size])
+      this.#transfer.add(buffer as ArrayBuffer)
+    for (const { row, calls, self } of state.segments)
+      for (const { buffer } of [row, calls, self]) this.#transfer.add(buffer as ArrayBuffer)
+    return state
   }
 
   #finish(endTicks: number | undefined): boolean {
@@ -440,7 +510,6 @@ class RecordingThread {
       collapsed: this.#builder.collapsed?.contexts ?? 0,
       samples: { ...this.#builder.samples },
       allocatedBytes: this.#builder.allocatedBytes,
-      allocatedTold: this.#builder.allocatedTold,
       virtualRoots: this.#builder.virtualRoots,
       gaps: this.#after?.gaps ?? this.ring.gaps(),
       treesFull: this.trees?.full ?? null,
@@ -452,6 +521,7 @@ class RecordingThread {
       mapped: this.ring.mapped,
       ended: this.ring.ended(),
       silentMs: this.#silentMs,
+      slowFromTicks: this.#builder.rootCalls?.slow?.detailsFromTicks ?? null,
     }
   }
 
@@ -460,7 +530,7 @@ class RecordingThread {
     return this.#allEvents - this.#eventsBeforeReset
   }
 
-  /** Number of entry and exit events, where each call counted in a tree counts as two. */
+  /** Number of entry and exit events. A call that is only counted in a tree counts as two events. */
   get #allEvents(): number {
     return this.#reader.events - this.#builder.siteWords + 2 * (this.trees?.calls ?? 0)
   }
@@ -476,6 +546,9 @@ class RecordingThread {
     this.#builder.nowMs = performance.timeOrigin + now
     if (this.#roots !== null) this.#roots.nowMs = performance.timeOrigin + now
     this.#course.tick(now, this.#events(), this.#waitTicks)
+    const { lastTicks } = this.#reader
+    if (lastTicks !== this.#latest.ticks) this.#latest = { ticks: lastTicks, readAt: now }
+    this.#endSegment()
   }
 
   #logRound(begun: number): void {
@@ -502,7 +575,7 @@ class RecordingThread {
     send({ kind: 'scarce' })
   }
 
-  /** Called during long work on the tree, when events cannot be processed. */
+  /** Called at intervals during long work on the tree, while no events can be processed. Advances the heartbeat. */
   #atWork(): void {
     this.#beat()
     if (this.#running) this.#reader.setAside()
@@ -539,7 +612,7 @@ function called<T>(members: T, { kind, args }: CallOf<T>): unknown {
 }
 
 try {
-  // The message arrives when there is a buffer. Until then, the thread is only preloaded.
+  // The message arrives when the event buffer exists. Until then, the thread is only preloaded.
   const [data]: [RecorderData] = (await once(port, 'message')) as [RecorderData]
   if (data.debugLog !== undefined) joinDebugLog(data.debugLog)
   let recording: RecordingThread
@@ -553,7 +626,7 @@ try {
     mirrorPort = feed.port
   }
   port.on('message', (command: RecorderCommand) => recording.command(command))
-  // Covers errors of this thread only. Without the handler, the thread would end and the tree would be lost.
+  // The handler gets errors of this thread only. Without the handler, the thread would end and the tree would be lost.
   process.on('uncaughtException', (error) => recording.fail(error))
   send({ kind: 'ready', port: mirrorPort })
   recording.round()

@@ -1,12 +1,12 @@
-// The recorder of a session, as seen from the main thread. A worker reads the event buffer and builds the tree. Only requested data cross
-// between the two threads. The main thread waits for the worker only through promises.
+// The main thread's interface to the recorder of a session. A worker thread reads the event buffer and builds the tree, and sends only
+// requested data to the main thread. The main thread never blocks: it awaits promises.
 
 import type { Worker } from 'node:worker_threads'
 import type { Calibration } from '../../base/compensation.ts'
 import { type DebugLogShare, debugLogShare } from '../../base/debug-log.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { Activity } from '../../cct/activity.ts'
-import type { BuilderOptions } from '../../cct/builder.ts'
+import type { BuilderOptions, OpenAllocation } from '../../cct/builder.ts'
 import { type CallTable, leastOfMethod } from '../../cct/call-ids.ts'
 import type { CourseState } from '../../cct/course.ts'
 import {
@@ -16,7 +16,8 @@ import {
   type RootCallTimes,
   rootCallTimes,
 } from '../../cct/root-calls.ts'
-import type { SlowThreshold } from '../../cct/slow-calls.ts'
+import { type SegmentsState, type SegmentTimes, segmentTimes } from '../../cct/segments.ts'
+import type { SlowCall, SlowWanted } from '../../cct/slow-calls.ts'
 import type { SlowCallTimes, SlowState, SlowTimes, SlowWant } from '../../cct/slow-times.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../../cct/snapshot.ts'
 import type { SurvivorNews } from '../../cct/survivors.ts'
@@ -29,7 +30,7 @@ import type { RegionState } from '../../regions/builder.ts'
 import type { MirrorOffer } from './mirror-feed.ts'
 import { recorderWorker, takeWorker } from './spare-worker.ts'
 
-/** A thread of the target as its agent describes it. */
+/** A thread of the target, as the agent describes the thread. */
 export interface RecordedThread {
   /** Java thread id. */
   readonly id: number
@@ -37,13 +38,15 @@ export interface RecordedThread {
   readonly virtual: boolean
 }
 
-/** Options of a snapshot. The mode determines the sink. */
+/** Options of a snapshot. The recording mode determines the option `sink`. */
 export interface AskedSnapshot extends Omit<SnapshotOptions, 'sink'> {
   readonly mode: Mode
 }
 
+export type AskedSegments = Pick<AskedSnapshot, 'mode' | 'calibration' | 'firstMethod' | 'valueRows'>
+
 export interface RecorderSnapshotOptions extends AskedSnapshot {
-  /** Threads keyed by jfluid thread number. The map may grow later. */
+  /** Threads, keyed by jfluid thread number. The map may grow after the call. */
   readonly threads: ReadonlyMap<number, RecordedThread>
   /** Requested data about slow calls. Default: none. */
   readonly slow?: SlowWant
@@ -52,57 +55,60 @@ export interface RecorderSnapshotOptions extends AskedSnapshot {
 export interface RecorderStats {
   /** Number of entry and exit events decoded since the start, or since `reset`. */
   readonly events: number
-  /** Time that target threads waited for the client, in ticks. */
+  /** Total time that target threads waited for the client, in ticks. */
   readonly waitTicks: number
   readonly healed: number
-  /** Number of StackOverflowErrors, keyed by the id of the method that they left first. */
+  /** Number of StackOverflowErrors, keyed by the id of the first method that the error left. */
   readonly overflows: ReadonlyMap<number, number>
-  /** Number of tasks and threads attached below the context that submitted them; number of tasks and threads with a lost context. */
+  /**
+   * Tasks and threads: `followed` counts those attached below the context that submitted them, `orphans` counts those whose context is
+   * lost.
+   */
   readonly followed: number
   readonly orphans: number
-  /** Number of calls that had not ended at the end, in modes where a call reports its own execution when it ends. */
+  /** Number of calls that were still running at the end, in modes in which a call is reported only when the call ends. */
   readonly openCalls: number
-  /** Number of contexts of samples that were merged into their callers. */
+  /** Number of sampled contexts that were merged into their callers. */
   readonly purged: number
-  /** Number of contexts of calls that were merged into rows of collapsed contexts. */
+  /** Number of contexts with calls that were merged into rows for collapsed contexts. */
   readonly collapsed: number
   /** Number of samples, and the sum of their weights: bytecodes or ticks (event-layout.ts). */
   readonly samples: { readonly count: number; readonly sum: number }
-  /** Bytes that ended root calls have allocated, as reported by the JVM. */
+  /** Number of bytes that root calls have allocated, as reported by the JVM. */
   readonly allocatedBytes: number
-  /** Number of ended root calls whose allocations the JVM has reported, keyed by thread number. */
-  readonly allocatedTold: ReadonlyMap<number, number>
   readonly virtualRoots: number
   /** Number of events that the target could not record. */
   readonly gaps: number
-  /** Facts about a full tree area: threads have found no room, and the buffer cannot grow. Null if there is room. */
+  /** Facts about a full tree area: threads have found no space in the buffer, and it cannot grow. Null if the tree area has space. */
   readonly treesFull: TreesFull | null
-  /** Number of contexts over all threads. */
+  /** Total number of contexts of all threads. */
   readonly nodes: number
-  /** Number of distinct called methods. */
+  /** Number of distinct methods that were called. */
   readonly calledMethods: number
   /** Session time of the latest event. */
   readonly lastTicks: number
   readonly freeChunks: number
-  /** Number of lost switches of virtual threads. */
+  /** Number of lost events about virtual threads that were mounted or unmounted. */
   readonly disordered: number
-  /** Whether the buffer is mapped. Otherwise it is read as a file. */
+  /** Whether the buffer is mapped into memory. If it is not, it is read as a file. */
   readonly mapped: boolean
-  /** 0, or why the target has stopped recording on its own: ENDED_STOPPED or a similar code. */
+  /** Reason why the target has stopped recording on its own, such as ENDED_STOPPED; 0 if it has not stopped. */
   readonly ended: number
-  /** Total duration of pauses of the recorder of at least 250 ms each. */
+  /** Total duration of the intervals of at least 250 ms in which the recorder did not run. */
   readonly silentMs: number
+  /** Threshold of slow calls in ticks, NEVER_SLOW if no duration is slow; null if it is unknown, or if slow calls are not kept. */
+  readonly slowFromTicks: number | null
 }
 
 /** Start parameters of the worker. */
 export interface RecorderData extends Omit<BuilderOptions, 'alive' | 'maxNodes' | 'mostSampled'> {
-  /** Path of the buffer; or the connection that sends it, if the target cannot access files of the client. */
+  /** Path of the event buffer; or, if the target cannot access files of the client, the address to which the agent sends the buffer. */
   readonly ring: string | MirrorOffer
-  /** Events contain durations of regions, and there are no trees. */
+  /** Whether events contain durations of regions. If they do, no trees are built. */
   readonly regions?: boolean
-  /** Number of root calls to trace: all their events are kept. */
+  /** Number of first root calls to trace. All events of a traced call are kept. */
   readonly trace?: number
-  /** Whether threads count calls in their trees, which are part of the buffer. */
+  /** Whether threads of the target count calls in trees, which are part of the event buffer. */
   readonly trees?: boolean
   /** Shared debug log; undefined if there is none. */
   readonly debugLog: DebugLogShare | undefined
@@ -112,7 +118,7 @@ export interface RecorderOptions extends Omit<RecorderData, 'debugLog'> {
   readonly workerUrl?: URL
 }
 
-/** A picture with thread numbers instead of thread names. */
+/** A `Picture` with thread numbers instead of thread names. */
 export interface NumberedPicture {
   readonly snapshot: NumberedSnapshot
   /** Activities of the threads, in the order of `snapshot.threads`. */
@@ -124,13 +130,16 @@ export interface NumberedPicture {
   readonly rootCalls: RootCallsState | null
   readonly course: CourseState
   readonly slow: SlowState | null
+  /** Numbers and names of classes of exceptions whose names have changed since the last snapshot. */
+  readonly thrownNames: readonly (readonly [thrown: number, name: string])[]
 }
 
 /** Requests to the worker, keyed by the name in the message. */
 export interface RecorderRequests {
   snapshot(options: AskedSnapshot, slow: SlowWant | undefined): NumberedPicture
   regions(): RegionState[]
-  trace(options: TraceOptions): Trace<number> | undefined
+  trace(options: TraceOptions, slowest: number): Trace<number> | undefined
+  segments(nowTicks: number | undefined): SegmentsState | null
   stats(): RecorderStats
   called(methods: readonly number[]): number[]
   endRows(endTicks: number, fromTicks: number): LatestCalls
@@ -145,9 +154,11 @@ export interface RecorderCommands {
   markWarmup(): void
   noThreadWaits(): void
   timeRoots(calibration: Calibration): void
-  keepSlow(threshold: SlowThreshold): void
+  keepSlow(wanted: SlowWanted): void
+  keepSegments(options: AskedSegments, nsPerTick: number | null): void
   courseBegins(): void
   survivors(news: SurvivorNews): void
+  openAllocations(open: readonly OpenAllocation[]): void
   reset(nowTicks: number | undefined): void
   newRows(nowTicks: number): void
 }
@@ -170,7 +181,7 @@ export interface ErrorFacts {
 }
 
 export type RecorderMessage =
-  /** `port` is where the worker waits for the agent; 0 if the buffer is a file. */
+  /** `port` is the TCP port at which the worker waits for the agent; 0 if the buffer is a file. */
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'scarce' }
   | { readonly kind: 'ended'; readonly why: number }
@@ -195,11 +206,11 @@ interface Waiting {
 }
 
 export class Recorder {
-  /** Called if few chunks are free and some are idle: the agent could reclaim idle chunks. At most 20 times a second. */
+  /** Called at most 20 times a second, if few chunks are free and the agent could reclaim idle chunks. */
   onScarce: () => void = () => {}
-  /** Called if the target has stopped recording on its own: ENDED_STOPPED or a similar code. */
+  /** Called if the target has stopped recording on its own. `why` is a code such as ENDED_STOPPED. */
   onEnded: (why: number) => void = () => {}
-  /** Called if recording has ended with an error. Snapshots of the earlier data are still possible. */
+  /** Called if recording has ended with an error. Snapshots of the data recorded before are still possible. */
   onError: (error: Error) => void = () => {}
 
   readonly #waiting = new Map<number, Waiting>()
@@ -207,14 +218,16 @@ export class Recorder {
   #threads: ReadonlyMap<number, RecordedThread> = new Map()
   /** Names of allocated classes, keyed by id, as of the latest `snapshot`. */
   readonly classNames = new Map<number, string>()
-  /** Time of the first call, keyed by method, as of the latest `snapshot`. In ms since the epoch, accurate to some ms. */
+  /** Names of classes of exceptions that ended root calls, keyed by their numbers. */
+  readonly #thrownNames = new Map<number, string>()
+  /** Time of the first call of each method, keyed by method id, as of the latest `snapshot`. In ms since the epoch, accurate to some ms. */
   readonly firstCalls = new Map<number, number>()
   #port = 0
   #gone: Error | undefined
 
   private constructor(private readonly worker: Worker) {}
 
-  /** Port where the worker waits for an agent that sends its buffer. */
+  /** TCP port at which the worker waits for an agent that sends its buffer. */
   get port(): number {
     return this.#port
   }
@@ -260,16 +273,20 @@ export class Recorder {
     const { threads, slow: wanted, ...asked } = options
     const { mode, nsPerTick } = asked
     this.#threads = threads
-    const { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow } =
+    const { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow, thrownNames } =
       await this.#ask('snapshot', asked, wanted)
     for (const [id, name] of names) this.classNames.set(id, name)
+    for (const [number, name] of thrownNames) this.#thrownNames.set(number, name)
     for (const [method, at] of firstCalls) this.firstCalls.set(method, at)
     const methodOf = calls && leastOfMethod(calls)
     const withMethods = (tree: Tree): Tree => (methodOf === null ? tree : { ...tree, methodOf })
     const unit = rootCalls === null ? null : EVENTS[mode].rootCallsIn
     return {
       ...(calls !== null && { calls }),
-      ...(rootCalls !== null && unit !== null && { rootCalls: rootCallTimes(rootCalls, unit, nsPerTick) }),
+      ...(rootCalls !== null &&
+        unit !== null && {
+          rootCalls: rootCallTimes(rootCalls, unit, nsPerTick, (it) => this.#thrownName(it)),
+        }),
       course: courseTimes(course, unit, nsPerTick),
       ...(slow !== null && unit !== null && { slow: this.#slowTimes(slow, unit, nsPerTick, withMethods) }),
       merged: withMethods(snapshot.merged),
@@ -291,21 +308,31 @@ export class Recorder {
     withMethods: (tree: Tree) => Tree,
   ): SlowTimes {
     const scale = unit === 'ns' ? nsPerTick : 1
-    const { threshold, thresholdTicks, count, dropped, slowest, latest, tree } = state
-    const call = ({ thread, ticks, tree: own, ...rest }: SlowState['slowest'][number]): SlowCallTimes => ({
-      ...rest,
-      thread: this.#name(thread),
-      time: ticks * scale,
-      ...(own !== undefined && { tree: withMethods(own) }),
+    const { wanted, thresholdTicks, knownAtMs, count, dropped, slowest, latest, tree } = state
+    const { threshold } = wanted
+    const call = (it: SlowCall & { readonly tree?: Tree }): SlowCallTimes => ({
+      ...{ number: it.number, thread: this.#name(it.thread), method: it.method },
+      ...{ time: it.ticks * scale, atMs: it.atMs },
+      span: { thread: it.thread, fromTicks: it.beginTicks, toTicks: it.endTicks },
+      ...(it.first > 0 && { first: it.first }),
+      ...(it.threw >= 0 && { threw: this.#thrownName(it.threw) }),
+      ...detailsOf(it),
+      ...(it.tree !== undefined && { tree: withMethods(it.tree) }),
     })
     return {
-      ...{ unit, count, dropped },
-      threshold: threshold === 'p99' ? threshold : threshold * scale,
+      ...{ unit, count, dropped, knownAtMs },
+      threshold: typeof threshold === 'string' ? threshold : threshold * scale,
       thresholdNow: thresholdTicks === null ? null : thresholdTicks * scale,
       slowest: slowest.map(call),
+      ...(wanted.threw && { threw: { count: state.threwCount, latest: state.threw.map(call) } }),
       latest: latest && call(latest),
-      ...(tree !== undefined && { tree: withMethods(tree) }),
+      ...(tree !== undefined && { tree: withMethods(tree), spans: state.spans }),
     }
+  }
+
+  /** Returns the name of a class of exceptions by its number. */
+  #thrownName(thrown: number): string {
+    return this.#thrownNames.get(thrown) ?? 'exceptions of other classes'
   }
 
   /** Regions that have been executed, in sessions that time regions. */
@@ -317,12 +344,14 @@ export class Recorder {
    * Returns the traced calls so far; undefined unless calls are traced.
    *
    * @param threads  keyed by jfluid thread number
+   * @param slowest  number of slow calls to trace; 0 if the first calls are traced
    */
   async trace(
     options: TraceOptions,
     threads: ReadonlyMap<number, RecordedThread>,
+    slowest = 0,
   ): Promise<Trace | undefined> {
-    const trace = await this.#ask('trace', options)
+    const trace = await this.#ask('trace', options, slowest)
     const nameOf = (number: number) => {
       const known = threads.get(number)
       return { id: known?.id ?? -number, name: known?.name || `thread #${number}` }
@@ -339,10 +368,21 @@ export class Recorder {
   }
 
   /**
+   * Returns the segments of the recording so far; undefined if they are not kept.
+   *
+   * @param nowTicks   time up to which open frames are charged; undefined if costs are not times
+   * @param nsPerTick  1 if costs are not times
+   */
+  async segments(nowTicks: number | undefined, nsPerTick: number): Promise<SegmentTimes | undefined> {
+    const state = await this.#ask('segments', nowTicks)
+    return state === null ? undefined : segmentTimes(state, nsPerTick)
+  }
+
+  /**
    * Freezes the rows: later events are read, but belong to no row. Requires timed root calls.
    *
-   * @param endTicks   unfinished calls are charged until this time
-   * @param fromTicks  a time shortly before the end
+   * @param endTicks   end time that is assumed for unfinished calls
+   * @param fromTicks  a time shortly before `endTicks`
    * @returns the root calls that began after `fromTicks`
    */
   endRows(endTicks: number, fromTicks: number): Promise<LatestCalls> {
@@ -358,49 +398,63 @@ export class Recorder {
     return this.#ask('stats')
   }
 
-  /** Times root calls. Call it before anything is recorded. */
+  /** Makes the worker time root calls. Must be called before anything is recorded. */
   timeRoots(calibration: Calibration): void {
-    this.#tell('timeRoots', calibration)
+    this.#send('timeRoots', calibration)
   }
 
-  /** Keeps the trees of slow calls from now on, if root calls are timed. Discards the trees kept before. */
-  keepSlow(threshold: SlowThreshold): void {
-    this.#tell('keepSlow', threshold)
+  /** Makes the worker keep the trees of slow calls from now on, if root calls are timed. Discards the trees that were kept before. */
+  keepSlow(wanted: SlowWanted): void {
+    this.#send('keepSlow', wanted)
   }
 
-  /** Starts the course. Earlier time was preparation. */
+  /**
+   * Makes the worker keep segments of the recording, from which trees of time ranges are made. Must be called before anything is recorded.
+   *
+   * @param nsPerTick  null if costs are not times
+   */
+  keepSegments(options: AskedSegments, nsPerTick: number | null): void {
+    this.#send('keepSegments', options, nsPerTick)
+  }
+
+  /** Starts the timeline (`Course`). The time before was preparation. */
   courseBegins(): void {
-    this.#tell('courseBegins')
+    this.#send('courseBegins')
   }
 
-  /** Returns the ids in `methods` that were ever called, also before a `reset`. */
+  /** Returns the ids in `methods` that were ever called, including calls before a `reset`. */
   called(methods: readonly number[]): Promise<number[]> {
     return this.#ask('called', methods)
   }
 
-  /** Excludes a stop-the-world pause from the time of every active thread. May be called after later events have been read. */
+  /** Excludes a stop-the-world pause from the time of every active thread. May be called after events that follow the pause were read. */
   pause(startTicks: number, endTicks: number): void {
-    this.#tell('pause', startTicks, endTicks)
+    this.#send('pause', startTicks, endTicks)
   }
 
-  /** Passes the changes of the set of tracked objects. */
+  /** Passes changes in the set of tracked objects to the worker. */
   survivors(news: SurvivorNews): void {
-    this.#tell('survivors', news)
+    this.#send('survivors', news)
   }
 
-  /** In this session, no thread of the target waits for a free chunk (`neverWait` of the agent). The buffer is then polled less often. */
+  /** Passes the bytes allocated in unfinished root calls to the worker. */
+  openAllocations(open: readonly OpenAllocation[]): void {
+    this.#send('openAllocations', open)
+  }
+
+  /** Makes the worker poll the buffer less often. Called if no target thread ever waits for a free chunk (`neverWait` of the agent). */
   noThreadWaits(): void {
-    this.#tell('noThreadWaits')
+    this.#send('noThreadWaits')
   }
 
-  /** Everything measured so far becomes the warm-up share. */
+  /** Marks everything measured so far as warm-up. */
   markWarmup(): void {
-    this.#tell('markWarmup')
+    this.#send('markWarmup')
   }
 
-  /** Resets the trees to zero. The durations of root calls and the course still cover the whole recording. */
+  /** Resets the trees to zero. The durations of root calls and the timeline still cover the whole recording. */
   newRows(nowTicks: number): void {
-    this.#tell('newRows', nowTicks)
+    this.#send('newRows', nowTicks)
   }
 
   /**
@@ -409,13 +463,13 @@ export class Recorder {
    * @param nowTicks  if given, the time of open frames until now is discarded, too
    */
   reset(nowTicks?: number): void {
-    this.#tell('reset', nowTicks)
+    this.#send('reset', nowTicks)
   }
 
   /**
    * Reads all remaining events and closes open frames. The target must have stopped writing.
    *
-   * @param endTicks  open frames are charged until this time; default: time of the latest event
+   * @param endTicks  end time that is assumed for open frames; default: time of the latest event
    * @returns whether all events were read; a buffer sent over a network may be truncated
    */
   async finish(endTicks?: number): Promise<boolean> {
@@ -426,7 +480,7 @@ export class Recorder {
   async stop(): Promise<void> {
     if (this.#gone !== undefined) return
     const exit = new Promise<void>((resolve) => this.worker.once('exit', () => resolve()))
-    await this.#ask('stop').catch(() => {}) // the worker has ended already
+    await this.#ask('stop').catch(() => {}) // an error means that the worker has already ended
     await exit
   }
 
@@ -453,7 +507,7 @@ export class Recorder {
     })
   }
 
-  #tell<K extends keyof RecorderCommands>(kind: K, ...args: Parameters<RecorderCommands[K]>): void {
+  #send<K extends keyof RecorderCommands>(kind: K, ...args: Parameters<RecorderCommands[K]>): void {
     this.#post({ kind, args })
   }
 
@@ -495,7 +549,7 @@ export function factsOf(error: unknown): ErrorFacts {
   if (error instanceof JfluidError) {
     return { message: error.message, exitCode: error.exitCode, hint: error.hint }
   }
-  // Node.js terminates a thread that reaches its heap limit. The data of the thread are lost.
+  // If a thread reaches its heap limit, Node.js terminates the thread, and its data are lost.
   if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
     return {
       message: 'the recording thread ran out of memory',
@@ -507,5 +561,16 @@ export function factsOf(error: unknown): ErrorFacts {
     message: error instanceof Error ? (error.stack ?? error.message) : String(error),
     exitCode: EX_SOFTWARE,
     hint: 'Please report this.',
+  }
+}
+
+/** Returns those details of a slow call that are known. */
+function detailsOf({ details }: SlowCall): Pick<SlowCallTimes, 'values' | 'caller' | 'traceId'> {
+  if (details === null) return {}
+  const { values, caller, traceId } = details
+  return {
+    ...(values.length > 0 && { values }),
+    ...(caller !== null && { caller }),
+    ...(traceId !== null && { traceId }),
   }
 }

@@ -4,7 +4,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { builtFile } from '../../base/package-root.ts'
 
 /**
- * Options of a worker that replace the options of this process, if necessary.
+ * Returns options for a worker that replace the inherited options of this process, if necessary.
  *
  * A worker inherits the options of the process, such as memory limits. An explicit list of options may not contain options for the whole
  * process (`--expose-gc`, `--max-old-space-size`). With `--input-type`, which is valid with `--eval` only, Node.js refuses to run a worker
@@ -18,13 +18,13 @@ function ownOptions(): Pick<WorkerOptions, 'execArgv' | 'env'> {
     : {}
 }
 
-/** URL of the worker in the build. Recordings in tests use the build too. */
+/** Returns the URL of the worker in the build. Tests also use the worker of the build. */
 export const recorderWorker = (): URL => builtFile('session/recorder/recorder-worker.js')
 
 /** A started worker that has not received its recording parameters yet. */
 let spare: { readonly worker: Worker; readonly url: string } | undefined
 
-/** Starts the thread of the next recorder in advance. The spare thread does not keep the process alive. */
+/** Starts the worker of the next recorder in advance. This spare worker does not keep the process alive. */
 export function preloadRecorder(): void {
   if (spare !== undefined) return
   const url = recorderWorker()

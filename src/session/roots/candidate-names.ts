@@ -1,7 +1,7 @@
-// Completion of names for --root: without an agent, by two attach commands.
+// Lists names for the completion of --root. Needs no agent, only two attach commands.
 //
-// Lists all loaded classes. Lists only methods that the JVM has compiled (attach/loaded-code.ts): these have run at least some hundred
-// times. A root is usually one of them, and the user can type any other method.
+// Lists all loaded classes. Lists only methods that the JVM has compiled (attach/loaded-code.ts): compiled methods have run at least some
+// hundred times. A root is usually one of these methods, and the user can type any other method.
 
 import type { AttachConnection } from '../../attach/handshake.ts'
 import { compiledMethods, loadedClassNames } from '../../attach/loaded-code.ts'
@@ -18,7 +18,7 @@ export interface CandidateNames {
 /**
  * Lists the names. Pauses the JVM's threads for some milliseconds.
  *
- * @param signal  when it is aborted, the names known so far are returned
+ * @param signal  if it is aborted, the function returns the names known so far
  */
 export async function namesIn(connection: AttachConnection, signal?: AbortSignal): Promise<CandidateNames> {
   const classes = (await loadedClassNames(connection, signal)).filter(isOwn).sort()

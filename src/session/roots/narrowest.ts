@@ -1,33 +1,34 @@
-// Recommends a root: the narrowest method that contains the time of requests. Pure.
+// Recommends a root: the narrowest method that contains the time of requests. Pure functions.
 //
 // The search begins at the candidate with the most samples, which is called the entry. The entry contains all work of one kind of task. In
 // a server the entry is usually framework code, such as SocketProcessorBase.run of Tomcat. The result is the deepest candidate below the
 // entry that meets three conditions:
 // - It has most of the entry's samples, and nearly all of the entry's samples with application code on the stack. An example is the method
-//   that calls all controllers. Work of a container before and after a request is excluded in this way. If no sample contains application
-//   code, the candidate must have nearly all samples of the entry.
-// - It begins about as often as the entry. A method called in a loop is not a request.
-// - It has methods below it. A method that only waits or computes itself shows no further detail.
+//   that calls all controllers. This condition excludes the work of a container before and after a request. If no sample contains
+//   application code, the candidate must have nearly all samples of the entry.
+// - It begins about as often as the entry. A method that is called in a loop does not handle a request.
+// - It calls other methods. As a root, a method that only waits or computes itself would show no details.
 
+import { getOrAdd } from '../../base/maps.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import type { RootCandidate } from './root-candidates.ts'
 import { isOfApplication, isOfJdk, rootText } from './root-names.ts'
 
-/** Minimum share of the entry's samples that have application code on the stack. */
+/** Minimum share of a method in the entry's samples, counting only samples with application code on the stack. */
 const MIN_APPLICATION_SHARE = 0.9
-/** Minimum share of the entry's samples in the method; and minimum share of the method's samples in a method below it. */
+/** Minimum share of a method in the entry's samples; and minimum share of the method's samples that are in its callees. */
 const MIN_SHARE = 0.5
 /** Maximum number of observed begins of a method per observed begin of the entry. */
 const MAX_BEGINS_PER_ENTRY = 1.5
 
-/** Samples of one method below the entry. A recursive method counts once, at its outermost call. */
+/** Samples of one method below the entry. Nested activations of a recursive method count once, at the outermost call. */
 interface Inside {
   samples: number
   seen: number
-  /** Sum of the method's depth over its samples. */
+  /** Sum of the method's stack depths in all its samples. */
   depths: number
-  /** Number of samples with application code at or below the method; and with any non-JDK method below it. */
+  /** Number of samples with application code in the method or its callees; and with any non-JDK method below the method. */
   inApplication: number
   inMethods: number
 }
@@ -79,14 +80,11 @@ interface Kind {
 function kindsOf(nameOf: (id: number) => MethodName): (id: number) => Kind {
   const kinds = new Map<number, Kind>()
   return (id) => {
-    let kind = kinds.get(id)
-    if (kind === undefined) {
+    return getOrAdd(kinds, id, () => {
       const name = nameOf(id)
       const isJdk = name.class === '' || isOfJdk(name)
-      kind = { root: rootText(name), isOwn: isOfApplication(name), isOfJdk: isJdk }
-      kinds.set(id, kind)
-    }
-    return kind
+      return { root: rootText(name), isOwn: isOfApplication(name), isOfJdk: isJdk }
+    })
   }
 }
 
@@ -121,8 +119,7 @@ function addInside(
     }
     if (node < (openUntil.get(root) ?? 0)) continue
     openUntil.set(root, node + size[node]!)
-    const it = inside.get(root) ?? newInside()
-    inside.set(root, it)
+    const it = getOrAdd(inside, root, newInside)
     it.samples += total[node]!
     it.seen += calls[node]!
     it.depths += total[node]! * depth[node]!

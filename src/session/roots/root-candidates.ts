@@ -1,11 +1,12 @@
 // Ranks methods of a sampled JVM as candidates for roots, best first.
 //
-// A root is profiled from its next call on. So a method that never returns (an event loop, the body of a worker) is not useful, even if
-// most of the time is spent in it. Samples show which methods return: a method that appears or disappears between two samples of a thread
-// is called again. A method in every sample of its thread may never return. Dumps of all threads also show a worker that waits outside of
-// its task.
+// A root is profiled from its next call on. So a method that never returns (an event loop, the body of a worker) is not a useful root, even
+// if most of the time is spent in it. Samples show which methods return: if a method appears or disappears between two samples of a thread,
+// it is called repeatedly. A method in every sample of its thread may never return. Dumps of all threads also show workers that wait for a
+// task, outside of the task's methods.
 
 import type { DumpedThread } from '../../attach/thread-dump.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import { narrowestRoot } from './narrowest.ts'
@@ -14,32 +15,32 @@ import { isOfJdk, isUsableRoot, rootText } from './root-names.ts'
 export interface RootCandidate {
   /** Root text in the syntax of `--root`, without quotes. It matches every overload of the method. */
   readonly root: string
-  /** Share of all samples, 0 to 1. Recursive calls count once. */
+  /** Share of all samples, 0 to 1. Nested activations of a recursive method count once. */
   readonly share: number
   readonly samples: number
-  /** Number of observed begins: a lower bound of the number of calls. */
+  /** Number of observed begins of the method: a lower bound of the number of its calls. */
   readonly seen: number
-  /** Names of the method's threads, the thread with the most samples first. */
+  /** Names of the threads in which the method was sampled, the thread with the most samples first. */
   readonly threads: readonly string[]
-  /** Number of frames above the method on the thread's stack, in the context with the most samples. */
+  /** Number of callers of the method on the stack, in the context with the most samples. */
   readonly depth: number
-  /** Number of candidates among these frames. */
+  /** Number of candidates among these callers. */
   readonly below: number
 }
 
 export interface Candidates {
   /** The narrowest root for requests, followed by the other candidates, best first. */
   readonly roots: readonly RootCandidate[]
-  /** Methods with a large share that were on the stack in every sample of their threads. Largest share first. */
+  /** Methods with a large share that were on the stack in every sample of their threads, so they may never return. Largest share first. */
   readonly stays: readonly RootCandidate[]
   /** Total number of samples. */
   readonly samples: number
 }
 
-/** Minimum share of a root in the samples of threads that did not stay in one place. */
+/** Minimum share of a root in the samples. Threads whose stack never changed are not counted. */
 const MIN_SHARE = 0.01
 const MIN_SAMPLES = 2
-/** Factor on the score for each candidate above a method. A user usually wants the whole task. */
+/** Factor on a method's score for each candidate among its callers, since a user usually wants to profile the whole task. */
 const NESTED_FACTOR = 0.8
 
 interface Found {
@@ -57,7 +58,7 @@ interface Found {
 /**
  * Ranks the methods.
  *
- * @param looks  dumps of all threads, taken during the sampling; the last dump at the end of the sampling
+ * @param looks  dumps of all threads that were taken during the sampling; the last dump was taken at its end
  */
 export function rootCandidates(
   snapshot: Snapshot,
@@ -72,8 +73,7 @@ export function rootCandidates(
     samples += own.samples
     let moves = false
     for (const [root, it] of own.methods) {
-      const known = found.get(root) ?? newFound(it.name)
-      found.set(root, known)
+      const known = getOrAdd(found, root, () => newFound(it.name))
       known.samples += it.samples
       known.seen += it.seen
       known.threads.set(name, (known.threads.get(name) ?? 0) + it.samples)
@@ -115,7 +115,7 @@ export function rootCandidates(
   }
 }
 
-/** Whether a method can be a candidate: it may be a root and is not of the JDK. */
+/** Returns whether a method can be a candidate: it may be a root and does not belong to the JDK. */
 function isUsable(name: MethodName): boolean {
   return !isOfJdk(name) && isUsableRoot(name)
 }
@@ -128,7 +128,7 @@ function newFound(name: MethodName): Found {
   }
 }
 
-/** Sums the samples of one thread per root text. A recursive method counts at its outermost call. */
+/** Sums the samples of one thread per root text. Nested activations of a recursive method count once, at the outermost call. */
 function sumsOf(
   tree: Tree,
   nameOf: (id: number) => MethodName,
@@ -148,13 +148,11 @@ function sumsOf(
     depth[node] = parent < 0 ? 0 : depth[parent]! + 1
     if (parent < 0) samples += total[node]!
     const id = tree.method[node]!
-    const text = texts.get(id) ?? rootText(nameOf(id))
-    texts.set(id, text)
+    const text = getOrAdd(texts, id, () => rootText(nameOf(id)))
     const until = openUntil.get(text)
     if (until !== undefined && node < until) continue
     openUntil.set(text, node + tree.size[node]!)
-    const it = methods.get(text) ?? newFound(nameOf(id))
-    methods.set(text, it)
+    const it = getOrAdd(methods, text, () => newFound(nameOf(id)))
     it.samples += total[node]!
     it.seen += calls[node]!
     if (total[node]! > it.largest) {
@@ -168,7 +166,7 @@ function sumsOf(
   return { samples, methods }
 }
 
-/** Maximum number of callers that are collected. A stack may be as deep as the JVM allows. */
+/** Maximum number of callers that are collected. The limit is needed since a stack may be very deep. */
 const MAX_CALLERS = 512
 
 /** Returns the distinct root texts of a node's callers. */
@@ -201,7 +199,7 @@ export class Looks {
     this.#last = new Set(dump.map(({ id }) => id))
   }
 
-  /** Whether a dump shows the thread without the method. Also true for a thread that has ended. Dumps do not contain virtual threads. */
+  /** Returns whether a dump shows the thread without the method. True if the thread has ended. Dumps do not contain virtual threads. */
   without(thread: number, root: string): boolean {
     if (thread <= 0) return false
     if (this.#last?.has(thread) === false) return true

@@ -9,13 +9,13 @@ export function rootText({ class: className, method }: Pick<MethodName, 'class' 
   return `${className}.${method === '<init>' ? 'new' : method}`
 }
 
-/** Whether a class belongs to the JDK, judged by its name and its loader. */
+/** Returns whether a class belongs to the JDK, judged by its name and its loader. */
 export function isOfJdk({ class: className, loader }: MethodName): boolean {
   if (loader === 'bootstrap' || loader === 'platform') return true
   return isJdkName(className)
 }
 
-/** Whether a method has its own code, in a class that can be redefined, judged by its name. */
+/** Returns whether a method may be a root: it has its own code, in a class that can be redefined. The names decide. */
 export function isUsableRoot(name: MethodName): boolean {
   if (name.class === '' || name.method === '<clinit>') return false
   // Excludes hidden classes (lambdas, proxies of the JVM), classes of reflection, proxies of frameworks, and classes of jfluid.
@@ -39,7 +39,7 @@ const FRAMEWORKS = new RegExp(
   ].join('|')})\\.`,
 )
 
-/** Whether a method belongs to the application: not to the JDK, and not to a known framework or library. */
+/** Returns whether a method belongs to the application: it does not belong to the JDK or to a known framework or library. */
 export function isOfApplication(name: MethodName): boolean {
   return name.class !== '' && !isOfJdk(name) && !FRAMEWORKS.test(name.class)
 }

@@ -20,7 +20,7 @@ import { compiledPast } from '../target-past.ts'
 import { answerInTime } from '../target-waits.ts'
 
 export interface SchemeReach {
-  /** Number of methods that get probes. */
+  /** Number of methods that would get probes. */
   readonly methods: number
   /** Number of classes that contain these methods. */
   readonly classes: number
@@ -31,7 +31,7 @@ export interface AutoScheme {
   readonly scheme: 'b' | 'adaptive'
   /** Reason against scheme b. */
   readonly why: string | null
-  /** Expected pause in ms of the redefinition of the roots, or with scheme b of all methods; null if unknown. */
+  /** Expected pause in ms of the first redefinition, which contains the roots, or all methods with scheme b; null if unknown. */
   readonly pauseMs: number | null
 }
 
@@ -39,7 +39,7 @@ export interface RootReach {
   readonly auto: AutoScheme
   readonly roots: readonly RootReport[]
   readonly loadedClasses: number
-  /** All reachable methods of the classes loaded now: instrumented at once by scheme a, and an upper bound for scheme b. */
+  /** All reachable methods of the currently loaded classes. Scheme a instruments them at once; for scheme b they are an upper bound. */
   readonly schemeA: SchemeReach
   /** Methods that scheme b instruments at the start. */
   readonly schemeB: SchemeReach
@@ -164,7 +164,7 @@ function reached(revealer: Revealer): SchemeReach {
   return { methods: methods.length, classes: new Set(methods.map((it) => it.classId)).size }
 }
 
-/** Cache of class files. Two revealers read nearly the same classes, and the target is asked only once. */
+/** Cache of class files. Two revealers read nearly the same classes, and each class is requested from the target only once. */
 class Files {
   readonly #known = new Map<number, Uint8Array | null>()
   readonly #sizes = new Map<number, number>()

@@ -1,5 +1,5 @@
-// Samples a whole JVM for a few seconds, to find methods where tasks begin. Uses thread dumps, which include threads that wait inside a
-// task and threads that wait for a task; or the flight recorder plus some thread dumps. Needs no agent and instruments nothing.
+// Samples a whole JVM for a few seconds, to find methods where tasks begin. Uses thread dumps, or the flight recorder plus some thread
+// dumps. Dumps include threads that wait inside a task and threads that wait for a task. Needs no agent and instruments nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
@@ -7,19 +7,20 @@ import { dumpThreads } from '../../attach/thread-dump.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
 import type { Sampling } from '../../profile/profile.ts'
 import { JvmSampling } from '../sampling/jvm-sampling.ts'
+import type { DumpOptions } from '../sampling/thread-dumps.ts'
 import { type CandidateNames, namesIn } from './candidate-names.ts'
 import { type Candidates, Looks, rootCandidates } from './root-candidates.ts'
 
 /** Number of dumps taken in addition to the samples of the flight recorder. */
 const DUMPS = 4
-/** Sufficient number of samples: with 40 samples, a share of 10 % has an error of at most half its value. */
+/** Sufficient number of samples: with 40 samples, the error of a share of 10 % is at most 5 percentage points. */
 export const ENOUGH_SAMPLES = 40
 const CHECK_INTERVAL_MS = 100
 const CONTINUED_DURATION_MS = 60_000
 
 export interface RootSearchOptions {
   readonly durationMs: number
-  /** Maximum duration of sampling while there are few samples. Default: `durationMs`. */
+  /** Maximum duration of sampling if there are fewer than ENOUGH_SAMPLES samples after `durationMs`. Default: `durationMs`. */
   readonly atMostMs?: number
   /** Method of sampling. Default: thread dumps. */
   readonly sampler?: Exclude<Sampling['by'], 'probes'> | undefined
@@ -29,12 +30,16 @@ export interface RootSearchOptions {
   readonly onPhase?: (phase: string) => void
   /** Receives the progress. */
   readonly onProgress?: (text: string) => void
+  /** Called when the search has its samples, before the session leaves the JVM. */
+  readonly onSampled?: () => void
   /** Ends the search early, in any phase. */
   readonly stop?: Promise<unknown>
-  /** Whether names of classes and methods are collected too. */
+  /** Options of the thread dumps. After the search, dumps have the usual maximum cost. */
+  readonly dumps?: Omit<DumpOptions, 'leastMs' | 'onTooLong'>
+  /** Whether names of classes and methods are also collected. */
   readonly withNames?: boolean
   /**
-   * Whether thread dumps continue for up to a minute, until `finish`. While the user chooses a root, more samples below it are collected.
+   * Whether thread dumps continue until `finish`, for at most a minute. So more samples are collected while the user chooses a root.
    */
   readonly goesOn?: boolean
 }
@@ -49,26 +54,26 @@ export interface FoundRoots {
   /** Names of classes and methods; empty unless requested. */
   readonly names: CandidateNames
   readonly warnings: readonly string[]
-  /** The JVM has ended. */
+  /** Whether the JVM has ended. */
   readonly hasEnded: boolean
   methodName(id: number): MethodName
   /** Whether sampling continues. */
   readonly goesOn: boolean
-  /** Resolves with the reason when sampling ends other than by `finish`. */
+  /** Resolves with the reason if sampling ends without a call of `finish`. */
   readonly ended: Promise<string>
   /** Number of samples so far. */
   samplesNow(): number
-  /** Ends the sampling. @returns all samples */
+  /** Ends the sampling. @returns all samples since the search began */
   finish(): Promise<AllSamples>
 }
 
-/** All samples, including those taken after the search. */
+/** All samples, including samples that were taken after the search. */
 export type AllSamples = Pick<FoundRoots, 'snapshot' | 'durationMs' | 'hasEnded'>
 
 /**
  * Searches for roots.
  *
- * @returns null if the search was ended before it had begun to sample; the JVM is unchanged then
+ * @returns null if the search was stopped before sampling began; the JVM is then unchanged
  * @throws errors of `JvmSampling.start`, and CommandTimeout, AttachProtocolError
  */
 export async function searchRoots(pid: number, options: RootSearchOptions): Promise<FoundRoots | null> {
@@ -76,7 +81,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   const stopping = new AbortController()
   const { signal } = stopping
   void options.stop?.then(() => {
-    // The JVM may have begun a recording, which takes a moment to stop.
+    // The JVM may have begun a flight recording, and stopping the recording takes a moment.
     onPhase(`leaving ${pid}`)
     stopping.abort()
   })
@@ -92,7 +97,11 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   onPhase('sampling')
   const startedAt = performance.now()
   let isOver = false
-  const over = Promise.race([options.stop ?? new Promise<never>(() => {}), session.ended]).then(() => {
+  const over = Promise.race([
+    options.stop ?? new Promise<never>(() => {}),
+    session.ended,
+    begun.tooLong,
+  ]).then(() => {
     isOver = true
   })
   const ticker = setInterval(() => {
@@ -120,7 +129,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
       }
     }
   } catch (error) {
-    // If the JVM has ended, the session reports it. Without any dump, the samples alone are not enough.
+    // If the JVM has ended, the session reports this. Otherwise at least one dump is needed, since samples alone are not enough.
     if (!isOver && session.status().phase !== 'ended' && looks.count === 0) {
       await session.leave()
       throw error
@@ -129,7 +138,9 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     clearInterval(ticker)
   }
   const sampledMs = performance.now() - startedAt
+  options.onSampled?.()
   const goesOn = options.goesOn === true && session.sampling.by === 'stacks' && !isOver
+  if (goesOn) session.slowDown()
   const ending = goesOn ? setTimeout(() => void session.leave(), CONTINUED_DURATION_MS) : undefined
   if (!goesOn) await session.leave()
   const { sampling } = session
@@ -169,21 +180,32 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
 const PROGRESS_INTERVAL_MS = 200
 const NO_NAMES: CandidateNames = { classes: [], methods: [] }
 
-/** @returns null if the search has been aborted; later errors are then ignored */
+/** Starts sampling. @returns null if the search has been aborted; later errors are then ignored */
 async function beginUnless(
   signal: AbortSignal,
   pid: number,
-  { sampler: by = 'stacks', onCost }: RootSearchOptions,
+  { sampler: by = 'stacks', onCost, dumps }: RootSearchOptions,
   looks: Looks,
-): Promise<{ connection: AttachConnection; session: JvmSampling } | null> {
+): Promise<{ connection: AttachConnection; session: JvmSampling; tooLong: Promise<void> } | null> {
+  let endBecauseTooLong = (): void => {}
+  const tooLong = new Promise<void>((resolve) => {
+    endBecauseTooLong = resolve
+  })
   try {
     const connection = await openAttachSocket(pid, { signal })
     const session = await JvmSampling.start(pid, {
       ...{ sampling: { by }, signal },
       ...(onCost !== undefined && { onCost }),
-      onDump: (dump) => looks.add(dump),
+      dumps: {
+        ...dumps,
+        onDump: (dump, stoppedMs, isLong) => {
+          looks.add(dump)
+          dumps?.onDump?.(dump, stoppedMs, isLong)
+        },
+        onTooLong: endBecauseTooLong,
+      },
     })
-    return { connection, session }
+    return { connection, session, tooLong }
   } catch (error) {
     if (signal.aborted) return null
     throw error

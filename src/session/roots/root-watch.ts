@@ -1,5 +1,4 @@
-// Watches for roots that are not called. Each root is checked separately, since results of one root do not show whether another root is
-// called.
+// Detects roots that are not called, and explains why. Each root is checked separately, since one root may be called while another is not.
 
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { Callee } from '../../reveal/revealer.ts'
@@ -11,11 +10,11 @@ import {
   MAX_CALLEES,
   rootsOnStacks,
   type StackMethod,
-} from './stacks.ts'
+} from './why-not-called.ts'
 
-/** Time without a call after which the root gets an explanation. */
+/** Time without a call of a root after which an explanation is shown for it. */
 const NOT_CALLED_TIMEOUT_MS = 5000
-/** A root found on a stack earlier may just have been called: its thread waits up to 1 s for an answer. */
+/** Delay before stacks are checked. Before that, a root on a stack may just have been called: its thread waits up to 1 s for an answer. */
 const STACK_CHECK_DELAY_MS = 1100
 
 /** Access to the session. */
@@ -25,18 +24,18 @@ export interface RootPort {
   /** Returns the ids of the methods in `ids` that have been called. */
   called(ids: readonly number[]): Promise<readonly number[]>
   stacks(): Promise<readonly StackRow[]>
-  /** Returns up to `enough` callees of the methods. */
+  /** Returns callees of the methods, at most `enough`. */
   callees(ids: Iterable<number>, enough: number): Promise<readonly Callee[]>
-  /** Returns why no class that the root names can be used, and a suggestion. */
+  /** Returns the reason why no class with the root's name can be used, and a suggestion; null if there is no problem. */
   problemOf(root: string): string | null
   isJdk(className: string): boolean
   nowMs(): number
-  /** Roots are regions: no replacement is suggested for a region. */
+  /** Whether the roots are regions. For a region, no other root is suggested. */
   readonly areRegions?: boolean
 }
 
 interface Watched {
-  /** Time of the next check: first of the stacks, finally for the last explanation. */
+  /** Time of the next check. The first check is of the stacks; the last check gives an explanation. */
   dueMs: number
   readonly lastMs: number
   note: string | null
@@ -56,7 +55,7 @@ export class RootWatch {
     return [...this.#failed.values(), ...notes]
   }
 
-  /** Whether no root has a method yet, and no root has failed. */
+  /** Whether all roots are still without a method, and no root has failed. */
   get armed(): boolean {
     return this.port.progress().every((it) => it.ids.size === 0 && !it.failed)
   }
@@ -100,7 +99,7 @@ export class RootWatch {
 
   async #explain(due: readonly RootProgress[], now: number): Promise<void> {
     const stacks = await this.port.stacks()
-    // A root that has been called in the meantime may be on a stack too.
+    // A root that was called after the first check may be on a stack, and needs no explanation.
     await this.#forgetCalled(due)
     for (const root of due) {
       const watched = this.#watched.get(root.text)
@@ -110,7 +109,7 @@ export class RootWatch {
       const methods = [...root.ids].map((id) => stackMethod(this.port.method(id)))
       const found = rootsOnStacks(stacks, methods, (name) => this.port.isJdk(name))
       if (found.length === 0 && !isLast) continue
-      if (found.length > 0 && watched.note !== null) continue // this root has its explanation already
+      if (found.length > 0 && watched.note !== null) continue // this root already has an explanation
       const calls = (await this.port.callees(root.ids, MAX_CALLEES)).map(stackMethod)
       const isRegion = this.port.areRegions === true
       watched.note =

@@ -2,18 +2,18 @@
 // and the timed methods below it. Pure.
 
 import { inPreorder } from '../../cct/lay-out.ts'
-import { SAMPLED, TIMED } from '../../cct/picture.ts'
+import { SAMPLED, TIMED } from '../../cct/merge-samples.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
-import { samplesNeeded } from '../adaptive/budget.ts'
 import { ownerBy, type Seen, seenMethods } from '../adaptive/choose.ts'
+import { samplesNeeded } from '../adaptive/probe-budget.ts'
 import { isRoot } from '../sampling/sampled-tree.ts'
 
-/** Minimum number of observed begins of the root: all samples of one call are a single observation. */
+/** Minimum number of observed begins of the root. Samples alone are not enough, since all samples may come from one call. */
 const MIN_CALLS = 10
 
 /**
- * Returns the methods seen below the root.
+ * Returns the methods that were sampled below the root.
  *
  * @param snapshot    samples of all threads, by wall clock
  * @param durationMs  duration of the sampling
@@ -50,7 +50,7 @@ export function seenBelow(
 }
 
 /**
- * Builds a picture in the format of scheme adaptive, where each sample counts as a nanosecond. Samples include computing and waiting
+ * Builds a snapshot in the format of scheme adaptive: each sample counts as a nanosecond. The samples are from computing and from waiting
  * threads.
  */
 function pictureBelow(
@@ -69,7 +69,7 @@ function pictureBelow(
     totalNs: total,
     selfNs: nodes.map((node) => metrics.selfSamples?.[node] ?? 0),
     sdNs: total.map((it) => Math.sqrt((it * (whole - it)) / calls)),
-    // A class that waits in its own native code counts as computing, and is not instrumented.
+    // Waiting counts as computing here. So a class that waits in its own native code is not instrumented.
     cpuNs: total,
     samples: total,
     known: ids.map((id) => (isTimed(id) ? TIMED : SAMPLED)),

@@ -1,9 +1,8 @@
-// --debug-info: the JVM records the method of each instruction in the code that it compiles from then on. Without this information, the
-// flight recorder assigns a sample between two safepoints to the nearest recorded position, so an inlined method may get the self time of
-// another method.
-// The flag is DebugNonSafepoints. It cannot be set in a running JVM, but HotSpot sets it when a compiler directive requests the assembly of
-// a method (compilerDirectives.cpp). So a directive for a nonexistent method is added and removed again. The flag stays set until the JVM
-// ends, and the JVM prints a warning to its standard error.
+// --debug-info: when the JVM compiles code, it records the method of each instruction. Without this information, the flight recorder
+// assigns a sample between two safepoints to the nearest recorded position, so an inlined method may get the self time of another method.
+// The JVM flag is DebugNonSafepoints. It cannot be set directly in a running JVM, but HotSpot sets it when a compiler directive requests
+// the assembly of a method (compilerDirectives.cpp). So jfluid adds a directive for a nonexistent method and removes the directive. The
+// flag stays set until the JVM ends, and the JVM prints a warning to its standard error.
 
 import { run } from '../../attach/command.ts'
 import type { AttachConnection } from '../../attach/handshake.ts'
@@ -14,10 +13,10 @@ import { DIRECTIVES, makeSessionDirectory, ownerFor } from '../doors/session-dir
 
 const DIRECTIVE = [{ match: 'jfluid/no/Such.method', c2: { PrintAssembly: true } }]
 
-/** Options for a JVM that jfluid starts: debug info is kept from the beginning. */
+/** Options for a JVM that jfluid starts. With them, the JVM keeps debug info from the beginning. */
 export const DEBUG_INFO_OPTIONS = ['-XX:+UnlockDiagnosticVMOptions', '-XX:+DebugNonSafepoints']
 
-/** Warning in the profile: the flag stays set. */
+/** Warning in the profile that the flag stays set. */
 export const DEBUG_INFO_STAYS =
   'since --debug-info, the JVM keeps debug info of all code that it compiles, until it ends'
 
@@ -33,7 +32,7 @@ export class DebugInfoRefused extends JfluidError {
 }
 
 /**
- * Turns the flag on.
+ * Sets the flag DebugNonSafepoints.
  * @throws DebugInfoRefused, NoMeetingPlace, NoSuchProcess, and the errors of `attachCommand`
  */
 export async function keepDebugInfo(connection: AttachConnection): Promise<void> {
@@ -49,8 +48,8 @@ export async function keepDebugInfo(connection: AttachConnection): Promise<void>
     if (code !== 0 || !/^1 compiler directives added/m.test(text)) {
       throw new DebugInfoRefused(connection.pid, text.trim().split('\n', 1)[0] || 'the JVM gave no reason')
     }
-    // This command removes the latest directive. If another client has added a directive since, the directive of jfluid stays, but it
-    // matches no method.
+    // This command removes the directive that was added last. If another client has added one since, the directive of jfluid stays. This is
+    // harmless, since the directive matches no method.
     const removed = await run(connection, 'jcmd', ['Compiler.directives_remove'])
     if (removed.code !== 0)
       debug.attach?.(`the compiler directive of --debug-info stays: ${removed.text.trim()}`)

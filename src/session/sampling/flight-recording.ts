@@ -1,14 +1,14 @@
 // Sampling by the JVM's flight recorder. The recording contains only samples and is read while it grows.
-// The recorder keeps its files in a repository directory of the target. It begins a new file when our recording begins, when a file is
+// The recorder keeps its files in a repository directory of the target. It begins a new file when jfluid's recording begins, when a file is
 // full, and when another recording begins or ends. The newest samples are written only when the last recording ends, and the JVM then
-// deletes the file. So jfluid keeps each file open. Each recording has a limited duration of a few minutes and is replaced by a new
-// recording before its end. So the recording of a killed client does not stay. When a new file appears, jfluid asks the JVM for all
-// recordings, and whether its own recording still runs.
+// deletes the file. So jfluid keeps each file open. Each recording has a limited duration of a few minutes, and jfluid replaces it by a new
+// recording before it expires. So the recording of a killed client ends by itself. When a new file appears, jfluid requests the list of
+// recordings, and checks whether its own recording still runs.
 
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemProperties } from '../../attach/command.ts'
+import { CommandTimeout, systemProperties } from '../../attach/command.ts'
 import {
   recorderSetup,
   recordings,
@@ -19,6 +19,8 @@ import {
 import type { AttachConnection } from '../../attach/handshake.ts'
 import { O_PATH, openDirectory, openRegular } from '../../attach/regular-file.ts'
 import { EX_TEMPFAIL, JfluidError } from '../../base/errors.ts'
+import { getOrAdd } from '../../base/maps.ts'
+import type { MethodName } from '../../cct/tree.ts'
 import { Chunk, type SampleKind, type SampleSink } from '../../jfr/chunk.ts'
 import { FRAME_NUMBERS } from '../../jfr/constants.ts'
 import { BadRecording } from '../../jfr/problem.ts'
@@ -32,16 +34,16 @@ import {
   ROOM_TO_BEGIN,
   ROOM_TO_GO_ON,
 } from './recording-room.ts'
-import type { SampledTree } from './sampled-tree.ts'
+import type { SampledThread } from './sampled-tree.ts'
 import { type Sampler, withoutAddress } from './sampler.ts'
 
 /** Maximum number of frames per stack. The default of 64 is too small for a server. Each sampled thread needs 20 KiB for 512 frames. */
 export const STACK_DEPTH = 512
 /** Duration of a recording. A recording of a killed client ends after this time. */
 const DURATION_SECONDS = 300
-/** A recording is replaced this long before its end. */
+/** Time before the end of a recording at which it is replaced by a new recording. */
 const RENEW_BEFORE_DURATION_MS = 60_000
-/** The JVM may delete files of our recording that are older than this. jfluid reads them much earlier. */
+/** Age at which the JVM may delete files of jfluid's recording. jfluid reads the files much earlier. */
 const KEPT_DURATION_SECONDS = 60
 /** Limits of a recording: its duration, and the age and size of the data that the JVM keeps. */
 export const BOUNDS = {
@@ -53,13 +55,13 @@ export const BOUNDS = {
 const FINISH_TIMEOUT_MS = 5_000
 /** Interval between checks whether the file is finished. */
 const FINISH_INTERVAL_MS = 20
-/** A warning is issued if samples are rarer than requested by more than this factor. */
+/** A warning is added if the interval between samples is longer than requested by more than this factor. */
 const MAX_RARITY = 1.5
 /** Delay before a failed request to the JVM is repeated. */
 const RETRY_DELAY_MS = 5_000
 const OWNER_ONLY = 0o700
 
-/** Thrown if another client stopped the recording (JFR.stop), or if it expired while jfluid itself was stopped. */
+/** Thrown if another client stopped the recording (JFR.stop), or if the recording expired while the jfluid process was stopped. */
 export class RecordingStopped extends JfluidError {
   static sample = () => new RecordingStopped()
   readonly exitCode = EX_TEMPFAIL
@@ -82,65 +84,120 @@ export function sampleSettings({ every, by }: Sampling): string[] {
     : ['jdk.ExecutionSample#enabled=true', `jdk.ExecutionSample#period=${text}`]
 }
 
+/** Frames of a stack, outermost first. */
+interface Frames {
+  /** Method ids. */
+  readonly path: Int32Array
+  /** Line of each frame; 0 or less if unknown. */
+  readonly lines: Int32Array
+}
+
+/** Events that a recording contains. */
+export interface RecordedSamples {
+  readonly kind: SampleKind
+  readonly settings: readonly string[]
+  /** Requested interval between samples, in ns; null if it is not an interval. */
+  readonly everyNs: number | null
+}
+
+export function recordedSamples(sampling: Sampling): RecordedSamples {
+  const kind = sampling.by === 'cpu' ? 'cpu' : 'java'
+  return { kind, settings: sampleSettings(sampling), everyNs: sampling.every }
+}
+
+/** Receives the samples of a recording, and numbers their methods. */
+export interface StackSink {
+  /** Whether only stacks with a root are kept. */
+  readonly hasRoots: boolean
+  /**
+   * Numbers of kept samples (`samples`), of samples outside the roots (`outside`), and of samples without their outermost frames
+   * (`truncated`).
+   */
+  readonly samples: number
+  readonly outside: number
+  readonly truncated: number
+  /** Id of the pseudo-method that replaces missing outermost frames. */
+  readonly truncation: number
+  idOf(name: MethodName): number
+  /**
+   * @param path       method ids, outermost first
+   * @param lines      line of each frame; 0 or less if unknown
+   * @param weight     see SampleSink
+   * @param allocated  class of the object, for samples of allocations
+   */
+  sample(
+    thread: SampledThread,
+    path: Int32Array,
+    isTruncated: boolean | undefined,
+    lines: Int32Array,
+    weight: number,
+    allocated: Pick<MethodName, 'class' | 'loader'> | null,
+  ): void
+}
+
 interface OpenChunk {
   readonly file: number
   readonly chunk: Chunk
-  /** Maps the key of a stack to its method ids, outermost first. */
-  readonly paths: Map<number, Int32Array>
+  /** Maps the key of a stack to its frames. */
+  readonly stacks: Map<number, Frames>
   /** Maps the key of a method to its id. */
   readonly ids: Map<number, number>
 }
 
 export class FlightRecording implements Sampler {
-  readonly #kind: SampleKind
   readonly #onFirst: () => void
   readonly #chunks: OpenChunk[] = []
-  /** Names of files that have already been opened, or that need not be opened. */
+  /** Names of recording files that jfluid has already opened, or does not need. */
   readonly #known = new Set<string>()
   /** Handle of the repository's parent directory. A path through the target's root would become invalid when the target ends. */
   #parent: number | null = null
   /** Handle of the repository itself. A handle cannot be redirected to another directory. */
   #repository: number | null = null
-  /** `#directory` is the path by the handle of the repository. `#path` is the path by its parent directory. */
+  /** `#directory` is the path of the repository through its handle. `#path` is its path through the handle of its parent directory. */
   #directory = ''
   #path = ''
   /** User id that must own the files. */
   #owner = process.geteuid!()
-  /** Whether the recorder had never recorded before this session. */
+  /** Whether the JVM's flight recorder had never recorded before this session. */
   #wasIdle = false
-  /** Whether the repository was created for our recording, so it contains no data of other clients. */
+  /** Whether the repository was created for jfluid's recording. It then contains no data of other clients. */
   #isOurs = false
   #stackDepth = STACK_DEPTH
   #name = ''
+  #running: string | null = null
   #renewAt = 0
   #endsAt = 0
   /** Names of recordings of other clients. */
   readonly #others = new Set<string>()
   #opened = 0
-  /** Whether a file has begun or ended since the last request to the JVM. Another client's recording may have begun or ended, too. */
+  /** Whether a file was begun or finished since the last request to the JVM, for example since another recording began or ended. */
   #rotated = false
   /** The running request to the JVM. */
   #asking: Promise<void> | null = null
   #askAt = 0
   #problem: unknown = null
   #lost = 0
-  /** Sum of the sampling periods in seconds, and the number of samples with a period. */
+  /** Sum of the sampling periods in seconds, and the number of samples that have a period. */
   #seconds = 0
   #told = 0
   #failed = 0
 
   /**
-   * @param connect  connects to the target; called again for each renewal and for the end
-   * @param onFirst  called before the recorder starts for the first time in the life of the JVM
+   * @param connect  connects to the target; called for each renewal of the recording and at the end
+   * @param onFirst  called before the flight recorder starts for the first time since the JVM started
    */
   constructor(
     private readonly connect: () => Promise<AttachConnection>,
-    private readonly tree: SampledTree,
-    private readonly sampling: Sampling,
+    private readonly tree: StackSink,
+    private readonly recorded: RecordedSamples,
     onFirst: () => void = () => {},
   ) {
-    this.#kind = sampling.by === 'cpu' ? 'cpu' : 'java'
     this.#onFirst = onFirst
+  }
+
+  /** Name of the recording that the JVM runs or may run; null if it runs none. */
+  get running(): string | null {
+    return this.#running
   }
 
   /**
@@ -181,7 +238,7 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  /** Uses a recording that the JVM began at its start. No other client has recorded before. */
+  /** Uses a recording that the JVM began at its start. The repository contains no data of other clients. */
   adopt(name: string, repository: string): void {
     this.#wasIdle = true
     this.#isOurs = true
@@ -190,7 +247,7 @@ export class FlightRecording implements Sampler {
     this.#poll()
   }
 
-  /** Opens the repository. The JVM reports its path and may report any path, so only a directory of the JVM's user is used. */
+  /** Opens the repository at the path that the JVM reports. A JVM may report any path, so only a directory of the JVM's user is used. */
   #open({ target }: AttachConnection, repository: string): void {
     try {
       this.#owner = target.euid
@@ -201,14 +258,14 @@ export class FlightRecording implements Sampler {
       if (fs.fstatSync(this.#repository).uid !== target.euid) {
         throw new BadRecording(`${repository} does not belong to uid ${target.euid}`)
       }
-      // The JVM creates the directory with its umask, which usually lets all users read it.
+      // The JVM creates the directory with its own umask, which usually allows all users to read the directory. So its mode is changed.
       if (this.#isOurs) fs.chmodSync(this.#directory, OWNER_ONLY)
     } catch (error) {
       throw unreadable(repository, error)
     }
   }
 
-  /** @param running names of recordings */
+  /** Notes the recordings of other clients. @param running  names of the running recordings */
   async #note(connection: AttachConnection, running: readonly string[]): Promise<void> {
     for (const name of running) {
       if (name === this.#name) continue
@@ -219,13 +276,19 @@ export class FlightRecording implements Sampler {
 
   async #begin(connection: AttachConnection): Promise<void> {
     const name = recordingName()
-    const settings = sampleSettings(this.sampling)
-    await startRecording(connection, { name, settings, ...BOUNDS })
+    const before = this.#running
+    this.#running = name
+    try {
+      await startRecording(connection, { name, settings: this.recorded.settings, ...BOUNDS })
+    } catch (error) {
+      if (!(error instanceof CommandTimeout)) this.#running = before // after a timeout, the JVM may still start the recording
+      throw error
+    }
     this.#named(name)
   }
 
   #named(name: string): void {
-    this.#name = name
+    this.#name = this.#running = name
     this.#endsAt = performance.now() + DURATION_SECONDS * 1000
     this.#renewAt = this.#endsAt - RENEW_BEFORE_DURATION_MS
   }
@@ -242,15 +305,21 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  /** Stops our recording immediately if it would fill the disk. */
+  /** Stops jfluid's recording immediately if the disk is nearly full. */
   async #leaveRoom(): Promise<void> {
     const free = freeBytes(this.#directory)
     if (free >= ROOM_TO_GO_ON) return
-    await stopRecording(await this.connect(), this.#name)
+    await this.#stopIn(await this.connect())
     throw new NoRoomForRecording('the repository of the JVM', free)
   }
 
-  /** Lists the recordings and renews our recording. A failed request is repeated until the recording expires. */
+  async #stopIn(connection: AttachConnection): Promise<void> {
+    if (this.#running === null) return
+    await stopRecording(connection, this.#name)
+    this.#running = null
+  }
+
+  /** Lists the recordings and renews jfluid's recording. A failed request is repeated until the recording expires. */
   async #ask(): Promise<void> {
     try {
       const connection = await this.connect()
@@ -266,7 +335,10 @@ export class FlightRecording implements Sampler {
       const now = performance.now()
       this.#rotated = true
       this.#askAt = now + RETRY_DELAY_MS
-      if (error instanceof RecordingStopped || now >= this.#endsAt) this.#problem = error
+      if (error instanceof RecordingStopped || now >= this.#endsAt) {
+        this.#problem = error
+        this.#running = null
+      }
     }
   }
 
@@ -278,7 +350,7 @@ export class FlightRecording implements Sampler {
       if (this.#opened++ > 0) this.#rotated = true
     }
     for (const open of [...this.#chunks]) {
-      let isOver = true // stays true if the chunk cannot be read
+      let isOver = true // stays true if reading the chunk fails
       try {
         isOver = open.chunk.poll(this.#sink(open))
       } finally {
@@ -296,36 +368,39 @@ export class FlightRecording implements Sampler {
     try {
       file = openRegular(join(this.#directory, name), this.#owner)
     } catch (error) {
-      if (isAbsent(error)) return // the file was deleted when all recordings had ended
+      if (isAbsent(error)) return // the JVM has deleted the file, since all recordings have ended
       throw unreadable(name, error)
     }
-    if (file === undefined) return // the JVM has not written this file
+    if (file === undefined) return // not a regular file of the JVM's user
     const descriptor = file
     const read = (offset: number, length: number): Buffer => {
       const bytes = Buffer.allocUnsafe(length)
       return bytes.subarray(0, fs.readSync(descriptor, bytes, 0, length, offset))
     }
-    this.#chunks.push({ file: descriptor, chunk: new Chunk(read), paths: new Map(), ids: new Map() })
+    this.#chunks.push({ file: descriptor, chunk: new Chunk(read), stacks: new Map(), ids: new Map() })
   }
 
   #sink(open: OpenChunk): SampleSink {
     return {
-      sample: (kind, _ticks, thread, stack, period) => {
-        if (kind !== this.#kind) return // the sample belongs to another recording
-        if (period > 0) {
-          this.#seconds += period / open.chunk.header!.ticksPerSecond
+      sample: (kind, _ticks, thread, stack, weight, allocated) => {
+        if (kind !== this.recorded.kind) return // the sample belongs to another recording
+        if (kind === 'cpu' && weight > 0) {
+          this.#seconds += weight / open.chunk.header!.ticksPerSecond
           this.#told++
         }
-        const path = this.#pathOf(open, stack)
-        if (path === null) {
+        const frames = this.#framesOf(open, stack)
+        if (frames === null) {
           this.#failed++
           return
         }
         const described = open.chunk.constants.thread(thread)
         this.tree.sample(
           described ?? { id: -thread, name: `thread ${thread}`, virtual: false },
-          path,
+          frames.path,
           open.chunk.constants.stack(stack)?.truncated,
+          frames.lines,
+          weight,
+          kind === 'allocation' ? open.chunk.constants.classOf(allocated) : null,
         )
       },
       lost: (count) => {
@@ -334,41 +409,43 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  #pathOf({ chunk, paths, ids }: OpenChunk, key: number): Int32Array | null {
-    const known = paths.get(key)
+  #framesOf({ chunk, stacks, ids }: OpenChunk, key: number): Frames | null {
+    const known = stacks.get(key)
     if (known !== undefined) return known
     const stack = chunk.constants.stack(key)
     if (stack === undefined || stack.frames.length === 0) return null
     const { frames, truncated } = stack
     const count = frames.length / FRAME_NUMBERS
     const path = new Int32Array(truncated ? count + 1 : count)
+    const lines = new Int32Array(path.length)
     if (truncated) path[0] = this.tree.truncation
     for (let i = 0; i < count; i++) {
       const method = frames[i * FRAME_NUMBERS]!
-      let id = ids.get(method)
-      if (id === undefined) {
+      const id = getOrAdd(ids, method, () => {
         const name = chunk.constants.method(method)
-        id = this.tree.idOf({ ...name, class: withoutAddress(name.class) })
-        ids.set(method, id)
-      }
+        return this.tree.idOf({ ...name, class: withoutAddress(name.class) })
+      })
       path[path.length - 1 - i] = id
+      lines[path.length - 1 - i] = frames[i * FRAME_NUMBERS + 1]!
     }
-    paths.set(key, path)
-    return path
+    const found = { path, lines }
+    stacks.set(key, found)
+    return found
   }
 
+  /** Can be called again if it has thrown: the recording is then stopped, but no further samples are read. */
   async stop(lives: boolean): Promise<void> {
     try {
       if (lives) {
         await this.#asking
         try {
-          this.#poll() // opens all files before the JVM deletes them
+          this.#poll() // opens all remaining files before the JVM deletes them
         } finally {
           const connection = await this.connect()
           try {
             await this.#note(connection, await recordings(connection))
           } finally {
-            await stopRecording(connection, this.#name)
+            await this.#stopIn(connection)
           }
         }
         const end = performance.now() + FINISH_TIMEOUT_MS
@@ -384,6 +461,8 @@ export class FlightRecording implements Sampler {
     } finally {
       for (const { file } of this.#chunks.splice(0)) fs.closeSync(file)
       for (const handle of [this.#parent, this.#repository]) if (handle !== null) fs.closeSync(handle)
+      // A later handle may get the number of a closed one, so a path through a closed handle must not be used again.
+      if (this.#parent !== null) this.#directory = this.#path = ''
       this.#parent = this.#repository = null
     }
   }
@@ -415,9 +494,10 @@ export class FlightRecording implements Sampler {
       )
     }
     const meanMs = (this.#seconds * 1000) / Math.max(1, this.#told)
-    if (meanMs > (MAX_RARITY * this.sampling.every) / 1e6) {
+    const everyMs = (this.recorded.everyNs ?? Number.POSITIVE_INFINITY) / 1e6
+    if (meanMs > MAX_RARITY * everyMs) {
       found.push(
-        `samples came every ${meanMs.toPrecision(2)} ms of CPU time on average, not every ${this.sampling.every / 1e6} ms: the system checks CPU time once per clock tick`,
+        `samples came every ${meanMs.toPrecision(2)} ms of CPU time on average, not every ${everyMs} ms: the system checks CPU time once per clock tick`,
       )
     }
     if (this.#lost > 0) found.push(`samples that the JVM lost: ${this.#lost}`)
@@ -440,7 +520,7 @@ export function recordingsIn(directory: string): string[] {
   }
 }
 
-/** Returns the directory in which the recorder will create its repository. */
+/** Returns the directory in which the flight recorder will create its repository. */
 async function placeOfRepositories(connection: AttachConnection): Promise<string> {
   const options = connection.target.commandLine.filter((it) => it.startsWith('-XX:FlightRecorderOptions'))
   const [, chosen] = /[:=,]repository=([^,]+)/.exec(options.at(-1) ?? '') ?? []

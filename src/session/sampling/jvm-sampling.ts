@@ -1,6 +1,6 @@
 // A session that samples a whole JVM without agent and instrumentation: attach → sample → detach.
-// The session owns the sequence of steps and the facts about the target. A `Sampler` takes the samples. Views and commands use this class
-// like `Session`, as far as both have the same members.
+// This class controls the steps and holds the facts about the target. A `Sampler` takes the samples. Views and commands use this class like
+// `Session`, as far as both classes have the same members.
 
 import {
   featureOf,
@@ -16,22 +16,25 @@ import { mainClassOf } from '../../attach/java-command.ts'
 import { describeJvm } from '../../attach/jvms.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { stillRuns, type TargetProcess } from '../../attach/target-process.ts'
-import type { DumpedThread } from '../../attach/thread-dump.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError, messageOf } from '../../base/errors.ts'
+import type { MethodLines } from '../../cct/line-samples.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
 import { BadRecording } from '../../jfr/problem.ts'
 import type { Profile, Sampling } from '../../profile/profile.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import type { Ending } from '../ending.ts'
+import { type JvmThreads, SessionDumps } from '../why/jvm-threads.ts'
 import { DEBUG_INFO_STAYS, keepDebugInfo } from './debug-info.ts'
-import { FlightRecording } from './flight-recording.ts'
+import { FlightRecording, recordedSamples } from './flight-recording.ts'
 import { mustDoWithDumps } from './not-by-dumps.ts'
 import type { StartedRecording } from './recording-door.ts'
 import { SampledTree } from './sampled-tree.ts'
 import type { Sampler } from './sampler.ts'
-import { ThreadDumps } from './thread-dumps.ts'
+import { type DumpOptions, ThreadDumps } from './thread-dumps.ts'
 
-/** Interval between polls. It is short enough, since the recorder flushes once a second. */
+/**
+ * Interval between polls of the sampler. A shorter interval would have no use, since the flight recorder writes its samples once a second.
+ */
 const POLL_INTERVAL_MS = 200
 const CPU_TIME_SINCE = 25
 const UNKNOWN = '?'
@@ -48,40 +51,40 @@ export class NoCpuTimeSamples extends JfluidError {
 
 /** The sampler and the interval that the user requests. */
 export interface AskedSampling {
-  /** Sampler. Undefined: chosen by the version of the JVM, so that sampling has no large cost. */
+  /** Kind of sampler. If undefined, it is chosen by the version of the JVM, so that sampling has no large cost. */
   readonly by?: Exclude<Sampling['by'], 'probes'> | undefined
-  /** Interval in ns. Undefined: 10 ms; thread dumps use a longer interval if they would cost more than 1 % of the time. */
+  /** Sampling interval in ns. Default: 10 ms. Thread dumps use a longer interval if they would cost more than 1 % of the time. */
   readonly every?: number | undefined
 }
 
 const USUAL_EVERY = 10_000_000
 
-/** Returns the settings of a flight recorder that the user has chosen. */
+/** Returns the sampling settings for the flight recorder, if the user has chosen the flight recorder. */
 export function recorderSampling({ by, every = USUAL_EVERY }: AskedSampling): Sampling {
   return { every, unit: 'ns', by: by ?? 'jfr' }
 }
 
-/** Returns the default sampler: the flight recorder if its first start keeps the compiled code, otherwise thread dumps. */
+/** Returns the default sampler: the flight recorder if the JVM keeps its compiled code when the recorder starts, otherwise thread dumps. */
 export function usualSampler(feature: number | null): 'jfr' | 'stacks' {
   return (feature ?? 0) < SELECTIVE_INVALIDATION_JDK ? 'stacks' : 'jfr'
 }
 
 export interface JvmSamplingOptions {
   readonly sampling: AskedSampling
-  /** Roots: only samples inside the roots are kept. Empty: all samples are kept. */
+  /** Roots. Only samples inside the roots are kept; if the list is empty, all samples are kept. */
   readonly roots?: readonly RootPattern[]
   /** Whether the JVM keeps debug info for the code that it compiles from now on. */
   readonly debugInfo?: boolean
   /** Whether the end of the target is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
-  /** Reason for sampling although exact calls were requested. It becomes a warning in the profile. */
+  /** Reason why the session samples although the user requested exact calls. It becomes a warning in the profile. */
   readonly whySamples?: string | undefined
   /** Aborting prevents sampling from starting. */
   readonly signal?: AbortSignal
   /** Called before an action that users of the target will notice. */
   readonly onCost?: (text: string) => void
-  /** Called with each thread dump. */
-  readonly onDump?: (threads: readonly DumpedThread[]) => void
+  /** Options of the thread dumps, used if the JVM is sampled by thread dumps. */
+  readonly dumps?: Omit<DumpOptions, 'leastMs'>
 }
 
 export interface JvmSamplingStatus {
@@ -111,6 +114,7 @@ export class JvmSampling {
   #target: Profile['target']
   readonly #sampling: Sampling
   readonly #warnings = new Set<string>()
+  readonly #dumps = new SessionDumps()
   #startedAt = new Date()
   #begun = performance.now()
   #durationMs: number | undefined
@@ -141,7 +145,7 @@ export class JvmSampling {
   }
 
   /**
-   * Starts sampling. If no sampler is requested and the flight recorder is missing, thread dumps are used. If the call throws, the target
+   * Starts sampling. If no sampler is requested and the JVM has no flight recorder, thread dumps are used. If the call throws, the target
    * is unchanged.
    * @throws the errors of `openAttachSocket`, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
    * DebugInfoUnused, StacksHaveNoParameters, BadRecording, or the reason of `signal`
@@ -177,11 +181,11 @@ export class JvmSampling {
     const tree = new SampledTree(options.roots)
     const sampler =
       by === 'stacks'
-        ? new ThreadDumps(connection, tree, sampling.every / 1e6, options.onDump)
+        ? new ThreadDumps(connection, tree, { leastMs: sampling.every / 1e6, ...options.dumps })
         : new FlightRecording(
             async () => connection,
             tree,
-            sampling,
+            recordedSamples(sampling),
             () => {
               if ((featureOf(jdk) ?? 0) < SELECTIVE_INVALIDATION_JDK) options.onCost?.(firstStartText(jdk))
             },
@@ -218,7 +222,7 @@ export class JvmSampling {
     const sampling = recorderSampling(options.sampling)
     mustHaveSampler(sampling.by, pid, target.jdk)
     const tree = new SampledTree(options.roots)
-    const recording = new FlightRecording(() => openAttachSocket(pid), tree, sampling)
+    const recording = new FlightRecording(() => openAttachSocket(pid), tree, recordedSamples(sampling))
     const session = new JvmSampling(facts.process, options, target, tree, sampling, recording)
     recording.adopt(name, repository)
     session.#arm()
@@ -242,7 +246,7 @@ export class JvmSampling {
     if (this.#ending === null && this.#stopped === undefined) this.#arm()
   }
 
-  /** Reads the description of the target again. It is incomplete while the JVM starts. */
+  /** Reads the description of the target again, since the first description may be incomplete: it was read while the JVM started. */
   #describe(): void {
     const facts = readTargetFacts(this.pid)
     if (facts !== undefined) this.#target = described(facts)
@@ -275,6 +279,11 @@ export class JvmSampling {
     return this.#target.pid
   }
 
+  /** Start of the JVM, ISO 8601. */
+  get jvmStartedAt(): string {
+    return new Date(this.process.startedAt).toISOString()
+  }
+
   get target(): Profile['target'] {
     return this.#target
   }
@@ -292,7 +301,7 @@ export class JvmSampling {
     return this.tree.rootNames
   }
 
-  /** Always empty, since sampling finds roots only in the samples and has no filters. See `outcome`. */
+  /** Always empty, since roots are found only in samples, and no filters exist. `outcome` reports the roots. */
   rootReport(): [] {
     return []
   }
@@ -307,13 +316,18 @@ export class JvmSampling {
       samples: this.tree.samples,
       methods: this.tree.methods,
       elapsedMs: this.#durationMs ?? performance.now() - this.#begun,
-      warnings: [...this.#warnings, ...(this.sampler.warnings?.() ?? [])],
+      warnings: [...this.#warnings, ...(this.sampler.warnings?.() ?? []), ...this.#dumps.warnings],
     }
   }
 
-  /** Whether no sample was taken since the start. Samples that `reset` discarded count, too. */
+  /** Whether no sample was taken since the start. Samples that `reset` discarded count as taken. */
   get foundNothing(): boolean {
     return this.tree.samples === 0 && !this.#wasReset
+  }
+
+  /** Takes a thread dump for the user. See `Session.dumpThreads`. */
+  dumpThreads(isConfirmed: boolean): Promise<JvmThreads> {
+    return this.#dumps.take(this.pid, isConfirmed)
   }
 
   snapshot(perThread = true): Snapshot {
@@ -324,16 +338,27 @@ export class JvmSampling {
     return this.tree.methodNames[id] ?? { class: '?', method: `#${id}`, descriptor: '', loader: '' }
   }
 
+  /** From now on, thread dumps stop the JVM for at most the usual share of the time. */
+  slowDown(): void {
+    this.sampler.slowDown?.()
+  }
+
+  /** Returns the samples per source line of a method. */
+  linesOf(id: number): MethodLines | undefined {
+    return this.tree.lines.of(id)
+  }
+
   /** Discards the samples so far. Does nothing after the end of the session, since no new samples would follow. */
   reset(): void {
     if (this.#ending !== null || this.#stopped !== undefined) return
     this.tree.reset()
+    this.#dumps.reset()
     this.#wasReset = true
     this.#startedAt = new Date()
     this.#begun = performance.now()
   }
 
-  /** Records that the program under `run` was ended by a signal, so the profile is incomplete. */
+  /** Notes that a signal has ended the program started by `run`, so the profile is incomplete. */
   endedBy(signal: string): void {
     this.#truncated ??= signal
     this.#warnings.add(`the program was ended by ${signal}; the profile ends there`)
@@ -347,6 +372,7 @@ export class JvmSampling {
 
   async #leave(): Promise<void> {
     clearTimeout(this.#timer)
+    this.#dumps.end()
     await this.#polling
     this.#durationMs ??= performance.now() - this.#begun
     const lives = stillRuns(this.process)
@@ -385,6 +411,7 @@ export class JvmSampling {
       scheme: 'b',
       roots: this.rootNames,
       startedAt: this.#startedAt.toISOString(),
+      jvmStartedAt: this.jvmStartedAt,
       durationMs: elapsedMs,
       calibration: { innerNs: 0, outerNs: 0, clock: 'nanoTime' },
       instrumentation: {
@@ -403,6 +430,7 @@ export class JvmSampling {
       warnings: [...warnings],
       events: { count: samples, waitMs: 0 },
       methodNames: this.tree.methodNames,
+      lines: this.tree.lines.table(),
       merged,
       threads,
     }

@@ -1,4 +1,5 @@
-// Options by which a new JVM samples itself from its start. The repository is in a directory of jfluid, so no request to the JVM is needed.
+// Options for a new JVM that make its flight recorder sample from the start. The recorder's repository is in a directory of jfluid, so no
+// request to the JVM is needed.
 
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -32,7 +33,7 @@ export interface RecordingDoor {
  * @throws NoRoomForRecording
  */
 export function openRecordingDoor(sampling: Sampling, debugInfo = false): RecordingDoor {
-  // The directory is not in shared memory, which is small in containers and is needed by the target.
+  // The directory is not in shared memory, since shared memory is small in containers and the target needs it.
   const directory = makeSessionDirectory(null, 2 * ROOM_TO_BEGIN)
   const dir = directory.path
   try {

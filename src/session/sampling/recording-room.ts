@@ -1,14 +1,14 @@
-// Disk space for a flight recording. A JVM whose recorder finds a full disk does not stop recording. Instead it ends at once ("An
-// irrecoverable error in Jfr. Shutting down VM", jfrStreamWriterHost.inline.hpp). So jfluid begins no recording with little free space, and
-// stops a recording while some space is left.
+// Disk space for a flight recording. If the disk is full, the flight recorder does not stop recording, but the JVM ends at once ("An
+// irrecoverable error in Jfr. Shutting down VM", jfrStreamWriterHost.inline.hpp). So jfluid does not begin a recording with little free
+// space, and stops a recording before the disk is full.
 
 import { statfsSync } from 'node:fs'
 import { EX_CANTCREAT, JfluidError } from '../../base/errors.ts'
 
 const MIB = 1 << 20
-/** Size limit of a recording in the JVM. The file being written may exceed the limit by its size of 12 MiB. */
+/** Size limit of a recording in the JVM. The JVM may exceed the limit by the size of the file that it is writing, 12 MiB. */
 export const KEPT_MIB = 32
-/** Free space required to begin: twice the size limit, so that jfluid does not fill the disk for other processes. */
+/** Free space that is required to begin: twice the size limit, so that other processes still have free space. */
 export const ROOM_TO_BEGIN = 64 * MIB
 /** Free space required to continue. It is checked with each poll, several times a second. */
 export const ROOM_TO_GO_ON = 32 * MIB
@@ -26,9 +26,9 @@ export class NoRoomForRecording extends JfluidError {
 }
 
 /**
- * Returns the number of free bytes at a path. Infinity if the path does not exist, since the recorder then reports the error itself, or if
- * the file system has no size limit (a tmpfs of `size=0`).
- * @param count  blocks to count: those available to all users, or all blocks, of which some may be reserved for root
+ * Returns the number of free bytes at a path. Infinity if the file system has no size limit (a tmpfs of `size=0`), or if the path does
+ * not exist, since the flight recorder then reports the error.
+ * @param count  kind of free blocks: `bavail` counts the blocks available to all users, `bfree` also the blocks reserved for root
  */
 export function freeBytes(path: string, count: 'bavail' | 'bfree' = 'bavail'): number {
   try {

@@ -2,7 +2,9 @@
 // thread-dumps.ts.
 
 import type { DumpedThread } from '../../attach/thread-dump.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import { CctBuilder } from '../../cct/builder.ts'
+import { LineSamples } from '../../cct/line-samples.ts'
 import { snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
 import { StackWriter } from '../../cct/stacks.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
@@ -14,14 +16,16 @@ import { isOfJdk } from '../roots/root-names.ts'
 /** A thread as its sampler describes it. */
 export type SampledThread = Pick<DumpedThread, 'id' | 'name' | 'virtual'>
 
-/** Number of virtual threads whose latest stacks are kept. A JVM may have a million virtual threads. */
+/** Maximum number of virtual threads for which the latest stack is kept. A JVM may have a million virtual threads. */
 const VIRTUAL_STACKS = 1024
 const NO_PROBES = { innerTicks: 0, outerTicks: 0 }
 
 export class SampledTree {
   readonly #builder = new CctBuilder({ executed: true })
   readonly #writer = new StackWriter(this.#builder)
-  /** Method ids, keyed by the four parts of the name. */
+  /** Samples per source line, if the sampler passes lines. */
+  readonly lines = new LineSamples()
+  /** Method ids, keyed by class, method, descriptor and loader. */
   readonly #ids = new Map<string, number>()
   /** Method names, indexed by method id. */
   readonly methodNames: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
@@ -41,7 +45,7 @@ export class SampledTree {
   /** Number of samples whose outermost frames are missing. */
   truncated = 0
 
-  /** @param roots  only frames from the outermost root inwards are kept; empty: all frames are kept */
+  /** @param roots  of each stack, only the outermost root and its callees are kept; if the list is empty, all frames are kept */
   constructor(roots: readonly RootPattern[] = []) {
     this.#roots = roots
   }
@@ -50,7 +54,7 @@ export class SampledTree {
     return this.#roots.length > 0
   }
 
-  /** Full names of the roots that were seen. A root that was not seen has the name that the user wrote. */
+  /** Full names of the roots that were sampled. For a root that was not sampled, the text that the user wrote. */
   get rootNames(): string[] {
     const seen = this.methodNames.filter((_, id) => this.#rootIds[id] === true)
     const names = new Set(seen.map((it) => `${it.class}.${it.method}`))
@@ -74,11 +78,11 @@ export class SampledTree {
     return this.idOf({ class: '', method: '(truncated)', descriptor: '', loader: '' })
   }
 
-  /** @param path method ids, outermost first */
-  sample(thread: SampledThread, path: Int32Array, isTruncated = false): void {
+  /** @param path  method ids, outermost first @param lines  line of each frame; absent if the sampler does not know lines */
+  sample(thread: SampledThread, path: Int32Array, isTruncated = false, lines?: Int32Array): void {
     const number = thread.virtual ? this.#virtualNumber(thread) : this.#number(thread)
     const first = this.hasRoots ? path.findIndex((id) => this.#isRoot(id)) : 0
-    // If the truncated stack contains a root, the kept part of the stack is complete.
+    // If a truncated stack contains a root, the kept frames (from the root on) are complete.
     if (isTruncated && (first < 0 || !this.hasRoots)) this.truncated++
     if (first < 0) {
       this.outside++
@@ -87,9 +91,10 @@ export class SampledTree {
     }
     this.samples++
     this.#writer.sample(number, first === 0 ? path : path.subarray(first))
+    if (lines !== undefined) this.lines.add(path.subarray(first), lines.subarray(first))
   }
 
-  /** Records that a thread was seen with this stack but is idle. This adds no sample. */
+  /** Notes the stack of an idle thread. This adds no sample. */
   away({ id, virtual }: SampledThread, path: Int32Array): void {
     const number = (virtual ? this.#virtualNumbers : this.#numbers).get(id)
     if (number === undefined) return
@@ -108,11 +113,7 @@ export class SampledTree {
   }
 
   #number(thread: SampledThread): number {
-    let number = this.#numbers.get(thread.id)
-    if (number === undefined) {
-      number = this.#nextNumber++
-      this.#numbers.set(thread.id, number)
-    }
+    const number = getOrAdd(this.#numbers, thread.id, () => this.#nextNumber++)
     this.#names.set(number, thread) // the thread may have been renamed
     return number
   }
@@ -158,6 +159,7 @@ export class SampledTree {
   reset(): void {
     this.#writer.leaveAll()
     this.#builder.reset()
+    this.lines.reset()
     this.samples = 0
     this.outside = 0
     this.truncated = 0

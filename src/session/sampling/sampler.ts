@@ -5,7 +5,7 @@ import type { Sampling } from '../../profile/profile.ts'
 export interface Sampler {
   /**
    * Starts sampling. If the call throws, the target is unchanged.
-   * @param signal  when aborted, the call throws the reason as soon as the target allows it
+   * @param signal  if it is aborted, the call throws the signal's reason as soon as the target allows it
    */
   start(signal?: AbortSignal): Promise<void>
   /**
@@ -18,6 +18,8 @@ export interface Sampler {
    * @param lives whether the target still runs
    */
   stop(lives: boolean): Promise<void>
+  /** From now on, sampling costs the target no more than usual. */
+  slowDown?(): void
   /** Returns facts about the sampling that become known only while it runs. */
   facts?(): Partial<Sampling>
   /** Returns warnings for the reader of the profile. */

@@ -1,18 +1,20 @@
-// Sampling by dumps of all threads, by wall clock. Threads that wait inside a task count. Threads that wait for work do not count
-// (idle-threads.ts).
-// For each dump the JVM stops all threads at safepoints. Compiled hot loops may have no safepoint, so their time is assigned to the code
-// around them. After each dump the cost is read from a counter of the JVM. The next dump is delayed so that dumps use at most 1 % of the
-// time.
+// Sampling by dumps of all threads, by wall clock. A thread that waits inside a task counts as a sample. A thread that waits for work does
+// not (idle-threads.ts).
+// For each dump the JVM stops all threads at safepoints. Compiled hot loops may have no safepoint, so the time of a loop is assigned to the
+// code around it. After each dump, its cost is computed from counters of the JVM, without the garbage collections that ran during the dump.
+// The next dump is delayed so that dumps use at most 1 % of the time.
 
 import type { AttachConnection } from '../../attach/handshake.ts'
-import { findPerfData } from '../../attach/hsperfdata.ts'
+import { safepointMs } from '../../attach/hsperfdata.ts'
+import { StopCounters, type StopTimes } from '../../attach/stops.ts'
 import { type DumpedThread, dumpThreads } from '../../attach/thread-dump.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import type { Sampling } from '../../profile/profile.ts'
 import { isIdle } from './idle-threads.ts'
 import type { SampledTree } from './sampled-tree.ts'
 import { type Sampler, withoutAddress } from './sampler.ts'
 
-/** Maximum share of the time that dumps may use. */
+/** Maximum share of the time that dumps may use, unless the caller of `JvmSampling.start` sets another maximum. */
 const MAX_COST = 0.01
 /** Number of recent dumps from which the cost of the next dump is estimated. */
 const RECENT_DUMPS = 15
@@ -21,17 +23,70 @@ const UNKNOWN_ID = -1
 const LAST_DUMP_TIMEOUT_MS = 1_000
 
 /**
- * Returns the time from the last dump to the next dump, in ms. The median cost is used, since the cost of one dump may include a garbage
- * collection.
- * @param costs  costs of the latest dumps, in ms
+ * Number of long dumps after which no more dumps are taken, if the caller limits the length of a dump. A single dump may be long by chance.
  */
-export function dueAfter(everyMs: number, costs: readonly number[]): number {
+const MAX_LONG_DUMPS = 2
+
+/**
+ * Returns the time from the last dump to the next dump, in ms. The time depends on the median cost, since a single dump may take long for
+ * another reason. After a long dump, the time depends on the cost of that dump.
+ * @param costs   costs of the latest dumps, in ms
+ * @param mostMs  a dump with at least this cost is long
+ */
+export function dueAfter(
+  everyMs: number,
+  costs: readonly number[],
+  maxCost = MAX_COST,
+  mostMs = Number.POSITIVE_INFINITY,
+): number {
   const median = [...costs].sort((a, b) => a - b)[costs.length >> 1] ?? 0
-  return Math.max(everyMs, median / MAX_COST)
+  const latest = costs.at(-1) ?? 0
+  return Math.max(everyMs, (latest > mostMs ? latest : median) / maxCost)
+}
+
+/**
+ * Returns the time for which a dump stopped the JVM, in ms: the time at safepoints minus the time of garbage collections.
+ * @param safepointMs  undefined if the JVM does not report it
+ */
+export function costOfDump(
+  safepointMs: number | undefined,
+  roundTripMs: number,
+  before: StopTimes,
+  after: StopTimes,
+): number {
+  if (safepointMs === undefined) return roundTripMs
+  return Math.max(0, safepointMs - ((after.collectionNs ?? 0) - (before.collectionNs ?? 0)) / 1e6)
+}
+
+/** Returns whether the processor quota stopped the JVM between two readings, so that a dump between these readings took longer. */
+function isThrottled({ periods: before }: StopTimes, { periods: after }: StopTimes): boolean {
+  return (after?.throttled ?? 0) > (before?.throttled ?? 0)
+}
+
+/**
+ * @param stoppedMs  time for which the dump stopped the JVM
+ * @param isLong     whether `stoppedMs` exceeds `mostMs`, and no processor quota stopped the JVM during the dump
+ */
+export type OnDump = (threads: readonly DumpedThread[], stoppedMs: number, isLong: boolean) => void
+
+export interface DumpOptions {
+  /** Minimum interval between dumps. */
+  readonly leastMs: number
+  readonly onDump?: OnDump | undefined
+  /** Whether dumps contain positions, locks, processor time and allocated bytes. */
+  readonly withDetails?: boolean | undefined
+  /** Maximum share of the time for which dumps may stop the JVM. Default: 0.01. */
+  readonly maxCost?: number | undefined
+  /**
+   * Limit for the time for which one dump stops the JVM, ms. After a longer dump, the next dump is delayed; after two longer dumps, no more
+   * dumps are taken.
+   */
+  readonly mostMs?: number | undefined
+  /** Called when no more dumps are taken, because two dumps stopped the JVM for longer than `mostMs`. */
+  readonly onTooLong?: (() => void) | undefined
 }
 
 export class ThreadDumps implements Sampler {
-  readonly #onDump: (threads: readonly DumpedThread[]) => void
   /** Method ids, keyed by `package.Class.method`. */
   readonly #ids = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
@@ -40,20 +95,27 @@ export class ThreadDumps implements Sampler {
   readonly #abort = new AbortController()
   #problem: unknown
   #dumps = 0
-  /** Time for which dumps stopped the JVM, by its own counter. If the counter is missing, the round-trip times are summed. */
+  #longDumps = 0
+  readonly #counters: StopCounters
+  #maxCost: number
+  /** Total time for which dumps stopped the JVM, by counters of the JVM. If the counters are missing, the sum of the round-trip times. */
   #stoppedMs = 0
   readonly #costs: number[] = []
   #firstAt = 0
   #lastAt = 0
 
-  /** @param leastMs  minimum interval between dumps */
   constructor(
     private readonly connection: AttachConnection,
     private readonly tree: SampledTree,
-    private readonly leastMs: number,
-    onDump: (threads: readonly DumpedThread[]) => void = () => {},
+    private readonly options: DumpOptions,
   ) {
-    this.#onDump = onDump
+    this.#counters = new StopCounters(connection.pid)
+    this.#maxCost = options.maxCost ?? MAX_COST
+  }
+
+  /** From now on, dumps stop the JVM for at most the usual share of the time. */
+  slowDown(): void {
+    this.#maxCost = MAX_COST
   }
 
   async start(): Promise<void> {
@@ -63,7 +125,8 @@ export class ThreadDumps implements Sampler {
   }
 
   get #everyMs(): number {
-    return dueAfter(this.leastMs, this.#costs)
+    const { leastMs, mostMs } = this.options
+    return dueAfter(leastMs, this.#costs, this.#maxCost, mostMs)
   }
 
   #arm(due: number): void {
@@ -83,11 +146,20 @@ export class ThreadDumps implements Sampler {
   }
 
   async #dump(): Promise<void> {
-    const before = this.#safepointMs()
+    const { mostMs = Number.POSITIVE_INFINITY, withDetails } = this.options
+    const { target } = this.connection
+    const [before, stopsBefore] = [safepointMs(target), this.#counters.read()]
     this.#lastAt = performance.now()
-    const threads = await dumpThreads(this.connection, this.#abort.signal)
-    const after = this.#safepointMs()
-    const ms = before === undefined || after === undefined ? performance.now() - this.#lastAt : after - before
+    const threads = await dumpThreads(this.connection, this.#abort.signal, withDetails)
+    const roundTripMs = performance.now() - this.#lastAt
+    const [after, stopsAfter] = [safepointMs(target), this.#counters.read()]
+    const safepoint = before === undefined || after === undefined ? undefined : after - before
+    const ms = costOfDump(safepoint, roundTripMs, stopsBefore, stopsAfter)
+    const isLong = ms > mostMs && !isThrottled(stopsBefore, stopsAfter)
+    if (isLong && ++this.#longDumps >= MAX_LONG_DUMPS) {
+      this.#stopped = true
+      this.options.onTooLong?.()
+    }
     this.#stoppedMs += ms
     if (this.#costs.push(ms) > RECENT_DUMPS) this.#costs.shift()
     this.#dumps++
@@ -101,29 +173,23 @@ export class ThreadDumps implements Sampler {
         this.tree.sample(
           thread,
           pathOf(thread, (frame) => this.#idOf(frame)),
+          false,
+          thread.lines && Int32Array.from(thread.lines).reverse(),
         )
     }
-    this.#onDump(threads)
-  }
-
-  #safepointMs(): number | undefined {
-    const ns = findPerfData(this.connection.target)?.facts?.safepointNs
-    return ns === undefined ? undefined : ns / 1e6
+    this.options.onDump?.(threads, ms, isLong)
   }
 
   #idOf(frame: string): number {
-    let id = this.#ids.get(frame)
-    if (id === undefined) {
+    return getOrAdd(this.#ids, frame, () => {
       const dot = frame.lastIndexOf('.')
-      id = this.tree.idOf({
+      return this.tree.idOf({
         class: withoutAddress(frame.slice(0, dot)).replaceAll('/', '.'),
         method: frame.slice(dot + 1),
         descriptor: '',
         loader: '',
       })
-      this.#ids.set(frame, id)
-    }
-    return id
+    })
   }
 
   async poll(): Promise<void> {
@@ -133,7 +199,7 @@ export class ThreadDumps implements Sampler {
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    // A suspended JVM does not answer.
+    // A suspended JVM does not answer, so the wait for the last dump has a timeout.
     const late = setTimeout(() => this.#abort.abort(), LAST_DUMP_TIMEOUT_MS)
     await this.#running
     clearTimeout(late)
@@ -143,7 +209,7 @@ export class ThreadDumps implements Sampler {
   facts(): Pick<Sampling, 'every' | 'dumps' | 'stoppedNs'> {
     const meanMs = (this.#lastAt - this.#firstAt) / Math.max(1, this.#dumps - 1)
     return {
-      every: Math.round(Math.max(this.leastMs, meanMs) * 1e6),
+      every: Math.round(Math.max(this.options.leastMs, meanMs) * 1e6),
       dumps: this.#dumps,
       stoppedNs: Math.round(this.#stoppedMs * 1e6),
     }

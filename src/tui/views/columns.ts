@@ -1,5 +1,6 @@
 // Number columns shared by the views of methods and contexts, and the drawing of their rows.
 
+import { isNotAttributed } from '../../cct/allocation.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
@@ -137,13 +138,16 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods) {
     selected: boolean,
     row?: Row,
   ): Line => {
+    const called = nameOf(method)
     const sampled = row && tree ? sampledRow(tree, row.node) : undefined
     const numbers =
       right(words.cost(totalCost, total.cells - 1), total.cells) +
       right(words.cost(selfCost, self.cells - 1), self.cells) +
       right(part, share.cells) +
       right(
-        sampled || (of?.maySample === true && times === 0) ? 'sampled' : count(times, calls.cells - 1),
+        sampled || (of?.maySample === true && times === 0 && !isNotAttributed(called))
+          ? 'sampled'
+          : count(times, calls.cells - 1),
         calls.cells,
       ) +
       right(sampled ? deviationText(sampled, totalCost) : words.each(totalCost, times), each.cells)
@@ -152,7 +156,6 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods) {
     const doing = row && tree ? stateText(tree, row.node) : ''
     const isUnseen = row && tree ? unseenMark(tree, row.node) !== '' : of?.unseen.has(method) === true
     const mark = doing + (isUnseen ? UNSEEN_MARK : '') + (isLeftOut?.(method) ? ' (left out)' : '')
-    const called = nameOf(method)
     const place = row && tree ? placeOf(tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length
     const name = shortName(called, room - place.length, glyphs.ellipsis) + mark

@@ -3,6 +3,7 @@
 
 import { append } from '../../base/arrays.ts'
 import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
+import { boundsText } from '../../profile/range.ts'
 import { ASCII_BARS, BARS, type BarGlyphs, perSecond } from '../../profile/region-text.ts'
 import { callCost } from '../../profile/root-calls.ts'
 import { count, pad, right, shortCount, span } from '../format.ts'
@@ -36,6 +37,10 @@ export class TimelineView extends View {
   override readonly isFiltered = false
   #selected = 0
   #step = 0
+  /** The last second of the selected bar, since the start of the recording; undefined for the newest bar. */
+  #at: number | undefined
+  /** Time of the bar where the user has begun to select a range. */
+  #start: Seconds | undefined
   /** Charts of the last drawn frame. */
   #charts: readonly Chart[] = []
 
@@ -58,14 +63,67 @@ export class TimelineView extends View {
     return 0
   }
 
-  /** Decreases the seconds per bar. */
   override goRight(): void {
-    this.#step = Math.max(0, this.#step - 1)
+    this.#moveBar(-1)
   }
 
-  /** Increases the seconds per bar, so that the charts show a longer period. */
   override goLeft(): void {
-    this.#step = Math.min(STEPS.length - 1, this.#step + 1)
+    this.#moveBar(1)
+  }
+
+  #moveBar(older: number): void {
+    const { course } = this.model.snapshot
+    if (course === undefined) return
+    const each = STEPS[this.#step]!
+    const bar = barAt(course, each, this.#at) + older
+    const newest = secondsIn(course) - 1
+    this.#at = bar <= 0 ? undefined : course.first + Math.max(0, newest - bar * each)
+  }
+
+  /** Changes the seconds per bar: with more seconds, the charts show a longer period. */
+  override movePages(pages: number): void {
+    this.#step = Math.max(0, Math.min(STEPS.length - 1, this.#step - pages))
+  }
+
+  /** Begins a range at the selected bar; the second call ends the range, and shows it. */
+  override enter(): void {
+    const { course } = this.model.snapshot
+    const { ranges } = this.model.source
+    if (course === undefined) return
+    const why = ranges === undefined ? 'it contains several JVMs' : ranges.refusal()
+    if (why !== null) {
+      this.model.say(`this recording has no time ranges: ${why}`)
+      return
+    }
+    const bar = selectedBar(course, STEPS[this.#step]!, this.#at)
+    const start = this.#start
+    if (start === undefined) {
+      this.#start = bar
+      this.model.say('Left and Right select the other end, Space shows the range; Esc cancels')
+      return
+    }
+    this.#start = undefined
+    const { from, to } = around(start, bar)
+    this.model.showRange({ fromMs: from * 1000, toMs: to * 1000 })
+  }
+
+  override back(): boolean {
+    const had = this.#start !== undefined
+    this.#start = undefined
+    return had
+  }
+
+  /** The first click on a bar selects the bar, a second click acts as Space. */
+  override click({ columns }: Scene, _line: number, cell: number): void {
+    const { course } = this.model.snapshot
+    if (course === undefined) return
+    const each = STEPS[this.#step]!
+    const bars = barsOf(course, cellsOf(columns), each, this.#at)
+    const bar = bars.seconds[cell - cellsOf(columns) - LABEL_CELLS + bars.seconds.length]
+    if (bar === undefined) return
+    const known = barAt(course, each, this.#at)
+    this.#at = course.first + bar[1] - 1
+    if (barAt(course, each, this.#at) === known) this.enter()
   }
 
   override detail(): string | undefined {
@@ -85,31 +143,63 @@ export class TimelineView extends View {
   override head({ columns }: Scene): Line {
     const each = STEPS[this.#step]!
     const title = each === 1 ? 'one bar: 1 s' : `one bar: ${span(each * 1000)}`
-    const first = pad(` timeline, ${title} (Left, Right)`, columns - NUMBER_CELLS)
-    return [run(pad(`${first} latest, min to max`, columns), 'header')]
+    const first = pad(` timeline, ${title} (PgUp, PgDn)`, columns - NUMBER_CELLS)
+    const which = this.#at === undefined ? 'latest' : 'selected'
+    return [run(pad(`${first} ${which}, min to max`, columns), 'header')]
   }
 
   override body(scene: Scene): Line[] {
     const { course, rootCalls } = this.model.snapshot
     if (course === undefined) return []
-    const cells = scene.columns - LABEL_CELLS - NUMBER_CELLS - 1
+    const cells = cellsOf(scene.columns)
     const each = STEPS[this.#step]!
-    const seconds = signs(course, cells, each)
+    const bars = barsOf(course, cells, each, this.#at)
+    const { seconds } = bars
     const charts = chartsOf(course, seconds)
     this.#charts = charts
     const glyphs = scene.unicode ? BARS : ASCII_BARS
     const unit = rootCalls?.unit ?? 'ns'
-    // The two lines below the charts contain pauses and the time axis.
-    const room = Math.max(1, Math.floor((this.model.bodyRows - 2) / charts.length))
+    // The three lines below the charts contain pauses, the time axis and the selected range.
+    const room = Math.max(1, Math.floor((this.model.bodyRows - 3) / charts.length))
     const height = Math.min(HIGHEST, room > 3 ? room - 1 : room)
     const lines: Line[] = []
     for (const [i, chart] of charts.entries()) {
       if (i > 0 && room > 3) lines.push([])
-      append(lines, chartLines(chart, { height, cells, glyphs, unit, isSelected: i === this.index }))
+      append(
+        lines,
+        chartLines(chart, { height, cells, glyphs, unit, bar: bars.selected, isSelected: i === this.index }),
+      )
     }
     if (room > 3) lines.push([])
-    lines.push(pauseLine(course, seconds, cells, scene.unicode), axisLine(cells, each))
+    lines.push(pauseLine(course, seconds, cells, scene.unicode), axisLine(cells, each, bars.newer))
+    lines.push(this.#rangeLine(course, bars, cells, scene))
     return lines
+  }
+
+  /** Returns the line that marks the selected bar, and the range that is selected or shown. */
+  #rangeLine(course: CourseTimes, { seconds, selected }: Bars, cells: number, { unicode }: Scene): Line {
+    const { range } = this.model
+    const bar = selectedBar(course, STEPS[this.#step]!, this.#at)
+    const shown = range && { from: range.fromMs / 1000, to: range.toMs / 1000 }
+    const marked = this.#start === undefined ? shown : around(this.#start, bar)
+    const [inside, cursor] = unicode ? ['━', '▲'] : ['=', '^']
+    const marks = seconds.map(([from, to], i) => {
+      if (i === selected) return cursor
+      const isMarked =
+        marked !== undefined && course.first + to > marked.from && course.first + from < marked.to
+      return isMarked ? inside : ' '
+    })
+    const at = bar.from === 0 ? '0 s' : span(bar.from * 1000)
+    const text =
+      this.#start === undefined
+        ? `Space: from ${at}`
+        : boundsText({ fromMs: marked!.from * 1000, toMs: marked!.to * 1000 })
+    return [
+      run(pad(' range', LABEL_CELLS), this.#start === undefined ? 'dim' : 'title'),
+      run(' '.repeat(cells - marks.length)),
+      run(marks.join(''), 'title'),
+      run(` ${right(text, NUMBER_CELLS)}`, 'dim'),
+    ]
   }
 }
 
@@ -117,12 +207,57 @@ function chartCount({ rootCalls }: CourseTimes): number {
   return rootCalls === undefined ? 2 : 6
 }
 
-/** Returns the ranges of seconds per bar. The last second is incomplete and omitted. */
-function signs({ events }: CourseTimes, cells: number, each: number): [from: number, to: number][] {
-  const end = Math.max(1, events.length - 1)
-  const ranges: [number, number][] = []
-  for (let to = end; to > 0 && ranges.length < cells; to -= each) ranges.unshift([Math.max(0, to - each), to])
-  return ranges
+/** A period of the recording, in seconds since its start. */
+interface Seconds {
+  readonly from: number
+  readonly to: number
+}
+
+/** The visible bars. */
+interface Bars {
+  /** Ranges of indices of seconds, oldest first. */
+  readonly seconds: readonly (readonly [from: number, to: number])[]
+  /** Index of the selected bar in `seconds`. */
+  readonly selected: number
+  /** Number of bars that are newer than the visible bars. */
+  readonly newer: number
+}
+
+/** Returns the number of cells for bars. */
+function cellsOf(columns: number): number {
+  return columns - LABEL_CELLS - NUMBER_CELLS - 1
+}
+
+/** Returns the number of shown seconds. The last second is incomplete and omitted. */
+function secondsIn({ events }: CourseTimes): number {
+  return Math.max(1, events.length - 1)
+}
+
+/** Returns the number of bars that are newer than the bar at this second. */
+function barAt(course: CourseTimes, each: number, at: number | undefined): number {
+  const newest = secondsIn(course) - 1
+  const second = at === undefined ? newest : Math.max(0, Math.min(newest, at - course.first))
+  return Math.floor((newest - second) / each)
+}
+
+function selectedBar(course: CourseTimes, each: number, at: number | undefined): Seconds {
+  const to = secondsIn(course) - barAt(course, each, at) * each
+  return { from: course.first + Math.max(0, to - each), to: course.first + to }
+}
+
+/** Returns the bars up to the newest, or, if the selected bar is older than those, the bars from the selected bar on. */
+function barsOf(course: CourseTimes, cells: number, each: number, at: number | undefined): Bars {
+  const bar = barAt(course, each, at)
+  const newer = Math.max(0, bar - cells + 1)
+  const seconds: [number, number][] = []
+  for (let to = secondsIn(course) - newer * each; to > 0 && seconds.length < cells; to -= each)
+    seconds.unshift([Math.max(0, to - each), to])
+  return { seconds, selected: seconds.length - 1 - (bar - newer), newer }
+}
+
+/** Returns the period from the earlier start to the later end. */
+function around(a: Seconds, b: Seconds): Seconds {
+  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) }
 }
 
 function chartsOf(
@@ -167,7 +302,10 @@ function chartsOf(
   charts.push(
     { label: 'events/s', unit: 'rate', values: rate(events), help: 'recorded method entries and exits' },
     {
-      ...{ label: 'stalled %', unit: 'percent', most: 5, values: rate(waitNs).map((ns) => ns / 1e7) },
+      label: 'stalled %',
+      unit: 'percent',
+      most: 5,
+      values: rate(waitNs).map((ns) => ns / 1e7),
       help: 'application threads stalled by jfluid, 100 % = one thread; not in any row',
     },
   )
@@ -185,20 +323,25 @@ interface ChartShape {
   readonly cells: number
   readonly glyphs: BarGlyphs
   readonly unit: RootCallTimes['unit']
+  /** Index of the selected bar. */
+  readonly bar: number
   readonly isSelected: boolean
 }
 
-function chartLines(chart: Chart, { height, cells, glyphs, unit, isSelected }: ChartShape): Line[] {
+function chartLines(
+  chart: Chart,
+  { height, cells, glyphs, unit, bar: selected, isSelected }: ChartShape,
+): Line[] {
   const { label, values, most = Number.POSITIVE_INFINITY } = chart
   const known = values.filter((it) => !Number.isNaN(it))
   const largest = known.reduce((a, b) => Math.max(a, b), 0)
   const least = known.reduce((a, b) => Math.min(a, b), largest)
   const text = (value: number) => valueText(value, chart.unit, unit, glyphs)
-  const now = values.at(-1) ?? Number.NaN
-  const latest = Number.isNaN(now) ? '-' : text(now)
+  const now = values[selected] ?? Number.NaN
+  const value = Number.isNaN(now) ? '-' : text(now)
   const range = known.length === 0 ? '' : `${text(least)} to ${text(largest)}`
   const bars = barLines(values, largest, height, glyphs)
-  const texts = height === 1 ? [`${latest}, ${range}`] : [latest, range]
+  const texts = height === 1 ? [`${value}, ${range}`] : [value, range]
   return bars.map((bar, line): Line => {
     const head = pad(line === 0 ? ` ${label}` : '', LABEL_CELLS)
     const numbers = texts[line] ?? ''
@@ -254,12 +397,15 @@ function pauseLine(
   ]
 }
 
-/** Returns the time axis, with a label every 20 bars. */
-function axisLine(cells: number, each: number): Line {
-  let text = ''
-  for (let ago = Math.floor(cells / 20) * 20; ago > 0; ago -= 20) {
-    const label = ago * each < 60 ? `-${ago * each} s` : `-${span(ago * each * 1000)}`
-    text = pad(text, cells - ago) + label
+/** Returns the time axis, with a label every 20 bars. @param newer  number of bars that are newer than the visible bars */
+function axisLine(cells: number, each: number, newer: number): Line {
+  const label = (bars: number): string => {
+    const ago = (bars + newer) * each
+    return ago === 0 ? 'now' : ago < 60 ? `-${ago} s` : `-${span(ago * 1000)}`
   }
-  return [run(' '.repeat(LABEL_CELLS)), run(`${pad(text, cells - 3)}now`, 'dim')]
+  let text = ''
+  for (let bars = Math.floor(cells / 20) * 20; bars > 0; bars -= 20)
+    text = pad(text, cells - bars) + label(bars)
+  const last = label(0)
+  return [run(' '.repeat(LABEL_CELLS)), run(`${pad(text, cells - last.length)}${last}`, 'dim')]
 }

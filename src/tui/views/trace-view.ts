@@ -3,6 +3,7 @@
 import type { Trace } from '../../cct/trace.ts'
 import type { MethodName } from '../../cct/tree.ts'
 import { tellsWaits } from '../../cct/waits.ts'
+import { tooLongText } from '../../profile/trace-report.ts'
 import {
   clean,
   count,
@@ -52,9 +53,13 @@ export class TraceView extends KeyedView<TraceRow> {
     if (trace !== undefined)
       return (trace.leftOut ?? 0) > 0
         ? 'No traced call can be shown: all kept traces were damaged.'
-        : 'No root call started while tracing was on.'
+        : trace.ofSlow === undefined
+          ? 'No root call started while tracing was on.'
+          : trace.ofSlow.tooLong > 0
+            ? `${tooLongText(trace.ofSlow.tooLong)}: their trees are in the list of slow calls (S).`
+            : 'No slow call ended while slow calls were kept.'
     return (
-      'No traced calls. Record with --trace <n> to keep every event of the first n root calls. Traced calls are shown by ' +
+      'No traced calls. Record with --trace <n> to keep every event of the first n root calls, or with --slow of the n slowest. Traced calls are shown by ' +
       'jfluid open, after the recording has ended or was saved with s.'
     )
   }

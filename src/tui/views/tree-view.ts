@@ -20,11 +20,11 @@ export class TreeView extends OutlineView {
   }
 
   protected override wholeOf(tree: Tree, root: number): number {
-    return this.model.isWholeJvm ? rootTotal(this.source) : costsOf(tree).total[root]!
+    return this.model.sharesAreOfAll ? rootTotal(this.source) : costsOf(tree).total[root]!
   }
 
   override head(scene: Scene): Line {
-    const share = this.model.isWholeJvm ? '% all' : '% root'
+    const share = this.model.sharesAreOfAll ? '% all' : '% root'
     return columnHeads(scene, this.sort, share, { hidden: this.hidden })
   }
 }

@@ -1,30 +1,30 @@
 // @ts-check
-// Figures of one life of a server, from what its load wrote and what was seen from outside. Pure: no files, no clock.
+// Figures of one life of a server, from the output of its load and from outside observations. Pure functions: no files, no clock.
 
 /**
  * @typedef {object} Request
- * @property {number} due  when it was to start, epoch ms
- * @property {number} latency  ms from then until its answer
+ * @property {number} due  scheduled start of the request, epoch ms
+ * @property {number} latency  ms from the scheduled start to the answer
  * @property {number} status  0 if it failed or was not answered
- * @property {{narrow: number, high: number}} calls  that it makes of each root
+ * @property {{narrow: number, high: number}} calls  number of calls that the request makes of each root
  *
  * @typedef {{begin: number, end: number}} Window  epoch ms
  *
- * @typedef {object} Sent  of Kafka's load, ten a second
+ * @typedef {object} Sent  counters of Kafka's load, read ten times a second
  * @property {number} at  epoch ms
  * @property {number} produced  requests that the producer has sent since its start
- * @property {number} read  those of the consumer
+ * @property {number} read  requests that the consumer has sent since its start
  */
 
 const SECOND = 1000
-/** A second's p50 that is at most that many times bare's is back. */
+/** A second is back to normal if its p50 is at most this number of times the p50 of bare runs. */
 export const SETTLED = 1.25
-/** On a JVM that compiles its code again, ratios count from here. */
+/** On a JVM that compiles its code again, ratios are measured after this time. */
 export const LATER_S = 10
 
 /**
  * @param {string} csv
- * @returns {Request[]} the whole lines; one that is cut off at the end is left out
+ * @returns {Request[]} the complete lines; a line that is cut off at the end is left out
  */
 export function parseLoad(csv) {
   return numbers(csv, [3, 5]).map(([due, latency, status, narrow = 0, high = 0]) => ({
@@ -53,7 +53,7 @@ function numbers(csv, columns) {
 }
 
 /**
- * The value that a share `part` of the values does not exceed; NaN without any.
+ * Returns the value that a share `part` of the values does not exceed; NaN without values.
  *
  * @param {readonly number[]} values
  * @param {number} part
@@ -71,7 +71,7 @@ export function median(values) {
 }
 
 /**
- * Latencies of what was due in a window.
+ * Returns the latencies of requests that were due in a window.
  *
  * @param {readonly Request[]} requests
  * @param {Window} window
@@ -81,7 +81,7 @@ export function latenciesIn(requests, { begin, end }) {
 }
 
 /**
- * The longest of all requests that were on their way in a window, so those too that were due before it.
+ * Returns the longest latency of all requests that were pending in a window, including requests that were due before the window.
  *
  * @param {readonly Request[]} requests
  * @param {Window} window
@@ -93,7 +93,7 @@ export function worstIn(requests, { begin, end }) {
 }
 
 /**
- * p50 of each whole second of a window; null for one without a request.
+ * Returns the p50 of each whole second of a window; null for a second without a request.
  *
  * @param {readonly Request[]} requests
  * @param {Window} window
@@ -107,7 +107,7 @@ export function p50BySecond(requests, { begin, end }) {
 }
 
 /**
- * The second from which on no p50 exceeds the limit. Null if the last one does.
+ * Returns the first second after which no p50 exceeds the limit. Null if the last p50 exceeds the limit.
  * @param {readonly (number | null)[]} p50s
  * @param {number} limit
  */
@@ -117,7 +117,7 @@ export function settledFrom(p50s, limit) {
 }
 
 /**
- * Answers a second, of what was answered in a window.
+ * Returns answers per second, for the answers in a window.
  *
  * @param {readonly Request[]} requests
  * @param {Window} window
@@ -131,12 +131,12 @@ export function throughput(requests, { begin, end }) {
 }
 
 /**
- * @typedef {object} Bare  of the runs with nothing attached; each figure is the median of theirs
+ * @typedef {object} Bare  figures of the runs without jfluid; each is the median of the runs
  * @property {number} worstMs
  * @property {number} p50Ms
  * @property {number} p99Ms
  * @property {number} perSecond  answers
- * @property {number} unsettled  share of all their seconds whose p50 exceeds 1.25 times p50Ms: the noise of that row
+ * @property {number} unsettled  share of seconds whose p50 exceeds 1.25 times p50Ms: the noise of the row `settled`
  * @property {readonly {worstMs: number, p50Ms: number, p99Ms: number, perSecond: number, othersCores: number}[]} runs
  */
 
@@ -170,11 +170,12 @@ export function bareFigures(requests, windows, processes) {
 }
 
 /**
- * Stops of the whole JVM, by its own counters.
+ * Returns the stops of the whole JVM according to its own counters.
  *
  * @param {readonly import('./watch.mjs').Counters[]} counters
  * @param {Window} window
- * @returns {{count: number, ms: number, longestMs: number}} `longestMs`: in one interval of the counters, so of two close pauses their sum
+ * @returns {{count: number, ms: number, longestMs: number}} `longestMs`: longest stop in one interval of the counters; two close pauses are
+ * added
  */
 export function safepointsIn(counters, { begin, end }) {
   const within = counters.filter(({ at }) => at >= begin && at <= end)
@@ -189,12 +190,12 @@ export function safepointsIn(counters, { begin, end }) {
 }
 
 /**
- * Processor time of one process in a window, as a share of one core, and its largest resident size.
+ * Returns the processor time of one process in a window, as a share of one core, and its maximum resident memory.
  *
  * @param {readonly import('./watch.mjs').Processes[]} processes
  * @param {Window} window
  * @param {'target' | 'load' | 'client'} which
- * @returns {{share: number, rssMb: number} | null} null if it was seen less than twice
+ * @returns {{share: number, rssMb: number} | null} null if the process was seen less than twice
  */
 export function usageIn(processes, { begin, end }, which) {
   const seen = processes.flatMap((it) => {
@@ -210,7 +211,7 @@ export function usageIn(processes, { begin, end }, which) {
 }
 
 /**
- * What all others on this machine used, in cores: above some tenths, the figures are those of a loaded machine.
+ * Returns the processor use of all other programs on this machine, in cores. Above some tenths, the figures show a loaded machine.
  *
  * @param {readonly import('./watch.mjs').Processes[]} processes
  * @param {Window} window
@@ -227,15 +228,15 @@ export function othersIn(processes, window) {
 }
 
 /**
- * Root calls in a window by those who made them.
+ * Number of root calls in a window, according to the load that made them.
  *
  * @typedef {object} Counted
- * @property {number} least  that began and ended in the window
- * @property {number} most  with those that were on their way at its ends
+ * @property {number} least  calls that began and ended in the window
+ * @property {number} most  least, plus the calls that were running at the begin or end of the window
  */
 
 /**
- * Of HTTP: calls by answered requests.
+ * Returns the root calls of HTTP load: calls made by answered requests.
  *
  * @param {'narrow' | 'high'} root
  * @param {readonly Request[]} requests
@@ -253,8 +254,8 @@ export function requestsTo(root, requests, { begin, end }) {
 }
 
 /**
- * Of Kafka: requests that the producer has sent (narrow), or producer and consumer (high), a few of which are for metadata. They
- * are read ten times a second.
+ * Returns the root calls of Kafka load: requests sent by the producer (narrow), or by producer and consumer (high). A few of these requests
+ * are for metadata. The counters are read ten times a second.
  *
  * @param {'narrow' | 'high'} root
  * @param {readonly Sent[]} sent
@@ -280,19 +281,19 @@ export function requestsSent(root, sent, { begin, end }) {
  * @typedef {object} SessionFigures
  * @property {number | null} firstCallMs  from Enter to the first root call on the screen; null if there was none
  * @property {number} worstMs
- * @property {number} p99Ms  while it recorded
- * @property {number} p99LaterMs  from 10 s on
- * @property {readonly (number | null)[]} p50BySecond  from Enter on
+ * @property {number} p99Ms  during the recording
+ * @property {number} p99LaterMs  after the first 10 s
+ * @property {readonly (number | null)[]} p50BySecond  since Enter
  * @property {number | null} settledFromS
- * @property {number} perSecondLater  answers, from 10 s on
- * @property {number} metaspaceKb  more than before
+ * @property {number} perSecondLater  answers per second, after the first 10 s
+ * @property {number} metaspaceKb  increase by the session
  * @property {number} metaspaceBeforeKb
- * @property {number | null} detachMs  from the end of recording to the end of the client, so with what it writes
- * @property {number | null} clientShare  of a core, from Enter to its end
+ * @property {number | null} detachMs  from the end of the recording to the end of the client, including the time to write the profile
+ * @property {number | null} clientShare  processor time of the client as a share of a core, from Enter to its end
  * @property {number | null} clientRssMb
  * @property {number} othersCores
  * @property {{count: number, ms: number, longestMs: number}} safepoints
- * @property {number} failed  requests without an answer, or with one of 400 and above
+ * @property {number} failed  requests without an answer, or with a status of 400 or above
  * @property {number | string} code
  */
 
@@ -332,7 +333,7 @@ export function sessionFigures(requests, session, bare, { counters, processes })
 }
 
 /**
- * What is read of `jfluid export --format json` (docs/profile-json.md).
+ * The parts of `jfluid export --format json` that are used here (docs/profile-json.md).
  *
  * @typedef {object} ProfileJson
  * @property {string} startedAt
@@ -345,25 +346,25 @@ export function sessionFigures(requests, session, bare, { counters, processes })
  * @property {{rowsFromMs: number, pauses: readonly {predictedMs: number | null, measuredMs: number | null}[]}} [stacks]
  *
  * @typedef {object} ProfileFacts
- * @property {Window} recorded  from when on calls are in rows
- * @property {number} rowsFromMs  when that was, since recording began
- * @property {number} rootCalls  in rows of the merged tree
- * @property {number} darkCalls  of the root, left out of the rows on purpose
+ * @property {Window} recorded  time in which calls are added to rows
+ * @property {number} rowsFromMs  begin of this time, since the begin of the recording
+ * @property {number} rootCalls  root calls in rows of the merged tree
+ * @property {number} darkCalls  root calls that were deliberately left out of the rows
  * @property {readonly Pause[]} pauses
- * @property {number | null} ownTimed  of the time with a frame of the application below the root, the part whose innermost one is in a timed row
+ * @property {number | null} ownTimed  see `ownTimed` below
  * @property {number} warmupMs
  * @property {number} instrumentedMethods
  * @property {number} calledMethods
  * @property {number} redefinitions
  * @property {number} redefinedClasses
  * @property {number} longestPauseMs
- * @property {number} waitMs  that threads waited for the client
- * @property {number | null} restoredMs  until the target had its own code back
+ * @property {number} waitMs  time that threads waited for the client
+ * @property {number | null} restoredMs  time until the target had its original code
  * @property {number | null} refusedClasses
  *
- * @typedef {object} Pause  of one redefinition
- * @property {number} predictedMs  as it was told before anything was armed
- * @property {number} measuredMs  how long the target stood still
+ * @typedef {object} Pause  pause of one redefinition
+ * @property {number} predictedMs  prediction that was shown before the redefinition
+ * @property {number} measuredMs  time for which the target was stopped
  *
  * @typedef {object} Row  of a tree
  * @property {string} class
@@ -374,17 +375,17 @@ export function sessionFigures(requests, session, bare, { counters, processes })
  */
 
 /**
- * No key of the file tells dark calls: there are none of them.
+ * The file has no key for dark calls: there are none.
  *
  * @param {ProfileJson} json
- * @param {string} own  what names of the application's classes begin with
+ * @param {string} own  prefix of the names of the application's classes
  * @returns {ProfileFacts}
  */
 export function profileFacts(json, own) {
   const { startedAt, durationMs, warmupMs, events, instrumentation, merged, detach, stacks } = json
   const begin = Date.parse(startedAt)
   return {
-    // Rows may begin later than the recording: then root calls before are in none.
+    // Rows may begin later than the recording. Earlier root calls are in no row.
     recorded: { begin: begin + (stacks?.rowsFromMs ?? 0), end: begin + durationMs },
     rowsFromMs: stacks?.rowsFromMs ?? 0,
     rootCalls: merged.reduce((sum, { calls }) => sum + calls, 0),
@@ -406,13 +407,13 @@ export function profileFacts(json, own) {
 }
 
 /**
- * The share of root calls that are in rows: 1 if it is within what was counted, else by the nearer bound.
+ * Returns the share of root calls that are in rows: 1 if the number is between the counted bounds, otherwise relative to the nearer bound.
  *
  * @param {object} calls
  * @param {number} calls.inRows
  * @param {number} calls.dark
  * @param {Counted | null} calls.counted
- * @returns {number | null} null where they were not counted, or none should be in a row
+ * @returns {number | null} null if root calls were not counted, or if no call should be in a row
  */
 export function rootCallsInRows({ inRows, dark, counted }) {
   if (counted === null || counted.least <= dark) return null
@@ -422,10 +423,10 @@ export function rootCallsInRows({ inRows, dark, counted }) {
 }
 
 /**
- * Predicted / measured, of the pause that is furthest off.
+ * Returns predicted / measured for the pause with the largest relative error.
  *
  * @param {readonly Pause[]} pauses
- * @returns {number | null} null without any
+ * @returns {number | null} null without pauses
  */
 export function worstPrediction(pauses) {
   const off = (/** @type {Pause} */ { predictedMs, measuredMs }) =>
@@ -434,16 +435,16 @@ export function worstPrediction(pauses) {
   return worst === undefined ? null : worst.predictedMs / worst.measuredMs
 }
 
-/** Proxies, which lie in a package of the application where what they stand for is not public. */
+/** Generated proxies. If the proxied type is not public, its proxy is in a package of the application. */
 const GENERATED = /\$\$|\$Proxy\d/
 
 /**
- * Of the time of rows with a frame of the application at or above them, below their root: the part whose innermost one is timed, and has
- * calls. Rows have shares of samples, so that is the part of the samples since rows are what they are.
+ * Returns a share of the time of rows that have a frame of the application at or above them, below their root: the part in which the
+ * innermost such frame is timed and has calls. Rows have shares of samples, so this is the part of the samples since the rows exist.
  *
  * @param {readonly Row[]} roots
- * @param {string} own  what names of the application's classes begin with
- * @returns {number | null} null without any
+ * @param {string} own  prefix of the names of the application's classes
+ * @returns {number | null} null if there are no such rows
  */
 export function ownTimed(roots, own) {
   let whole = 0

@@ -32,25 +32,25 @@ const counters = (at: number, safepoints: number, safepointMs: number) => ({
 })
 const minute = { begin: 0, end: 60_000 }
 
-describe('output of the load', () => {
-  it('load output is read by lines, without a truncated line', () => {
+describe('output of the load generator', () => {
+  it('the output of the load generator is read line by line, and a truncated last line is ignored', () => {
     expect(parseLoad('1000,2.50,200,1,3\n1050,3.00,0,0,4\n1100,4')).toEqual([
       { due: 1000, latency: 2.5, status: 200, calls: BOTH },
       { due: 1050, latency: 3, status: 0, calls: HIGH },
     ])
   })
 
-  it("the load's output has no columns of calls if requests are counted separately", () => {
+  it('the output of the load generator may omit the columns that count root calls', () => {
     expect(parseLoad('1000,2.50,200\n')[0].calls).toEqual({ narrow: 0, high: 0 })
   })
 
-  it('load output contains the messages sent to Kafka', () => {
+  it('the output of the Kafka load generator is read as numbers of messages sent and read', () => {
     expect(parseSent('1000,20,7\n')).toEqual([{ at: 1000, produced: 20, read: 7 }])
   })
 })
 
 describe('latencies of requests', () => {
-  it('latency quantiles are observed values', () => {
+  it('a latency quantile is one of the observed values', () => {
     const values = [5, 1, 4, 2, 3]
     expect(quantile(values, 0.5)).toBe(3)
     expect(quantile(values, 0.99)).toBe(5)
@@ -58,34 +58,34 @@ describe('latencies of requests', () => {
     expect(median([4, 1, 2, 3])).toBe(2.5)
   })
 
-  it('a request due before the window and answered in it is included in the maximum', () => {
+  it('the maximum latency includes a request that was due before the time window and answered in the window', () => {
     const requests = [asked(900, 500), asked(100, 500), asked(1100, 30), asked(2000, 9000)]
     expect(worstIn(requests, { begin: 1000, end: 2000 })).toBe(500)
   })
 
-  it('each latency is counted in the second in which its request was due', () => {
+  it('a latency is counted in the second in which its request was due', () => {
     const requests = [asked(0, 10), asked(10, 30), asked(20, 20), asked(2500, 7)]
     expect(p50BySecond(requests, { begin: 0, end: 3900 })).toEqual([20, null, 7])
   })
 
-  it('the settling time ends with the second after the last slow second', () => {
+  it('the settling time ends at the end of the last second in which the median latency exceeds the limit', () => {
     expect(settledFrom([40, 9, 20, 9, 10], 10)).toBe(3)
     expect(settledFrom([9, null, 10], 10)).toBe(0)
     expect(settledFrom([9, 9, 11], 10)).toBeNull()
     expect(settledFrom([], 10)).toBe(0)
   })
 
-  it('throughput counts answered requests', () => {
+  it('throughput is computed from answered requests only', () => {
     const requests = [asked(900, 200), asked(1500, 100), asked(1600, 100, { status: 0 }), asked(2900, 200)]
     expect(throughput(requests, { begin: 1000, end: 3000 })).toBe(1)
   })
 })
 
-describe('runs without jfluid', () => {
+describe('benchmark runs without jfluid', () => {
   const run = (begin: number, worst: number) =>
     Array.from({ length: 10 }, (_, index) => asked(begin + index * 100, index === 9 ? worst : 4))
 
-  it('figures of runs without jfluid are the median of the runs, and include each run', () => {
+  it('figures for several runs without jfluid are medians over the runs, and the figures of each run are kept', () => {
     const windows = [0, 10_000, 20_000].map((begin) => ({ begin, end: begin + 1000 }))
     const bare = bareFigures([...run(0, 50), ...run(10_000, 300), ...run(20_000, 70)], windows, [])
     expect(bare.worstMs).toBe(70)
@@ -95,21 +95,21 @@ describe('runs without jfluid', () => {
     expect(bare.runs.map(({ worstMs }) => worstMs)).toEqual([50, 300, 70])
   })
 
-  it('figures of runs without jfluid contain the share of seconds above the limit for sessions', () => {
+  it('figures for runs without jfluid contain the share of seconds whose median latency exceeds the limit that applies during sessions', () => {
     const slow = run(1000, 50).map((request) => ({ ...request, latency: 9 }))
     const bare = bareFigures([...run(0, 50), ...slow, ...run(2000, 50)], [{ begin: 0, end: 3000 }], [])
     expect(bare.unsettled).toBeCloseTo(1 / 3)
   })
 })
 
-describe('data observed from outside', () => {
-  it("safepoint time is reported as the increase of the JVM's counter, and as the counter's largest step", () => {
+describe('data observed from outside the JVM', () => {
+  it("safepoint time is reported as the total increase of the JVM's safepoint counter, and as the largest increase between two readings", () => {
     const seen = [counters(0, 1, 5), counters(100, 3, 10), counters(150, 4, 50), counters(200, 5, 51)]
     expect(safepointsIn(seen, { begin: 50, end: 300 })).toEqual({ count: 2, ms: 41, longestMs: 40 })
     expect(safepointsIn([], minute)).toEqual({ count: 0, ms: 0, longestMs: 0 })
   })
 
-  it('processor time is reported per process and for all other processes', () => {
+  it('processor time is reported for each process of the benchmark, and in sum for all other processes', () => {
     const at = (time: number, machineMs: number, cpuMs: number) => ({
       ...{ at: time, machineMs, target: { cpuMs, rssMb: time }, load: null, client: null },
     })
@@ -120,7 +120,7 @@ describe('data observed from outside', () => {
   })
 })
 
-describe('root calls as counted by the load', () => {
+describe('root calls as counted by the load generator', () => {
   const requests = [
     asked(10, 5),
     asked(20, 5, { calls: HIGH }),
@@ -129,17 +129,17 @@ describe('root calls as counted by the load', () => {
     asked(70_000, 5),
   ]
 
-  it('root calls are those of answered requests', () => {
+  it('only answered requests are counted as root calls', () => {
     expect(requestsTo('narrow', requests, minute)).toEqual({ least: 2, most: 2 })
     expect(requestsTo('high', requests, minute)).toEqual({ least: 10, most: 10 })
   })
 
-  it('root calls in progress at the start or end of recording are counted separately', () => {
+  it('root calls in progress at the start or end of the recording are counted only in the upper bound of the number of root calls', () => {
     const calls = [asked(900, 200), asked(1000, 100), asked(1900, 200), asked(500, 400), asked(2000, 1)]
     expect(requestsTo('narrow', calls, { begin: 1000, end: 2000 })).toEqual({ least: 1, most: 3 })
   })
 
-  it('root calls of Kafka are messages sent by producer and consumer', () => {
+  it('root calls in Kafka are counted by the messages produced and read', () => {
     const sent = [0, 100, 200, 300, 400].map((at) => ({ at, produced: at / 10, read: at / 100 }))
     expect(requestsSent('narrow', sent, { begin: 100, end: 300 })).toEqual({ least: 20, most: 20 })
     expect(requestsSent('high', sent, { begin: 150, end: 350 })).toEqual({ least: 11, most: 33 })
@@ -147,7 +147,7 @@ describe('root calls as counted by the load', () => {
   })
 })
 
-describe('a session in the benchmark', () => {
+describe('figures of a profiling session in the benchmark', () => {
   const bare = bareFigures([asked(0, 10)], [{ begin: 0, end: 1000 }], [])
   const marks = {
     ...{ root: 'A.b', begin: 100_000, recording: 100_300, firstCall: 100_800, ending: 120_000 },
@@ -160,7 +160,7 @@ describe('a session in the benchmark', () => {
   ]
   const figures = sessionFigures(requests, marks, bare, { counters: [], processes: [] })
 
-  it('session times count from the start of the command', () => {
+  it('times of a session are measured from the start of the jfluid command', () => {
     expect(figures.firstCallMs).toBe(800)
     expect(figures.settledFromS).toBe(3)
     expect(figures.p99Ms).toBe(100)
@@ -168,14 +168,14 @@ describe('a session in the benchmark', () => {
     expect(figures.perSecondLater).toBeCloseTo(10, 0)
   })
 
-  it('a session ends two seconds after the client', () => {
+  it('figures of a session include the two seconds after the jfluid process has ended', () => {
     expect(figures.worstMs).toBe(700)
     expect(figures.failed).toBe(1)
     expect(figures.detachMs).toBe(400)
     expect(figures.metaspaceKb).toBe(200)
   })
 
-  it('a session without a call, an end or a client has no figures for what is missing', () => {
+  it('a figure that needs a root call, a session end or a jfluid process is null if this event or process is missing', () => {
     const cut = { ...marks, firstCall: null, ending: null }
     const { firstCallMs, detachMs, clientShare } = sessionFigures(requests, cut, bare, {
       counters: [],
@@ -185,8 +185,8 @@ describe('a session in the benchmark', () => {
   })
 })
 
-describe('a profile in the benchmark', () => {
-  it('a profile contains the recording time and the number of root calls in rows', () => {
+describe('facts and assessment of a profile in the benchmark', () => {
+  it('facts of a profile contain the recording time and the number of root calls in its rows', () => {
     const facts = profileFacts(
       {
         ...{ startedAt: '1970-01-01T00:00:01.000Z', durationMs: 500, warmupMs: 20, events: { waitMs: 3 } },
@@ -209,7 +209,7 @@ describe('a profile in the benchmark', () => {
     expect(facts).toMatchObject({ recorded: { begin: 1000, end: 1500 }, rootCalls: 9, restoredMs: null })
   })
 
-  it('the assessment of a profile uses the expected number of calls in rows', () => {
+  it('the assessment of a profile compares the root calls in rows with the root calls that the load generator counted', () => {
     expect(rootCallsInRows({ inRows: 90, dark: 0, counted: { least: 100, most: 110 } })).toBe(0.9)
     expect(rootCallsInRows({ inRows: 90, dark: 10, counted: { least: 100, most: 110 } })).toBe(1)
     expect(rootCallsInRows({ inRows: 105, dark: 0, counted: { least: 100, most: 110 } })).toBe(1)
@@ -217,7 +217,7 @@ describe('a profile in the benchmark', () => {
     expect(rootCallsInRows({ inRows: 90, dark: 0, counted: null })).toBeNull()
   })
 
-  it('the assessment of a profile uses the worst prediction in either direction', () => {
+  it('the assessment of a profile uses the pause prediction with the largest error, whether too high or too low', () => {
     const pauses = [
       { predictedMs: 50, measuredMs: 40 },
       { predictedMs: 50, measuredMs: 100 },
@@ -226,7 +226,7 @@ describe('a profile in the benchmark', () => {
     expect(worstPrediction([])).toBeNull()
   })
 
-  it('the assessment of a profile uses the time inside timed application methods', () => {
+  it('the assessment of a profile uses the share of time inside timed application methods', () => {
     const row = (name: string, known: 'timed' | 'sampled', selfNs: number, ...children: Row[]): Row => ({
       ...{ class: name, calls: known === 'timed' ? 1 : 0, known, selfNs, children },
     })

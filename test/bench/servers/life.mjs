@@ -1,5 +1,5 @@
-// One life of a server: start, load, warm-up, bare runs, sessions of jfluid, end. What happened and when is written down;
-// analysis.mjs makes figures of it.
+// One life of a server: start, load, warm-up, bare runs, sessions of jfluid, end. Events are stored with their times, and analysis.mjs
+// computes figures from them.
 
 import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -11,12 +11,12 @@ import { prepareServer } from './servers.mjs'
 import { TerminalLines } from './terminal-lines.mjs'
 import { Watch } from './watch.mjs'
 
-/** A session's window is that much longer than its recording: attach, detach, and 2 s after it. Bare runs are as long. */
+/** Difference between a session's window and its recording: attach, detach, and AFTER_S after it. Bare runs have the same length. */
 const AROUND_S = 4
 const AFTER_S = 2
-/** After each session: a server that it has hurt may die late. */
+/** Pause after each session, since a damaged server may fail late. */
 const REST_S = 15
-/** A client that does not end by itself is a finding, and must not stop the bench. */
+/** A client that does not end by itself is reported, and must not stop the bench. */
 const CLIENT_LATE_S = 120
 const COLUMNS = 200
 const ROWS = 50
@@ -26,13 +26,13 @@ const ROWS = 50
  * @property {object} jdk
  * @property {number} warmSeconds
  * @property {number} bareRuns
- * @property {number} seconds  of each recording
- * @property {readonly string[]} roots  one session each
+ * @property {number} seconds  duration of each recording
+ * @property {readonly string[]} roots  one session for each root
  * @property {readonly string[]} options  passed on to jfluid
- * @property {boolean} picked  roots are chosen in the picker of `jfluid attach`; else `jfluid record` has them
+ * @property {boolean} picked  whether roots are selected in the picker of `jfluid attach`; otherwise `jfluid record` gets them
  * @property {readonly string[]} jvmOptions
  * @property {boolean} busy
- * @property {string} directory  for everything that is written
+ * @property {string} directory  directory for all output
  *
  * @typedef {object} Window
  * @property {number} begin  epoch ms
@@ -40,30 +40,30 @@ const ROWS = 50
  *
  * @typedef {object} SessionMarks  times are epoch ms
  * @property {string} root
- * @property {number} begin  the command is started: Enter is pressed
- * @property {number | null} recording  its first line of progress
- * @property {number | null} firstCall  the first line of progress with an event, which is a call of the root; lines come twice a second
- * @property {number | null} ending  it says that the recording is over
- * @property {number} exit  its process has ended
- * @property {number | string} code  its exit code, or a signal
+ * @property {number} begin  start of the command: Enter is pressed
+ * @property {number | null} recording  first line of progress
+ * @property {number | null} firstCall  first line of progress with an event, which is a root call; lines are printed twice a second
+ * @property {number | null} ending  the client prints that the recording is over
+ * @property {number} exit  end of the client's process
+ * @property {number | string} code  exit code of the client, or a signal
  * @property {Window} window  from `begin` to 2 s after `exit`
- * @property {readonly string[]} says  its other lines
- * @property {string} file  the profile, if it wrote one
+ * @property {readonly string[]} says  other lines of the client
+ * @property {string} file  path of the profile, if there is one
  * @property {import('./watch.mjs').Counters} before
  * @property {import('./watch.mjs').Counters} after
  *
  * @typedef {object} Life
- * @property {number} startMs  until it was up
+ * @property {number} startMs  time until the server was up
  * @property {readonly Window[]} bare
  * @property {readonly SessionMarks[]} sessions
- * @property {boolean} alive  at the end
- * @property {readonly string[]} loadErrors  at most 20
- * @property {readonly string[]} lastWords  lines at the end of the server's log
+ * @property {boolean} alive  whether the server is alive at the end
+ * @property {readonly string[]} loadErrors  errors of the load, at most 20
+ * @property {readonly string[]} lastWords  last lines of the server's log
  * @property {number} loadAverage
  * @property {readonly import('./watch.mjs').Counters[]} counters
  * @property {readonly import('./watch.mjs').Processes[]} processes
- * @property {string} latencies  the file of the load
- * @property {string} requests  of Kafka's requests; others have none
+ * @property {string} latencies  path of the load's latencies
+ * @property {string} requests  path of the counters of Kafka's requests; other servers have none
  */
 
 /** @returns {Promise<Life>} */
@@ -115,7 +115,7 @@ export async function live(server, plan, tell) {
   }
 }
 
-/** Ends at once, and with a reason, if the server or its load does. */
+/** Waits. Throws an error immediately if the server or its load ends. */
 async function pause(seconds, { running, load }, directory) {
   const over = new AbortController()
   const ended = Promise.race([running.ended.then(() => 'the server'), load.ended.then(() => 'the load')])
@@ -127,7 +127,7 @@ async function pause(seconds, { running, load }, directory) {
   if (who !== null) throw new Error(`${who} ended while nothing was attached: see the logs in ${directory}`)
 }
 
-/** Plain lines of the load's own; libraries of Kafka warn there too. */
+/** Returns the error lines of the load itself, since Kafka's libraries print warnings to the same file. */
 function errorsIn(directory) {
   return linesOf(join(directory, 'load.log'))
     .filter((line) => /^\d{4}-\d\d-\d\dT/.test(line))
@@ -167,7 +167,7 @@ async function session(root, { jvm, watch, plan, tag, tell }) {
         },
       })
     : null
-  // A terminal of the kernel's, as a user has one; the client is what `script` starts.
+  // Uses a pseudo-terminal of the kernel, like a user's terminal. The client is a child of `script`.
   const client = new Running(
     ['script', '-qefc', `stty cols ${COLUMNS} rows ${ROWS}; exec ${command}`, '/dev/null'],
     {

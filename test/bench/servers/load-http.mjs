@@ -1,11 +1,11 @@
 // HTTP load on a server, until SIGTERM: node load-http.mjs <plan.mjs> <port> <out.csv> open <requests a second>
 //                                      node load-http.mjs <plan.mjs> <port> <out.csv> closed <clients>
 //
-// Open: requests start on a schedule, whatever the server does, and a latency counts from the *scheduled* start: a stall is seen
-// by all that it holds up. Closed: each client sends when it has its answer.
+// Open: requests start on a schedule, independent of the server, and a latency counts from the *scheduled* start, so all requests delayed
+// by a stall show it. Closed: each client sends its next request when it has the answer.
 //
-// A line: when it was due (epoch ms), latency (ms), status (0: failed or not answered until the end), how many calls it makes of the
-// narrow root, and of the high one.
+// Each line has: scheduled time (epoch ms), latency (ms), status (0: failed, or not answered until the end), number of calls of the narrow
+// root, and number of calls of the high root.
 
 import { createWriteStream } from 'node:fs'
 import { Agent, request } from 'node:http'
@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 const TIMEOUT_MS = 60_000
-/** After SIGTERM, before what is not answered is given up. */
+/** Time after SIGTERM in which pending requests may be answered. */
 const LAST_ANSWERS_MS = 10_000
 
 const [planFile, port, outFile, kind, amount] = process.argv.slice(2)

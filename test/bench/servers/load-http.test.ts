@@ -1,4 +1,4 @@
-// The load against a server of the test, which answers when the test says so.
+// The HTTP load with a server in this test, which answers when the test permits it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
@@ -55,15 +55,15 @@ afterEach(() => {
   server.close()
 })
 
-describe('the HTTP load', () => {
-  it('the load continues while the server stalls, and latency counts from the scheduled start', async () => {
+describe('the HTTP load generator', () => {
+  it('the HTTP load generator sends further requests while the server stalls, and latency counts from the time a request was due', async () => {
     const requests = await loaded('open', '100', async () => {
       isStalled = true
       await vi.waitUntil(() => waiting.length >= 30, 20_000)
       answer()
     })
     expect(requests.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(40)
-    // 30 requests, one each 10 ms: the first of them has waited for the other 29.
+    // 30 requests, one every 10 ms: the first request has waited for the other 29.
     expect(Math.max(...requests.map(({ latency }) => latency))).toBeGreaterThan(250)
     expect(requests.filter(({ latency }) => latency > 100).length).toBeGreaterThanOrEqual(15)
     const dues = requests.map(({ due }) => due).sort((a, b) => a - b)
@@ -73,7 +73,7 @@ describe('the HTTP load', () => {
     )
   })
 
-  it('a closed loop sends no request while its clients wait', async () => {
+  it('a load with a fixed number of clients (closed loop) sends no request while all clients wait', async () => {
     const requests = await loaded('closed', '8', async () => {
       isStalled = true
       await vi.waitUntil(() => waiting.length === 8, 20_000)

@@ -1,14 +1,14 @@
-// A session whose root is chosen in the picker of `jfluid attach`: its keys are pressed when the screen shows what they are for, and
-// the root is confirmed after as long as somebody may look.
+// A session whose root is selected in the picker of `jfluid attach`. Keys are pressed when the screen is ready for them, and the root is
+// confirmed after a delay in which a user would read the list.
 
 import headless from '@xterm/headless'
 
 /**
  * @typedef {object} Step
- * @property {(lines: readonly string[]) => boolean} when  what is on the screen
- * @property {string} what  it waits for
+ * @property {(lines: readonly string[]) => boolean} when  whether the screen is ready for this step
+ * @property {string} what  the awaited state of the screen, for messages
  * @property {string} keys
- * @property {number} [afterMs]  before they are pressed
+ * @property {number} [afterMs]  delay before the keys are pressed
  * @property {'begin' | 'firstCall'} [mark]
  */
 
@@ -62,7 +62,7 @@ export class Picking {
     this.#emulator.write(text, () => this.#look())
   }
 
-  /** What it waits for; null if nothing more. */
+  /** Returns what the next step waits for; null after the last step. */
   get waitsFor() {
     return this.#steps[0]?.what ?? null
   }

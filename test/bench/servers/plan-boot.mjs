@@ -1,4 +1,4 @@
-// What the service is asked for, by number of the request: 1 of 5 orders, 2 of 5 histories (the narrow root), 2 of 5 searches.
+// Requests to the service, by number of the request: 1 of 5 orders, 2 of 5 histories (the narrow root), 2 of 5 searches.
 
 const headers = {
   authorization: `Basic ${Buffer.from('u:p').toString('base64')}`,

@@ -1,12 +1,12 @@
-// What Keycloak is asked for, by number of the request: tokens by client credentials, every 40th by a user's password, both the
-// narrow root; 1 of 4 looks a token up.
+// Requests to Keycloak, by number of the request: tokens by client credentials, and every 40th by a user's password (both call the narrow
+// root). 1 of 4 requests looks a token up.
 
 const headers = { 'content-type': 'application/x-www-form-urlencoded' }
 const form = (fields) => new URLSearchParams(fields).toString()
 const SERVICE = { client_id: 'load', client_secret: 's' }
 const ADMIN = { grant_type: 'password', username: 'admin', password: 'admin' }
 
-// The high root, InvocationHandler.handle, is called for each resource on the way: realm, protocol, the token's endpoint (and its
+// The high root, InvocationHandler.handle, is called for each resource in the path: realm, protocol, the token endpoint (and its
 // introspection).
 const TOKEN = { narrow: 1, high: 3 }
 const LOOK_UP = { narrow: 0, high: 4 }
@@ -18,7 +18,7 @@ export default function plan(port) {
   const token = (fields) => ({ method: 'POST', url: tokens, headers, body: form(fields), calls: TOKEN })
 
   return {
-    /** Makes the client that the load logs in as. */
+    /** Creates the client account that the load uses. */
     async prepare(call) {
       const access = async (fields) => JSON.parse((await succeed(call, token(fields))).text).access_token
       const admin = await access({ client_id: 'admin-cli', ...ADMIN })

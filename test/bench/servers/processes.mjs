@@ -1,5 +1,5 @@
-// Processes of the servers' bench: each in a process group of its own, which is ended as a whole, since kc.sh and script(1)
-// start others. None outlives the bench.
+// Processes of the servers' bench. Each has its own process group, which is ended as a whole, since kc.sh and script(1) start other
+// processes. No process outlives the bench.
 
 import { spawn } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
@@ -23,14 +23,14 @@ process.on('exit', () => {
   for (const directory of directories) remove(directory)
 })
 
-/** Removed with all that is in it by `remove`, or when the bench ends: after the processes that write there. */
+/** Creates a directory. It is removed with its contents by `remove`, or at the end of the bench, after the processes that write there. */
 export function temporaryDirectory() {
   const directory = mkdtempSync(join(tmpdir(), 'jfluid-bench-'))
   directories.add(directory)
   return directory
 }
 
-/** A process that was killed just now may still write. */
+/** Retries, since a process that was just killed may still write. */
 export function remove(directory) {
   rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
   directories.delete(directory)
@@ -49,17 +49,17 @@ function signalGroup(pid, signal) {
 
 export class Running {
   #child
-  /** Exit code, or the name of the signal. */
+  /** Resolves with the exit code, or the name of the signal. */
   ended
-  /** Null while it runs. */
+  /** Exit code or signal; null while the process runs. */
   how = null
-  /** Process id of the JVM among its processes, once that is known. */
+  /** Process id of the JVM in the process group, when it is known. */
   jvm = null
 
   /**
    * @param {readonly string[]} command
    * @param {{cwd?: string, env?: Record<string, string>, log?: string, onOutput?: (text: string) => void, typed?: boolean}} options
-   *   `log`: the file that its output goes to; `onOutput` gets what it writes to stdout instead; `typed`: it reads what `type` writes
+   *   `log`: file for the output; `onOutput` receives stdout instead; `typed`: whether the process reads what `type` writes
    */
   constructor([program, ...args], { cwd, env, log, onOutput, typed = false } = {}) {
     const inherited = { ...process.env }
@@ -74,7 +74,7 @@ export class Running {
     })
     if (log !== undefined) closeSync(to)
     if (onOutput !== undefined) this.#child.stdout.setEncoding('utf8').on('data', onOutput)
-    this.#child.stdin?.on('error', () => {}) // it ends just now
+    this.#child.stdin?.on('error', () => {}) // the process is ending
     living.add(this)
     this.ended = new Promise((resolve, reject) => {
       this.#child.on('error', reject)
@@ -94,12 +94,12 @@ export class Running {
     return this.#child.pid
   }
 
-  /** Does nothing once the process has ended. */
+  /** Has no effect after the end of the process. */
   type(keys) {
     if (this.how === null) this.#child.stdin.write(keys)
   }
 
-  /** Asks it to end, the whole group if it does not. */
+  /** Sends a signal to the group, and SIGKILL if the group does not end in time. */
   async end(signal = 'SIGTERM', patienceMs = KILL_AFTER_MS) {
     if (this.how !== null) return
     signalGroup(this.pid, signal)
@@ -109,7 +109,7 @@ export class Running {
   }
 }
 
-/** The fields of /proc/<pid>/stat after the name of the process; null if there is no such process. */
+/** Returns the fields of /proc/<pid>/stat after the name of the process; null if there is no such process. */
 export function statOf(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -127,19 +127,19 @@ function childOf(pid) {
     .find((name) => statOf(name)?.[PARENT] === String(pid))
 }
 
-/** The first process that runs that program: this one, or its child, or the child of that. Null if there is none now. */
+/** Returns the first process that runs this program: the process itself, its child, or a descendant. Null if there is none now. */
 export function descendantRunning(pid, program) {
   for (let at = pid; at !== undefined; at = childOf(at)) {
     try {
       if (basename(readlinkSync(`/proc/${at}/exe`)) === program) return Number(at)
     } catch {
-      return null // it has ended meanwhile
+      return null // the process has ended in between
     }
   }
   return null
 }
 
-/** Ports of this machine that are free now. */
+/** Returns ports of this machine that are free now. */
 export async function freePorts(count) {
   const servers = await Promise.all(
     Array.from({ length: count }, () => {
@@ -155,7 +155,7 @@ export async function freePorts(count) {
   return ports
 }
 
-/** Until `isUp` says so. Throws if the process ends before, or is late. */
+/** Waits until `isUp`. Throws if the process ends before that, or after a timeout. */
 export async function untilUp(running, isUp, what) {
   const until = Date.now() + UP_LATE_MS
   while (!(await isUp())) {

@@ -1,23 +1,23 @@
-// npm run bench:servers [-- options]: stock servers under load, and what jfluid does to them.
+// npm run bench:servers [-- options]: stock servers under load, and the effect of jfluid on them.
 //
-//   --server boot|keycloak|kafka   repeatable; all of them unless given
-//   --jdk 17|25|<home>             repeatable; the oldest and the newest found unless given
-//   --root narrow|high|<method>    repeatable; narrow and high unless given
+//   --server boot|keycloak|kafka   may be repeated; default: all
+//   --jdk 17|25|<home>             may be repeated; default: the oldest and the newest JDK found
+//   --root narrow|high|<method>    may be repeated; default: narrow and high
 //   --runs 3                       lives of the server for each cell
-//   --seconds 60                   of each recording; bare runs are as long as a whole session
-//   --warm 60                      seconds of load before anything is measured
-//   --bare 3                       runs with nothing attached in each life
-//   --bare-only                    only these
-//   --sessions 1                   in each life; of more, each has a root of its own (ten in turn), the first that of the cell
+//   --seconds 60                   duration of each recording; bare runs are as long as a whole session
+//   --warm 60                      seconds of load before the first measurement
+//   --bare 3                       runs without jfluid in each life
+//   --bare-only                    only bare runs
+//   --sessions 1                   sessions in each life. Each has another root (ten in turn), and the first has the root of the cell
 //   --options '…'                  passed to jfluid
-//   --picked                       the root is chosen in the picker of `jfluid attach`, from samples; else `jfluid record --root`. What it says
-//                                  beside its screen is not in the results, and recording begins with the first call there
-//   --agent idle|opentelemetry     the servers are started with `-javaagent:` of ours, which sleeps, or of OpenTelemetry, which traces requests
-//   --busy                         boot verifies a bcrypt password in each request, and 8 clients ask as fast as it answers
-//   --out <directory>              for logs, loads, profiles and results.json; a new one below the system's temporary directory unless given
+//   --picked                       the root is selected in the picker of `jfluid attach`, from samples; default: `jfluid record --root`
+//                                  The results lack messages outside the screen, and the recording begins with the first call
+//   --agent idle|opentelemetry     the servers start with `-javaagent:` of jfluid's idle agent, or of OpenTelemetry, which traces requests
+//   --busy                         boot verifies a bcrypt password in each request, and 8 clients send requests as fast as it answers
+//   --out <directory>              for logs, loads, profiles and results.json; default: a new temporary directory
 //
-// Needs mvn (set-up only) and script(1). Nothing is asserted: the table says which goal is missed. Exits with 1 if a run is missing. Nothing else should run on the
-// machine; the last row of a cell says what others used.
+// Needs mvn (for the set-up only) and script(1). Nothing is asserted: the table shows missed goals. Exits with 1 if a run is missing.
+// Nothing else should run on the machine. The last row of a cell shows the processor use of other programs.
 
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -64,7 +64,7 @@ const OPTIONS = {
 const flags = parsed(process.argv.slice(2))
 
 function parsed(args) {
-  // `--options '--scheme a'`: parseArgs would want a `=` before a value with a dash.
+  // `--options '--scheme a'`: parseArgs requires a `=` before a value with a dash.
   const at = args.indexOf('--options')
   if (at >= 0 && at + 1 < args.length) args.splice(at, 2, `--options=${args[at + 1]}`)
   try {
@@ -106,7 +106,7 @@ const [runs, sessions] = [count('runs'), count('sessions')]
 const out = flags.out ?? mkdtempSync(join(tmpdir(), 'jfluid-servers-'))
 mkdirSync(out, { recursive: true })
 
-/** Of a tracing agent whatever it would send goes nowhere. */
+/** Returns the options for the agent. A tracing agent sends its data nowhere. */
 async function agentOptions() {
   if (flags.agent === 'idle') return [`-javaagent:${join(project, 'dist/agent/jfluid-agent.jar')}`]
   if (flags.agent !== 'opentelemetry') return []
@@ -116,7 +116,7 @@ async function agentOptions() {
 
 const say = (text) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`)
 
-/** The first one that is asked for, then the others of the server's ten in turn. */
+/** Returns the requested root, then the others of the server's ten roots in turn. */
 function rootsOf(server, root) {
   const asked = server.roots[root] ?? root
   const others = server.sequence.filter((it) => it !== asked).slice(0, 9)
@@ -150,7 +150,7 @@ async function oneRun(name, server, jdk, root, directory) {
   return { server: name, bare, sessions: seen, alive, startMs, loadErrors, loadAverage, lastWords }
 }
 
-/** Null if no profile was written, or none that can be read. */
+/** Returns null if no readable profile was written. */
 async function readProfile(file, own) {
   if (!existsSync(file)) return null
   const json = `${file}.json`
@@ -193,7 +193,7 @@ for (const name of flags.server) {
         try {
           cell.runs.push(await oneRun(name, server, jdk, root, directory))
         } catch (problem) {
-          // The other cells are worth their hours.
+          // One failure does not stop the other cells, which take hours.
           console.log(`${title}, run ${run} is missing: ${problem.message}\n`)
           process.exitCode = 1
         }

@@ -1,6 +1,6 @@
-// The servers: how each is started with its stock options, loaded, and what its roots are.
+// The servers: how each is started with its stock options, its load, and its roots.
 //
-// `roots.narrow` and `roots.high` are those of the table; `sequence` has ten different ones, for ten sessions in a row.
+// `roots.narrow` and `roots.high` are the roots of the table. `sequence` has ten different roots, for ten sessions in a row.
 
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ const httpLoad = (plan, port, csv, how) => [
  * @property {string} cwd
  * @property {Record<string, string>} env
  * @property {() => Promise<boolean>} isUp
- * @property {(csv: string, requests: string) => readonly string[]} load  the command that loads it, writing these files
+ * @property {(csv: string, requests: string) => readonly string[]} load  command of the load, which writes these files
  */
 
 const boot = {
@@ -89,7 +89,7 @@ const keycloak = {
     'org.jboss.resteasy.reactive.server.handlers.InvocationHandler.handle',
   ],
   async prepare({ jdk, jar: distribution, jvmOptions, directory }) {
-    // Its database and what it builds at its first start are written into the distribution.
+    // Keycloak writes its database, and the result of its first start, into the distribution.
     const home = join(directory, 'keycloak')
     cpSync(distribution, home, { recursive: true })
     const [http, management] = await freePorts(2)
@@ -161,9 +161,9 @@ export const SERVERS = { boot, keycloak, kafka }
 
 /**
  * @param {object} options
- * @param {string} options.directory  where it may write
- * @param {readonly string[]} options.jvmOptions  beyond those of the server
- * @param {boolean} options.busy  with a bcrypt password to verify in each request, and as much load as it takes
+ * @param {string} options.directory  a writable directory
+ * @param {readonly string[]} options.jvmOptions  in addition to the server's own options
+ * @param {boolean} options.busy  whether each request verifies a bcrypt password, with the maximum load
  * @returns {Promise<Prepared>}
  */
 export async function prepareServer(server, { jdk, jvmOptions, busy, directory }) {

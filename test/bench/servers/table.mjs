@@ -1,20 +1,20 @@
 // @ts-check
-// The table of the servers' bench: each figure of each run beside its goal. Pure.
+// The table of the servers' bench: each figure of each run and its goal. Pure functions.
 
 import { rootCallsInRows, SETTLED, worstPrediction } from './analysis.mjs'
 
-/** JDKs up to this one throw all compiled code away at the first redefinition, unless an agent came with the JVM. */
+/** JDKs up to this version discard all compiled code at the first redefinition, unless the JVM was started with an agent. */
 const FLUSHES_UNTIL = 22
 const MIB_KB = 1024
-/** What the rows about ten sessions are about. */
+/** Number of sessions that the rows about ten sessions need. */
 const SESSIONS = 10
 
 /**
  * @typedef {object} Session
  * @property {string} root
  * @property {import('./analysis.mjs').SessionFigures} figures
- * @property {import('./analysis.mjs').ProfileFacts | null} profile  null if it wrote none
- * @property {import('./analysis.mjs').Counted | null} counted  root calls while it recorded; null if that is not known for the root
+ * @property {import('./analysis.mjs').ProfileFacts | null} profile  null if no profile was written
+ * @property {import('./analysis.mjs').Counted | null} counted  root calls during the recording; null if unknown for this root
  *
  * @typedef {object} Run  one life of the server
  * @property {import('./analysis.mjs').Bare} bare
@@ -22,13 +22,13 @@ const SESSIONS = 10
  * @property {boolean} alive
  *
  * @typedef {object} Setting
- * @property {number} version  of the JDK
- * @property {boolean} idleAgent  started with the agent, which sleeps
+ * @property {number} version  version of the JDK
+ * @property {boolean} idleAgent  whether the JVM was started with the idle agent
  * @property {boolean} busy
  *
  * @typedef {object} Judged
- * @property {string} text  `–` where there is no figure
- * @property {boolean | null} held  null where there is none to judge
+ * @property {string} text  `–` if there is no figure
+ * @property {boolean | null} held  whether the goal is met; null if there is no figure
  *
  * @typedef {object} Figure
  * @property {string} name
@@ -46,7 +46,7 @@ const mib = (/** @type {number} */ kb) => `${(kb / MIB_KB).toFixed(1)} MiB`
 const percent = (/** @type {number} */ share) => `${(share * 100).toFixed(1)} %`
 const times = (/** @type {number} */ ratio) => `${ratio.toFixed(2)} ×`
 
-/** The life's first session is that of the table; later ones are for the rows about many sessions. */
+/** Returns the first session of a life, which the table shows. Only the rows about many sessions use later sessions. */
 const first = (/** @type {Run} */ run) => run.sessions[0].figures
 const flushes = (/** @type {Setting} */ { version, idleAgent }) => version <= FLUSHES_UNTIL && !idleAgent
 
@@ -159,7 +159,7 @@ export const FIGURES = [
   {
     name: 'samples of the application in timed rows, from 15 s on',
     goal: () => '≥ 80 %',
-    // Rows that came later have said nothing of the samples before.
+    // Rows that appear later do not contain the samples before.
     judge({ sessions: [{ profile }] }) {
       const share = profile !== null && profile.rowsFromMs <= 15_000 ? profile.ownTimed : 0
       return judged(share, percent, 0.8, '≥')
@@ -250,7 +250,7 @@ function grown(sessions, from, to) {
 }
 
 /**
- * One cell of server × JDK × root in Markdown. A figure holds if it does in each run.
+ * Returns one cell of server × JDK × root in Markdown. A goal is met if every run meets it.
  *
  * @param {string} title
  * @param {readonly Run[]} runs
@@ -268,7 +268,7 @@ export function cellTable(title, runs, setting) {
 }
 
 /**
- * All cells, one a row: which figures were missed.
+ * Returns a table with one row per cell and the missed goals.
  *
  * @param {readonly {title: string, runs: readonly Run[], setting: Setting}[]} cells
  */
@@ -283,7 +283,7 @@ export function summaryTable(cells) {
 }
 
 /**
- * Bare runs, for the noise.
+ * Returns a table of the bare runs, which shows the noise.
  *
  * @param {string} title
  * @param {readonly import('./analysis.mjs').Bare[]} bares

@@ -51,18 +51,18 @@ const holds = (name: string, runs: readonly Run[], where: Setting = setting) =>
     ?.at(-1)
     ?.replace(' |', '')
 
-describe('the table of a cell', () => {
-  it('the row of a cell is marked as passed if each run passes', () => {
+describe('the result table of a benchmark cell (one server, JDK and root)', () => {
+  it('a row of the result table is marked as passed only if every run passes', () => {
     expect(holds('worst request', [run(), run()])).toBe('yes')
     expect(holds('worst request', [run(), run({ worstMs: 151 })])).toBe('no')
   })
 
-  it('the limit of a cell is raised if the run without jfluid exceeds the goal', () => {
+  it('a latency limit of a benchmark cell is raised if the run without jfluid exceeds the limit', () => {
     const noisy: Run = { ...run({ worstMs: 290 }), bare: { ...bare, worstMs: 200 } }
     expect(holds('worst request', [noisy])).toBe('yes')
   })
 
-  it('the limit of a cell is raised if the first redefinition discards compiled code', () => {
+  it('the limits of a benchmark cell are raised if the first redefinition discards compiled code', () => {
     const old = { ...setting, version: 17 }
     const runs = [run({ worstMs: 390, settledFromS: 9 })]
     expect(holds('worst request', runs, old)).toBe('yes')
@@ -71,17 +71,17 @@ describe('the table of a cell', () => {
     expect(holds('p50 of each second', runs, { ...old, idleAgent: true })).toBe('no')
   })
 
-  it('a missing figure fails the cell if nothing was called', () => {
+  it('a row of the result table fails if its figure is missing because no root call was seen or the latency never settled', () => {
     expect(holds('Enter', [run({ firstCallMs: null })])).toBe('no')
     expect(holds('p50 of each second', [run({ settledFromS: null })])).toBe('no')
   })
 
-  it('a figure that no profile contains is printed as –', () => {
+  it('a figure that no profile contains is printed as – in the result table', () => {
     expect(rowOf(cellTable('x', [run()], setting), 'pause predicted')?.at(-2)).toBe('–')
     expect(holds('pause predicted', [run()])).toBe('–')
   })
 
-  it('metaspace growth is summed over the first and the second ten sessions', () => {
+  it('metaspace growth is summed over the first ten sessions, and over the next ten sessions', () => {
     const name = 'metaspace of ten sessions'
     expect(holds(name, [run()])).toBe('–')
     expect(rowOf(cellTable('x', [run({}, 10)], setting), name)?.at(-2)).toBe('20.0 MiB; –')
@@ -89,7 +89,7 @@ describe('the table of a cell', () => {
     expect(holds(name, [run({}, 20)])).toBe('no')
   })
 
-  it('the table of a busy service reports throughput', () => {
+  it('the result table of a busy service reports throughput instead of p99', () => {
     const busy = { ...setting, busy: true }
     const runs = [run({ perSecondLater: 18, worstMs: 339, clientShare: 0.04 })]
     expect(holds('throughput', runs, busy)).toBe('no')
@@ -97,7 +97,7 @@ describe('the table of a cell', () => {
     expect(holds('p99', runs, busy)).toBeUndefined()
   })
 
-  it('the summary lists failed cells', () => {
+  it('the summary lists the failed rows of each benchmark cell', () => {
     const cells = [
       { title: 'one', runs: [run()], setting },
       { title: 'two', runs: [run({ code: 74 })], setting },

@@ -1,7 +1,7 @@
 // @ts-check
-// What jfluid shows on a terminal, as events: the one place that knows the texts of its progress.
+// Converts jfluid's output on a terminal to events. Only this file contains the texts of the progress.
 
-/** `7/60 s  1234 events  56 methods instrumented, 7 called` */
+/** Matches `7/60 s  1234 events  56 methods instrumented, 7 called`. */
 const PROGRESS = /^(\d+)\/\d+ s +(\d+) events +(\d+) methods instrumented, (\d+) called(?:, \d+ samples)?$/
 const ENDING = /^(?:ending: |finished after )/
 const NEXT_LINE = /[\r\n]+|\x1b\[K/
@@ -24,13 +24,16 @@ export function toldBy(line) {
   return ENDING.test(line) ? { what: 'ending', line } : { what: 'says', line }
 }
 
-/** Lines as they come, each one once while it stays. The progress line has no end: it is taken as soon as it is whole. */
+/**
+ * Lines in order. A line that is redrawn unchanged is reported once. The progress line has no line end, and is reported as soon as it is
+ * complete.
+ */
 export class TerminalLines {
   #rest = ''
   #last = ''
 
   /**
-   * @param {string} text  what was written to the terminal
+   * @param {string} text  output written to the terminal
    * @returns {Told[]}
    */
   take(text) {
@@ -42,7 +45,7 @@ export class TerminalLines {
     return told
   }
 
-  /** What has no end of a line yet. */
+  /** Reports the last line, which has no line end. */
   end() {
     return this.#once(this.#rest)
   }

@@ -1,5 +1,5 @@
-// What a server and those around it use, from outside: the JVM's own counters in the file that it shares, and /proc. Nothing is
-// asked of the JVM.
+// Resource use of a server and of the processes around it, measured from outside: the JVM's own counters in its shared file, and /proc. No
+// request is sent to the JVM.
 
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { statOf } from './processes.mjs'
 
 const { parsePerfData } = await load('attach/hsperfdata.js')
 
-/** Two pauses within one interval are told as one: their sum. */
+/** Interval of the counters. Two pauses within one interval are reported as their sum. */
 const COUNTERS_MS = 50
 const PROCESSES_MS = 500
 const USER_TICK_MS = 10
@@ -19,7 +19,7 @@ const STIME = 12
  * @typedef {object} Counters
  * @property {number} at  epoch ms
  * @property {number} safepoints
- * @property {number} safepointMs  in total
+ * @property {number} safepointMs  total time of safepoints
  * @property {number} metaspaceKb  used
  * @property {number} classes  loaded
  * @typedef {{cpuMs: number, rssMb: number}} Usage
@@ -36,7 +36,7 @@ export class Watch {
   counters = []
   /** @type {Processes[]} */
   processes = []
-  /** The client's process id, while there is one. */
+  /** Process id of the client while it runs. */
   client = null
   #pid
   #file
@@ -59,7 +59,7 @@ export class Watch {
     ]
   }
 
-  /** @returns {Counters} of this moment; as they last were, if the JVM has ended */
+  /** @returns {Counters} current counters; the last known counters if the JVM has ended */
   now() {
     readSync(this.#file, this.#bytes, 0, this.#bytes.length, 0)
     const long = (name) => Number(this.#bytes.readBigInt64LE(this.#offsets.get(name)))
@@ -95,7 +95,7 @@ function perfDataOf(pid) {
   throw new Error(`JVM ${pid} shares no counters in /tmp/hsperfdata_*`)
 }
 
-/** @returns {Usage | null} null if there is no such process */
+/** @returns {Usage | null} null if the process does not exist */
 function usage(pid) {
   const stat = statOf(pid)
   if (stat === null) return null
@@ -114,7 +114,7 @@ function readIfThere(file) {
   }
 }
 
-/** User, nice, system, irq and softirq; neither idle nor stolen. */
+/** Returns the sum of user, nice, system, irq and softirq time, without idle and stolen time. */
 function machineMs() {
   const [, user, nice, system, , , irq, softirq] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 8)
   return [user, nice, system, irq, softirq].reduce((sum, it) => sum + Number(it) * USER_TICK_MS, 0)

@@ -16,10 +16,10 @@ import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
 /**
- * Programs of which the answer is known: each calls its root again and again, and times the calls itself. Lines understood on stdin:
+ * Programs with a known answer: each calls its root repeatedly, and times the calls itself. Commands on stdin:
  *
  * <pre>
- *   measure &lt;ms&gt;   answers "measured", how many calls that were, and what they took on average, in ns
+ *   measure &lt;ms&gt;   answers "measured", the number of calls, and their mean duration in ns
  *   quit (or the end of stdin)
  * </pre>
  */
@@ -30,7 +30,7 @@ public final class Truth {
         int root(int turn);
     }
 
-    // ---- calls that are dense ----
+    // ---- dense calls ----
 
     static final class Fib implements Program {
         @Override
@@ -61,7 +61,7 @@ public final class Truth {
         static int six(int x) { return x ^ x >>> 15; }
     }
 
-    // ---- methods that take so long each ----
+    // ---- methods with a known duration ----
 
     static final class Spin implements Program {
         private final int steps;
@@ -99,7 +99,7 @@ public final class Truth {
         private int first(int x) { return work(steps, x); }
         private int second(int x) { return work(steps, x + 1); }
 
-        /** As many dependent steps: they take as long wherever they run. */
+        /** Executes this number of dependent steps, whose duration does not depend on the caller. */
         static int work(int steps, int from) {
             int x = from;
             for (int i = 0; i < steps; i++) {
@@ -372,7 +372,7 @@ public final class Truth {
                     }
                 }
             } catch (Exception gone) {
-                // The end of this program, too.
+                // The error ends this program as well.
             }
             System.exit(0);
         });

@@ -1,18 +1,20 @@
-// npm run bench:truth [-- options]: programs with a known answer, bare and under jfluid, and what each says against what is so.
+// npm run bench:truth [-- options]: programs with a known answer, bare and under jfluid. Compares each profile with the known answer.
 //
-//   --program fib|chain|1us|5us|50us|rays|json|regex|javac   repeatable; all of them unless given
-//   --scheme adaptive|b|count|sample|async-profiler|jfr      repeatable; all unless given. count is scheme b with --mode count, sample is
-//                                                            --mode sample; the last two are the peers, as they are started by hand
+//   --program fib|chain|1us|5us|50us|rays|json|regex|javac   may be repeated; default: all
+//   --scheme adaptive|b|count|sample|async-profiler|jfr      may be repeated; default: all. count is scheme b with --mode count, sample is
+//                                                            --mode sample; the last two are other profilers, started manually
 //                                                            (10 ms; `settings=profile`)
-//   --jdk 17|25|<home>                                       repeatable; the oldest and the newest found unless given
+//   --jdk 17|25|<home>                                       may be repeated; default: the oldest and the newest JDK found
 //   --java '-XX:+UseSerialGC …'                              options of the JVM
-//   --seconds 20                                             of each recording
+//   --seconds 20                                             duration of each recording
 //   --reference 60                                           seconds of samples by async-profiler (1 ms), 0 for none
 //
-// charged/bare: how long calls of the root take by the last half of the profile, by what they take with nothing attached, as the program times
-// them itself just before. Told: what the profile of scheme b says of that. Slower: by how much longer they take meanwhile. Overlap: of the shares of methods in the time of the root, with those that async-profiler has of the bare program; in brackets what as
-// many samples as the profile has would reach by chance alone (of exact rows: what half of the reference reaches). `total >= 2 us` are methods
-// of that length and more, by the exact counts of scheme b, the root apart; `self >= 2 us` is self time charged to the innermost of these. Needs mvn for the reference. Nothing is asserted.
+// charged/bare: duration of root calls according to the last half of the profile, divided by the duration that the program itself has
+// measured just before, without jfluid. Told: this ratio as reported in the profile of scheme b. Slower: slowdown of the calls during the
+// recording. Overlap: agreement of the methods' shares of the root's time with the shares by async-profiler in the bare program. In
+// brackets: the overlap that the same number of samples would reach by chance alone (for exact rows: the overlap that half of the reference
+// reaches). `total >= 2 us`: methods with at least this duration, by the exact counts of scheme b, without the root. `self >= 2 us`: self
+// time charged to the innermost of these methods. Needs mvn for the reference. Nothing is asserted.
 
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -41,7 +43,7 @@ const PROGRAMS = {
 const WARM_MS = 6_000
 const BARE_MS = 2_000
 const BARE_ROUNDS = 3
-/** Between two looks whether a recording has ended. */
+/** Interval of the checks whether a recording has ended. */
 const GOING_ON_MS = 250
 const LONG_NS = 2_000
 const SCHEMES = ['adaptive', 'b', 'count', 'sample', 'async-profiler', 'jfr']
@@ -128,15 +130,15 @@ async function measured(jdk, classes, program) {
   }
 }
 
-/** @returns ns of a call */
+/** @returns mean duration of a call in ns */
 async function mean(java, ms) {
   const answer = await java.ask(`measure ${Math.round(ms)}`, /^measured/)
   return Number(answer.split(' ')[2])
 }
 
-/** What is recorded: a profile of ours, or stacks below the root. */
+/** Records a profile of jfluid, or stacks below the root of another profiler. */
 async function start(scheme, jdk, pid, root) {
-  const ours = root === rootOf('javac') ? ['--yes', '--jdk'] : ['--yes'] // javac is a part of the JDK
+  const ours = root === rootOf('javac') ? ['--yes', '--jdk'] : ['--yes'] // javac belongs to the JDK
   switch (scheme) {
     case 'async-profiler':
       return { stacks: await byAsyncProfiler(jdk, pid, root, seconds, '10ms') }
@@ -151,13 +153,13 @@ async function start(scheme, jdk, pid, root) {
   }
 }
 
-/** The program goes on until the recording has ended. */
+/** Keeps the program running until the recording has ended. */
 async function beside(java, record) {
   let isOver = false
   const recording = record().finally(() => {
     isOver = true
   })
-  recording.catch(() => {}) // it is waited for below
+  recording.catch(() => {}) // the promise is awaited below
   await mean(java, (seconds * 1000) / 2)
   const slow = await mean(java, (seconds * 1000) / 3)
   while (!isOver) await mean(java, GOING_ON_MS)
@@ -188,7 +190,7 @@ async function byFlightRecorder(jdk, pid, root) {
   )
 }
 
-/** A frame as async-profiler writes it: the method's name behind a point. */
+/** Returns a frame in async-profiler's format, with a dot before the method's name. */
 function asCollapsed(frame) {
   const at = frame.lastIndexOf('/')
   return `${frame.slice(0, at)}.${frame.slice(at + 1)}_[j]`
@@ -224,19 +226,19 @@ function row(program, { scheme, slow, profile, stacks, bare }, reference, exact)
   return `| ${[program, scheme, charged, told, (slow / bare).toFixed(2), ...shares, read].join(' | ')} |`
 }
 
-/** In ns: its code is compiled by then, and on JDK 22 and older all of it again. */
+/** Returns the mean in ns. In the last half the code is compiled; on JDK 22 and older, it was discarded and compiled again. */
 function meanOfLastHalf({ seconds: all }) {
   const last = all.slice(all.length >> 1).filter(({ calls }) => calls > 0)
   const calls = last.reduce((sum, it) => sum + it.calls, 0)
   return last.reduce((sum, it) => sum + it.mean * it.calls, 0) / calls
 }
 
-/** With what chance alone would leave of it. */
+/** Returns overlaps, each with the overlap that chance alone would reach. */
 function agreement(ours, top, samples, bare, reference, exact) {
   const all = reference.reduce((sum, { count }) => sum + count, 0)
   const chance = thinned(reference, samples ?? Math.floor(all / 2))
   const isLong = longMethods(exact, reference, bare)
-  // The root has all of it in any case.
+  // The root always has a share of 1, so it is left out.
   const only = (shares) => new Map([...shares].filter(([method]) => method !== top && isLong(method)))
   const cell = (of) => {
     const [value, floor] = [overlap(of(ours), of(reference)), overlap(of(chance), of(reference))]
@@ -250,7 +252,7 @@ function agreement(ours, top, samples, bare, reference, exact) {
   ]
 }
 
-/** By the exact number of calls, and the share of time that the reference has: none of ours is in it. */
+/** Returns a test for long methods, based on exact call counts and on the reference's shares of time. It uses no times of jfluid. */
 function longMethods(exact, reference, bare) {
   if (exact === undefined) return () => false
   const calls = new Map()

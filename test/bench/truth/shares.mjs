@@ -1,14 +1,14 @@
-// Shares of methods in the time of a root, from stacks of another profiler and from a profile of ours, and how well two agree.
+// Shares of methods in the time of a root, from stacks of another profiler and from a profile of jfluid, and the agreement of two of them.
 //
-// A share is a part of the root's time: of each method's own time (self), or of the time that it is on the stack (total). Methods go by
-// class and name; overloads are one.
+// A share is a part of the root's time: the method's own time (self), or the time in which the method is on the stack (total). Methods are
+// identified by class and name, without overloads.
 
-/** @typedef {Map<string, number>} Shares  by `package.Class.method` */
+/** @typedef {Map<string, number>} Shares  keyed by `package.Class.method` */
 
 /**
- * Stacks below a root, each with how often it was seen, outermost frame first.
+ * Returns the stacks below a root, outermost frame first, with their number of samples.
  *
- * @param {string} collapsed  lines `outer;…;inner count`, frames as async-profiler has them (`bench/Truth$Fib.fib_[j]`)
+ * @param {string} collapsed  lines `outer;…;inner count`, with frames in async-profiler's format (`bench/Truth$Fib.fib_[j]`)
  * @returns {{frames: string[], count: number}[]}
  */
 export function stacksBelow(collapsed, root) {
@@ -23,13 +23,13 @@ export function stacksBelow(collapsed, root) {
   })
 }
 
-/** Null for a frame that is no method of Java: its time is its caller's. */
+/** Returns null for a frame that is not a Java method. Its time belongs to its caller. */
 function nameOf(frame) {
   const plain = frame.replace(/_\[.\]$/, '')
   return /^[\w$/]+\.[\w$<>]+$/.test(plain) && plain.includes('/') ? plain.replaceAll('/', '.') : null
 }
 
-/** The same of a tree of ours: a stack for each node that has time of its own, in ns, or samples. */
+/** Returns the stacks of a jfluid tree: one for each node with its own time in ns, or its own samples. */
 export function stacksOf(nodes, above = []) {
   return nodes.flatMap(({ class: owner, method, selfNs, selfSamples, children }) => {
     const frames = [...above, `${owner}.${method}`]
@@ -43,7 +43,7 @@ export function totals(stacks) {
 }
 
 /**
- * Self time, charged to the innermost method that counts.
+ * Returns shares of self time, charged to the innermost method that counts.
  *
  * @returns {Shares}
  */
@@ -59,7 +59,7 @@ function shares(stacks, methodsOf) {
   return found
 }
 
-/** Two times what they have in common, by what they have: 1 if they are the same, of self times the part that agrees. */
+/** Returns twice the common part divided by the sum of both: 1 if the shares are equal. For self times this is the part that agrees. */
 export function overlap(one, other) {
   let [common, all] = [0, 0]
   for (const method of new Set([...one.keys(), ...other.keys()])) {
@@ -70,7 +70,7 @@ export function overlap(one, other) {
   return all === 0 ? 1 : (2 * common) / all
 }
 
-/** Of the methods that have more than that share in one of the two: how well their order agrees, 1 to -1 (tau-a). */
+/** Returns how well the order of two shares agrees, 1 to -1 (tau-a), for methods above this share in one of the two. */
 export function kendall(one, other, least = 0.005) {
   const methods = [...new Set([...one.keys(), ...other.keys()])].filter(
     (it) => Math.max(one.get(it) ?? 0, other.get(it) ?? 0) > least,
@@ -87,9 +87,9 @@ export function kendall(one, other, least = 0.005) {
 }
 
 /**
- * What chance alone leaves of the agreement: so many of the stacks, drawn at random.
+ * Returns this number of samples, drawn from the stacks at random. They show the agreement that chance alone permits.
  *
- * @param {() => number} random  0 to 1
+ * @param {() => number} random  returns numbers from 0 to 1
  */
 export function thinned(stacks, samples, random = Math.random) {
   const upTo = []

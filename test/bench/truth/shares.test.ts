@@ -11,18 +11,18 @@ java/lang/Thread.run;a/B.main;a/C.other 1000
 describe('shares of methods in the time of a root', () => {
   const stacks = stacksBelow(COLLAPSED, 'a.B.root')
 
-  it('shares cover methods below the root, and other code is charged to its caller', () => {
+  it('shares are computed for methods below the root, and time in other code is charged to its caller', () => {
     assert.equal(stacks.length, 3)
     assert.deepEqual(Object.fromEntries(selves(stacks)), { 'a.B.work': 0.5, 'a.B.deep': 0.5 })
     assert.deepEqual(Object.fromEntries(totals(stacks)), { 'a.B.root': 1, 'a.B.work': 1, 'a.B.deep': 0.5 })
   })
 
-  it('time is charged to the innermost counted method', () => {
+  it('time is charged to the innermost method that is counted', () => {
     const own = selves(stacks, (it: string) => it !== 'a.B.deep')
     assert.deepEqual(Object.fromEntries(own), { 'a.B.work': 1 })
   })
 
-  it('shares computed from a tree with the same times are equal', () => {
+  it('shares computed from a tree equal those computed from stacks with the same times', () => {
     const node = (method: string, selfNs: number, children: object[] = []) => ({
       ...{ class: 'a.B', method, selfNs, children },
     })
@@ -32,7 +32,7 @@ describe('shares of methods in the time of a root', () => {
   })
 })
 
-describe('agreement of two profiles', () => {
+describe('agreement of the shares of two profiles', () => {
   const one = new Map([
     ['a', 0.5],
     ['b', 0.3],
@@ -44,14 +44,14 @@ describe('agreement of two profiles', () => {
     ['d', 0.2],
   ])
 
-  it('agreement consists of overlap and order', () => {
+  it('the agreement of two profiles is measured by the overlap of their shares and by the order of their methods', () => {
     assert.ok(Math.abs(overlap(one, other) - 0.6) < 1e-9)
     assert.equal(overlap(one, one), 1)
     assert.equal(kendall(one, one), 1)
     assert.ok(kendall(one, other) < 0.5)
   })
 
-  it('the agreement of two profiles made of a few samples of the same program is below one', () => {
+  it('the overlap of two profiles of the same program is clearly below one if one profile has few samples', () => {
     let seed = 7
     const random = () => {
       seed = (seed * 16_807) % 2_147_483_647

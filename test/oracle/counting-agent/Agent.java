@@ -49,7 +49,9 @@ public final class Agent {
         install(instrumentation, root, out, jdk);
     }
 
-    /** A separate method, because Recorder must not be resolved before the bootstrap loader knows its jar. */
+    /**
+     * Installs the transformer. This is a separate method, because Recorder must not be resolved before the bootstrap loader knows its jar.
+     */
     private static void install(Instrumentation instrumentation, String root, Path out, boolean jdk)
         throws UnmodifiableClassException {
         Transformer transformer = new Transformer(root, jdk);
@@ -63,7 +65,7 @@ public final class Agent {
         }));
         instrumentation.addTransformer(transformer, true);
         if (!jdk) return;
-        // The JVM does not show classes to the transformer that are loaded during a transformation, so the search is repeated.
+        // Classes that are loaded during a transformation are not passed to the transformer, so the search is repeated.
         Set<Class<?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         for (List<Class<?>> fresh = unseen(instrumentation, seen); !fresh.isEmpty(); fresh = unseen(instrumentation, seen)) {
             instrumentation.retransformClasses(fresh.toArray(new Class<?>[0]));

@@ -28,7 +28,10 @@ class CountingMethod extends AdviceAdapter {
     private final boolean constructor;
     private final Set<Label> handlers = new HashSet<>();
     private final Label start = new Label();
-    /** Labels before and after the call of super() or this(). `uninitialised` is moved on until `initialised` is set. */
+    /**
+     * Labels before and after the call of super() or this(). `uninitialised` is set again at each call of a constructor until `initialised`
+     * is set.
+     */
     private Label uninitialised;
     private Label initialised;
     private int caller;

@@ -99,7 +99,7 @@ public final class Recorder {
         return caller;
     }
 
-    /** Like {@link #enter}, for a root. */
+    /** Enters a root. Otherwise like {@link #enter}. */
     public static int enterRoot(int id) {
         Tree tree = tree();
         if (tree == null) tree = add();

@@ -171,7 +171,7 @@ final class Transformer implements ClassFileTransformer {
             if ((access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE)) != 0) return next;
             // Every constructor calls this empty constructor.
             if (name.equals("java/lang/Object") && method.equals("<init>")) return next;
-            // HotSpot registers objects whose finalize() is not empty, and code of the agent would make it so.
+            // HotSpot registers objects whose finalize() is not empty, and code of the agent would make an empty finalize() non-empty.
             if (method.equals("finalize") && emptyFinalizer) return next;
             int id = add("- " + name.replace('/', '.') + "." + method + descriptor);
             boolean root = name.equals(rootClass) && (method.equals(rootMethod) || (method + descriptor).equals(rootMethod));

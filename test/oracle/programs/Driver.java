@@ -11,11 +11,11 @@ import java.io.InputStreamReader;
  *   root: programs.Driver.task
  *
  *   run    executes the workload once and prints "done <result>"
- *   apart  the same in a new thread, whose name is "apart <n>" for the n-th
+ *   apart  the same in a new thread, which is named "apart <n>" (n counts these threads)
  *   quit   ends the program, as does the end of stdin
  *
  * The first run loads the classes of the workload. A workload runs in the calling thread, does the same in each run, and returns a result
- * that would change if it did not.
+ * that would change if a run differed.
  */
 public final class Driver {
     private Driver() {}

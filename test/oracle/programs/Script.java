@@ -21,7 +21,7 @@ public final class Script implements Driver.Workload {
         JSON.stringify([p, words, fib(12), caught, list.size(), list.get(3) + '']);
         """;
 
-    /** Contains no functions, since the compiler keeps functions in a table keyed by identity. */
+    /** This script contains no functions, since the compiler keeps functions in a table keyed by identity. */
     private static final String COMPILED = """
         var seen = {}, text = '';
         for (var i = 0; i < 60; i++) { var k = 'k' + i % 7; seen[k] = (seen[k] || 0) + i; }

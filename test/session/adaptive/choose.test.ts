@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { inPreorder } from '../../../src/cct/lay-out.ts'
-import { SAMPLED, TIMED } from '../../../src/cct/picture.ts'
+import { SAMPLED, TIMED } from '../../../src/cct/merge-samples.ts'
 import type { MethodName } from '../../../src/cct/tree.ts'
 import {
   chooseMethods,
@@ -71,13 +71,13 @@ describe('the choice of timed methods', () => {
     )
   })
 
-  it('the choice of timed methods takes only the most valuable classes, as many as one redefinition may change', () => {
+  it('the choice of timed methods selects only the most valuable classes, up to the number that one redefinition may change', () => {
     const many = Array.from({ length: 100 }, (_, i) => seen(`a.C${i}.run`, 0.01 + i / 1000))
     const chosen = chooseMethods(many, { classes: 3 })
     expect([...chosen.keys()]).toEqual(['a.C99', 'a.C98', 'a.C97'])
   })
 
-  it('the choice of timed methods groups methods of one class', () => {
+  it('the choice of timed methods groups the selected methods by class', () => {
     const chosen = chooseMethods([seen('a.A.one', 0.5), seen('a.B.two', 0.4), seen('a.A.three', 0.3)])
     expect(chosen.get('a.A')).toEqual(['one', 'three'])
   })
@@ -100,7 +100,7 @@ describe('the choice of timed methods', () => {
     expect([...chosen.keys()]).toEqual(['a.Dao', ...filters.map((it) => it.className), 'lib.D0'])
   })
 
-  it('the choice of timed methods prefers the caller of a slow method to methods further up', () => {
+  it('the choice of timed methods prefers the direct caller of a slow method to indirect callers', () => {
     const service = seen('a.Service.call', 0.3, { self: 0, innermost: 0, branches: 3 })
     const dao = seen('a.Dao.find', 0.2, { self: 0, innermost: 0.2, branches: 1 })
     expect([...chooseMethods([service, dao], { classes: 1 }).keys()]).toEqual(['a.Dao'])
@@ -113,7 +113,7 @@ describe('the choice of timed methods', () => {
     expect([...chooseMethods([own, map]).keys()]).toEqual(['a.Service'])
   })
 
-  it('the choice of timed methods excludes library classes with much self time, which would run in the interpreter for a while', () => {
+  it('the choice of timed methods excludes library classes with much self time, because their code would run in the interpreter for a while', () => {
     const lib = { owner: 'library', self: 0.01, branches: 3 } as const
     const methods = [
       seen('lib.Hash.fill', 0.4, { ...lib, computing: 0.31 }),
@@ -148,7 +148,7 @@ describe('classification of user code', () => {
     expect(ownerOf('org.springframework.web.Filter')).toBe('library')
   })
 
-  it('with a root in a framework, classes outside any framework are user code', () => {
+  it('if the root is in a framework, classes outside all frameworks are user code', () => {
     const ownerOf = ownerBy(['org.jboss.resteasy.reactive.server.handlers.InvocationHandler'])
     expect(ownerOf('org.keycloak.services.Urls')).toBe('user')
     expect(ownerOf('org.jboss.resteasy.reactive.server.core.Deployment')).toBe('framework of a root')
@@ -158,12 +158,12 @@ describe('classification of user code', () => {
     expect(ofBoth('orders.Tax')).toBe('library')
   })
 
-  it('one shared package segment suffices if it is not a top-level domain', () => {
+  it('classes that share only the first package segment with a root are user code if this segment is no top-level domain', () => {
     expect(ownerBy(['kafka.server.KafkaApis'])('kafka.log.Log')).toBe('user')
     expect(ownerBy(['kafka.Server'])('kafka.log.Log')).toBe('user')
   })
 
-  it('with a root in the default package, the default package is user code', () => {
+  it('if the root is in the default package, classes of the default package are user code', () => {
     expect(ownerBy(['Main'])('Other')).toBe('user')
     expect(ownerBy(['Main'])('com.acme.Order')).toBe('library')
   })
@@ -243,7 +243,7 @@ describe('sampled shares of a method', () => {
     ])
   })
 
-  /** Computing time of each class, the largest share first. */
+  /** Returns each class with its computing time, largest share first. */
   function computing(
     names: readonly string[],
     parents: number[],

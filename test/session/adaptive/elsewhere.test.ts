@@ -11,7 +11,7 @@ const stack = (...frames: string[]) => ({
 })
 
 describe('a root that returns quickly', () => {
-  it('a root that occupies a thread for less than 1 % of the time returns quickly', () => {
+  it('a root returns quickly if its calls take less than 1 % of the time', () => {
     // 20 calls of 1 ms in 6 s: 0.3 %
     const short = { calls: 20, ns: 20e6, overMs: 6_000 }
     expect(returnsAtOnce(short)).toBe(true)
@@ -20,7 +20,7 @@ describe('a root that returns quickly', () => {
     expect(returnsAtOnce({ ...short, overMs: 4_000 })).toBe(false)
   })
 
-  it('a root that returns quickly works elsewhere if other threads run code of its package outside the root', () => {
+  it('the work of a root that returns quickly is found in other threads that run application code outside the root', () => {
     const found = workElsewhere(
       [
         stack(

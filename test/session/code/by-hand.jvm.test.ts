@@ -26,7 +26,7 @@ const NOTHING = { merged: { count: 0 } } as unknown as Snapshot
 function steered(options: Partial<TargetOptions> = {}) {
   const target = new Target({ program: shop, ...options })
   const watched: boolean[] = []
-  /** Loaded, but not yet in any list. */
+  /** Loaded classes that are not yet in any list of classes. */
   const unlisted: ClassInfo[] = []
   const meanwhile = { watching: () => {}, listing: () => {} }
   const hands = {
@@ -76,7 +76,7 @@ describe('excluded methods can be added again', () => {
     expect((await byHand.add('Util', 0)).methods).toEqual(new Set([target.methodId('Util.help')]))
   })
 
-  it('a method excluded with earlier roots can be added with other roots', async () => {
+  it('a method that was excluded before a change of roots can be added after the change', async () => {
     const before = steered()
     await before.target.start()
     await before.target.invoke('Main.run')
@@ -100,7 +100,7 @@ describe('excluded methods can be added again', () => {
 })
 
 describe('requests for JDK classes', () => {
-  it('JDK classes are watched as long as an added method needs them', async () => {
+  it('loads of JDK classes are watched as long as an added method needs JDK classes', async () => {
     const { target, byHand, exclude, watched } = steered({ exclude: 'Util' })
     await target.start()
     await byHand.add('Util', 0)
@@ -116,7 +116,7 @@ describe('requests for JDK classes', () => {
     expect(byHand.watchesJdk).toBe(false)
   })
 
-  it('adding a JDK package without loaded classes starts watching JDK classes', async () => {
+  it('if no class of an added JDK package is loaded, loads of JDK classes are watched', async () => {
     const { target, byHand, watched } = steered()
     await target.start()
     await byHand.add('com.acme.later.**', 0)
@@ -125,7 +125,7 @@ describe('requests for JDK classes', () => {
     expect(watched).toEqual([true])
   })
 
-  it('JDK classes are always watched with --jdk', async () => {
+  it('with --jdk, loads of JDK classes are watched even if no JDK method is added', async () => {
     const { target, byHand, watched } = steered({ jdk: true, exclude: 'java.util.Objects' })
     await target.start()
     expect(byHand.watchesJdk).toBe(true)
@@ -135,7 +135,7 @@ describe('requests for JDK classes', () => {
     expect(watched).toEqual([])
   })
 
-  it('JDK classes stay watched when the roots change', async () => {
+  it('loads of JDK classes are still watched when the roots change', async () => {
     const before = steered()
     await before.target.start()
     await before.byHand.add('java.util.Objects', 0)
@@ -147,7 +147,7 @@ describe('requests for JDK classes', () => {
     expect(watched).toEqual([false])
   })
 
-  it('JDK classes are no longer watched after a failed addition is rolled back', async () => {
+  it('loads of JDK classes are no longer watched after a failed addition is rolled back', async () => {
     const { target, byHand, watched, meanwhile } = steered()
     await target.start()
     meanwhile.watching = () => {
@@ -161,7 +161,7 @@ describe('requests for JDK classes', () => {
     expect(watched).toEqual([true, false])
   })
 
-  it('a JDK class loaded just before watching starts is not missed', async () => {
+  it('a JDK class that is loaded shortly before the watch for JDK class loads begins is not missed', async () => {
     const { target, byHand, unlisted, meanwhile } = steered({ late: 'java/util/Objects' })
     await target.start()
     await target.invoke('Main.run')

@@ -25,7 +25,7 @@ const method = (classId: number, id: number): MethodTarget => ({
     root: false,
   },
 })
-/** The loaded class has method 10 + its id, which calls a method of OLD. */
+/** Revelation of a loaded class: its method 10 + classId calls method 100 + classId of OLD. */
 const leadingOn = (classId: number, ...more: Partial<Revelation>[]): Revelation =>
   Object.assign(
     {
@@ -117,7 +117,7 @@ describe('a class that waits in its load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('the load hook of a class returns early during a slow redefinition, and first calls of its methods wait', async () => {
+  it('the load hook of a class returns early during a slow redefinition, and the first calls of methods of this class wait', async () => {
     revelations.set(2, leadingOn(2))
     await load(2)
     slow()
@@ -129,7 +129,7 @@ describe('a class that waits in its load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('the load hook waits longer for a class that inherits methods, and counts the class as late after a timeout', async () => {
+  it('the load hook waits longer for a class that inherits methods, and reports the class as late after a timeout', async () => {
     inherits = true
     revelations.set(2, leadingOn(2))
     await load(2)
@@ -152,7 +152,7 @@ describe('a class that waits in its load hook', () => {
     slow()
     await settled()
     assert.deepEqual(log, ['redefining for 102', 'hook 2, ready: ', 'hook 3, ready: '])
-    // The callees of 3 and 4 are installed before the methods of 3 and 4 are answered, and before another redefinition begins.
+    // The callees of classes 3 and 4 are installed before methods 13 and 14 are ready, and before another redefinition begins.
     revelations.set(4, leadingOn(4))
     await load(4)
     redefined()
@@ -208,7 +208,7 @@ describe('a class that waits in its load hook', () => {
   it('a class whose analysis fails is loaded unchanged', async () => {
     await load(5)
     assert.deepEqual(log, ['hook 5 as it is', 'Error: nothing is known of 5'])
-    // Then the next class is answered.
+    // The load-hook request of the next class is answered as usual.
     revelations.set(2, leadingOn(2, { instrument: [method(2, 12)], ready: [12] }))
     await load(2)
     assert.deepEqual(log.slice(2), ['hook 2, ready: 12'])

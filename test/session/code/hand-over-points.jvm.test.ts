@@ -10,7 +10,7 @@ import type { Agent, Body } from '../../../src/wire/agent.ts'
 import { compileTools, imageClasses } from '../../instrument/jvm.ts'
 import { forEachJdk } from '../../support/jdks.ts'
 
-/** An agent whose classes are those of an image, numbered from 0. */
+/** Returns an agent whose classes are the classes of an image, numbered from 0. */
 function agentWith(classes: readonly ClassFile[], sent: Body[]): Agent {
   const answers = {
     classBytes: async (ids: readonly number[]) => ids.map((id) => classes[id]?.bytes ?? null),
@@ -32,7 +32,7 @@ forEachJdk((jdk) => {
       .filter(({ name }) => HAND_OVER_CLASSES.has(name))
   })
 
-  it('every executor probe passes the type check and is sent, and all executor classes are known', async () => {
+  it('every probe in an executor class passes the type check and is sent, and all executor classes are known', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(classes, sent))
     const ids = new Map(classes.map(({ name }, id) => [name, id]))

@@ -22,7 +22,7 @@ const loaded = (id: number): ClassInfo => ({
   ...{ id, name: `c/C${id}`, loader: 7, superId: 0, interfaceIds: [], access: 0, flags: 0, nestHost: 0 },
 })
 
-describe('before recording begins', () => {
+describe('the installation of probes before recording begins', () => {
   let installed: number[][]
   /** Reason for which the JVM refuses the bodies; undefined if it accepts them. */
   let refusal: string | undefined
@@ -61,7 +61,7 @@ describe('before recording begins', () => {
     vi.useRealTimers()
   })
 
-  it('callees of a refused method are instrumented', async () => {
+  it('callees of a method that the JVM refuses are instrumented', async () => {
     await installation.begin([found(method(1, 1))])
     answers = [found(method(1, 2)), found(method(1, 3))]
     await installation.catchUp()
@@ -83,7 +83,7 @@ describe('before recording begins', () => {
     assert.deepEqual(installed, [[9]])
   })
 
-  it('a warning reports possibly missing method handle calls if the JVM refuses their probes', async () => {
+  it('if the JVM refuses probes for method handle calls, a warning reports that such calls may be missing', async () => {
     refusal = 'its bytes have changed since it was analysed'
     installation.withFirst([{ ...method(9, 9), probe: 'handle-member' }])
     await installation.begin([])

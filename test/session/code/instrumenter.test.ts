@@ -28,7 +28,7 @@ const half = (major = 61): ClassFile =>
     maxLocals: 1,
   })
 
-/** An agent that shows one class and keeps the received bodies. */
+/** Returns an agent that has one class and keeps the received bodies. */
 function agentWith({ bytes }: ClassFile, sent: Body[]): Agent {
   const answers = {
     classBytes: async () => [bytes],
@@ -159,8 +159,8 @@ const brokenIn =
     return { ...good, bodies }
   }
 
-describe('a body that the JVM refuses', () => {
-  /** Refuses a class as a whole, like HotSpot, and keeps the earlier bodies, like the agent. */
+describe('a method body that the JVM refuses', () => {
+  /** Returns an agent that refuses a class as a whole, like HotSpot, and keeps the earlier bodies, like the real agent. */
   function verifyingAgent(bytes: Uint8Array, isBad: (code: Uint8Array) => boolean, sizes: number[]) {
     const held = new Map<number, Uint8Array>()
     const agent = {
@@ -178,7 +178,7 @@ describe('a body that the JVM refuses', () => {
     return { agent: agent as unknown as Agent, held }
   }
 
-  it('a body that the JVM refuses does not affect other methods of its class, which are retried one by one', async () => {
+  it('a method body that the JVM refuses does not affect other methods of its class, which are retried one by one', async () => {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'iload_0 | iconst_2 | idiv | ireturn',
@@ -198,7 +198,7 @@ describe('a body that the JVM refuses', () => {
     assert.deepEqual(sizes, [3, 1, 1, 1])
     assert.equal(results.length, 4)
     assert.equal(instrumenter.instrumentedClasses, 1)
-    // The methods remain known as installed: after their removal they can be installed again.
+    // The instrumenter still treats these methods as installed: `takeBack` returns them, so they can be installed again.
     assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
   })
 
@@ -212,7 +212,7 @@ describe('a body that the JVM refuses', () => {
     ])
   })
 
-  it('a body that the JVM refuses is not retried if another agent has changed the class', async () => {
+  it('a method body that the JVM refuses is not retried if another agent has changed the class', async () => {
     const reason =
       'java.lang.UnsupportedOperationException: class redefinition failed: attempted to delete a method'
     const { refusals, calls } = await refusedFor(reason)
@@ -221,14 +221,14 @@ describe('a body that the JVM refuses', () => {
     assert.equal(calls, 1)
   })
 
-  it('a body that the JVM refuses is not retried if the class cannot be linked', async () => {
+  it('a method body that the JVM refuses is not retried if the class cannot be linked', async () => {
     const reason = 'java.lang.InternalError: class redefinition failed: invalid class'
     const { refusals, calls } = await refusedFor(reason)
     assert.deepEqual(refusals, [reason, reason, reason])
     assert.equal(calls, 1)
   })
 
-  /** Two methods of a class in one request, then a third. */
+  /** Requests two methods of a class at once and then a third method, from an agent that refuses the class. */
   async function refusedFor(reason: string): Promise<{ refusals: string[]; calls: number }> {
     const { bytes } = assemble({
       method: 'half(I)I',
@@ -330,8 +330,8 @@ describe('a method with probes of two kinds', () => {
   const told: Task = { ...timed, id: 0, probe: 'reflection' }
 
   it.each([
-    ['together', [[timed, told]]],
-    ['one after the other', [[timed], [told]]],
+    ['requested together', [[timed, told]]],
+    ['requested one after the other', [[timed], [told]]],
   ])('a method with probes of two kinds gets both probes: %s', async (_, rounds) => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(classFile(), sent))

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { onlyBelow } from '../../../src/session/code/by-hand.ts'
 import { Methods, treeOf } from '../../profile/trees.ts'
 
-/** Names of methods that are reached only through `out`. `roots` cannot be excluded. */
+/** Returns the names of methods that are reached only through `out`. `roots` cannot be excluded. */
 function below(notation: string, out: readonly string[], roots: readonly string[] = ['root']): string[] {
   const methods = new Methods()
   const tree = treeOf(notation, methods)
@@ -18,7 +18,7 @@ describe('methods excluded together with their caller', () => {
     assert.deepEqual(below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) ) d 1x 1ns )', ['a']), ['b', 'c'])
   })
 
-  it('methods excluded together with their caller do not include methods with another caller, or callees of such methods', () => {
+  it('methods excluded together with their caller do not include methods with another caller, or callees of methods with another caller', () => {
     const calls = 'root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) e 1x 1ns ) d 1x 1ns ( b 1x 1ns ) )'
     assert.deepEqual(below(calls, ['a']), ['e'])
     assert.deepEqual(below(calls, ['a', 'd']), ['b', 'c', 'e'])

@@ -15,7 +15,7 @@ const CLEANS = [frame(1n, -1), frame(5n, 3), frame(RUN, 99)]
 /** The thread holds the lock of its queue: it is about to wait, or has just been woken. */
 const LOOKS = [frame(REMOVE, 20), frame(RUN, 90)]
 
-/** A JVM that answers when the test permits it, with the given stacks in order. */
+/** Returns a JVM that answers when the test permits it, with the given stacks in order. */
 function jvmWith(...stacks: object[][]) {
   const asked: string[] = []
   let answers: (() => void)[] = []
@@ -50,7 +50,7 @@ it.each([
   expect(await turn()).toBe('')
 })
 
-it('a waiting Common-Cleaner thread is suspended for one round trip and interrupted before it resumes', async () => {
+it('a waiting Common-Cleaner thread is suspended for one round trip at a time and interrupted before it resumes', async () => {
   const { woken, turn } = jvmWith(WAITS, WAITS)
   expect(await turn()).toBe('suspend frames resume suspend frames')
   expect(await turn()).toBe('interrupt resume')

@@ -7,7 +7,7 @@ afterEach(() => {
   for (const it of servers.splice(0)) it.close()
 })
 
-/** A server that does not answer with the JDWP handshake. */
+/** Starts a server that does not answer with the JDWP handshake. */
 const listen = async (port = 0): Promise<number> => {
   const server = createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400\r\n\r\n'))
   servers.push(server)
@@ -21,7 +21,7 @@ const free = async (): Promise<number> => {
   return port
 }
 
-it('a debugger port that refuses a connection is retried', async () => {
+it('a connection to a debugger port is retried if the port refuses the first connection', async () => {
   const port = await free()
   const opened = openDebuggerPort({ host: '127.0.0.1', port }).catch((problem: unknown) => problem)
   setTimeout(() => void listen(port), 200)

@@ -12,7 +12,7 @@ const PROCESS: TargetProcess = {
   ...{ startTicks: 1, startedAt: 0, commandLine: ['java', 'Main'], executable: '/jdk/bin/java' },
   vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
   lostRuntime: false,
-  perfDataMapped: true,
+  perfDataName: 'hsperfdata_me/4711',
   hasJavaAgent: false,
   ownUsers: false,
   root: '/proc/4711/root',
@@ -49,7 +49,7 @@ function evidence(change: Change): Evidence {
     },
     jvm: {
       ...{ pid: 4711, user: 'shop', uid: 1000, version, vm: 'OpenJDK 64-Bit Server VM' },
-      ...{ mainClass: 'Main', command: 'Main', container: undefined, attachable: true },
+      ...{ mainClass: 'Main', command: 'Main', container: undefined, startedAt: 0, attachable: true },
     },
     client: change.client ?? OWNER,
     memorySlowness: change.memorySlowness ?? 1,
@@ -78,7 +78,7 @@ function evidence(change: Change): Evidence {
   }
 }
 
-/** Findings other than ok, as `level check`, with the exit status of a problem. */
+/** Returns findings other than ok, as `level check`, with the exit status of a problem. */
 function worries(change: Change): string[] {
   return findingsOf(evidence(change))
     .filter((it) => it.level !== 'ok')
@@ -128,7 +128,7 @@ describe('an idle agent inside the JVM', () => {
 })
 
 describe('doctor for a JVM that permits an attach', () => {
-  it('doctor for a JVM of JDK 25 that permits an attach warns only about agent loading', () => {
+  it('for a JVM of JDK 25 that permits an attach, doctor warns only about agent loading', () => {
     expect(worries({})).toEqual(['note agent loading'])
     expect(worries({ circumstances: { options: ['-XX:+EnableDynamicAgentLoading'] } })).toEqual([])
   })
@@ -139,11 +139,11 @@ describe('doctor for a JVM that permits an attach', () => {
     ['23', ['note agent loading']],
     ['26', ['note jdk', 'note agent loading']],
     [undefined, ['note jdk']],
-  ])('doctor for a JVM of version %s reports the expected notes', (version, expected) => {
+  ])('for a JVM of version %s, doctor reports the expected notes', (version, expected) => {
     expect(worries({ version })).toEqual(expected)
   })
 
-  it('doctor for a JVM that permits an attach reports the number of loaded classes and the pause of a redefinition', () => {
+  it('for a JVM that permits an attach, doctor reports the number of loaded classes and the pause of a redefinition', () => {
     expect(only('classes', {})).toEqual([
       { check: 'classes', level: 'ok', text: '1,900 loaded; a redefinition stops the JVM for at least 2 ms' },
     ])
@@ -156,7 +156,7 @@ describe('doctor for a JVM that permits an attach', () => {
     ])
     const [slow] = only('classes', { facts: { perf }, memorySlowness: 2 })
     expect([slow.level, slow.text]).toEqual(['ok', expect.stringContaining('for 33 to 89 ms')])
-    // The upper bound of the estimate decides: 50 to 133 ms.
+    // The level depends on the upper bound of the estimate, which is 50 to 133 ms.
     expect(only('classes', { facts: { perf }, memorySlowness: 3 })[0].level).toBe('note')
     const huge = { ...perf, loadedClasses: 200_000 }
     const [{ level, hint }] = only('classes', { facts: { perf: huge } })
@@ -179,7 +179,7 @@ describe('doctor for a JVM that permits an attach', () => {
     )
   })
 
-  it('doctor for a JVM that permits an attach reports the free metaspace', () => {
+  it('for a JVM that permits an attach, doctor reports the free metaspace', () => {
     const perf = { complete: true, attachSupported: true, loadedClasses: 100, metaspaceCommitted: 100 * MIB }
     const of = (vmArguments: string) => only('metaspace', { facts: { perf: { ...perf, vmArguments } } })
     const ok = { check: 'metaspace', level: 'ok' }
@@ -194,7 +194,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('metaspace', {})).toEqual([])
   })
 
-  it('doctor for a JVM that permits an attach reports the processor load and its effect if code must be recompiled', () => {
+  it('for a JVM that permits an attach, doctor reports the processor load and its effect if code must be recompiled', () => {
     const perfOf = (compilations: number) => ({
       ...{ complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
       compilations,
@@ -216,7 +216,7 @@ describe('doctor for a JVM that permits an attach', () => {
       'note the JVM uses 0.4 of 2 processors; 1.6 are idle: requests are delayed while the JVM recompiles discarded code',
     ])
     expect(of(0.4, '17.0.1', 1_500)).toEqual(['ok the JVM uses 0.4 of 2 processors; 1.6 are idle'])
-    // Attach does not ask in this case, because a Java agent may already have redefined a class.
+    // In this case an attach does not ask the user, because a Java agent may already have redefined a class.
     expect(of(0.4, '17.0.1', 20_000, new Set(['libjvm.so', 'libinstrument.so']))).toEqual([
       'ok the JVM uses 0.4 of 2 processors; 1.6 are idle',
     ])
@@ -227,7 +227,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('processors', {})).toEqual([])
   })
 
-  it('doctor for a JVM that permits an attach reports whether virtual threads are in use, on JDKs that support them', () => {
+  it('for a JVM that permits an attach, doctor reports whether virtual threads are in use, on JDKs that support them', () => {
     const threads = new Set(['main', 'VirtualThread-u'])
     expect(only('threads', { circumstances: { threads } })[0].text).toContain('and virtual threads')
     expect(only('threads', {})[0].text).toContain('no virtual threads')
@@ -236,7 +236,7 @@ describe('doctor for a JVM that permits an attach', () => {
     )
   })
 
-  it('doctor for a JVM that permits an attach lists other agents without their arguments', () => {
+  it('for a JVM that permits an attach, doctor lists other agents without their arguments', () => {
     const options = ['-javaagent:/opt/apm.jar=key=secret', '-agentlib:jdwp=transport=dt_socket']
     const [found] = only('other agents', { circumstances: { options } })
     expect(found.text).toMatch(/^-javaagent:\/opt\/apm.jar, -agentlib:jdwp: /)
@@ -244,7 +244,7 @@ describe('doctor for a JVM that permits an attach', () => {
     expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded at run time')
   })
 
-  it('doctor for a JVM that permits an attach notes a container, a slow clock source, and sampling by thread dumps if the JVM has no flight recorder', () => {
+  it('for a JVM that permits an attach, doctor notes a container, a slow clock source, and sampling by thread dumps if the JVM has no flight recorder', () => {
     const circumstances = {
       otherNamespaces: ['pid', 'mnt'] as const,
       clockSource: 'hpet',
@@ -314,7 +314,7 @@ describe('doctor for a JVM that refuses an attach', () => {
     expect(only('security manager', { version: '24', circumstances })).toEqual([])
   })
 
-  it('neither -Djava.security.manager=disallow nor an option that a later option overrides is reported', () => {
+  it('doctor reports neither -Djava.security.manager=disallow nor an option that a later option overrides', () => {
     const options = ['-Djava.security.manager', '-Djava.security.manager=disallow']
     expect(only('security manager', { version: '21', circumstances: { options } })[0].level).toBe('ok')
   })

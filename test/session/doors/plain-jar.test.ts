@@ -25,7 +25,7 @@ const running = (words: readonly string[] = [], env: Record<string, string> = {}
 
 describe('the path of the agent jar', () => {
   it.each(['/usr/lib/node_modules/jfluid/dist/agent/a.jar', '/a+b/c@1.2~3/d-e_f/%20/#?!*$&:,/a.jar'])(
-    'the path of the agent jar is plain: %s',
+    'every JVM can parse the agent jar path: %s',
     (path) => expect(isPlainPath(path)).toBe(true),
   )
 
@@ -38,15 +38,15 @@ describe('the path of the agent jar', () => {
     '/a=b/a.jar',
     '/a;b/a.jar',
     '/\n/a.jar',
-  ])('the path of the agent jar is not plain: %j', (path) => expect(isPlainPath(path)).toBe(false))
+  ])('some JVMs cannot parse the agent jar path: %j', (path) => expect(isPlainPath(path)).toBe(false))
 
-  it('the path of the agent jar is not plain if it makes the attach command too long', () => {
+  it('a path of the agent jar that makes the attach command too long is refused', () => {
     expect(isPlainPath(`/${'x'.repeat(399)}`)).toBe(true)
     expect(isPlainPath(`/${'x'.repeat(400)}`)).toBe(false)
   })
 })
 
-describe('the agent jar for starting JVMs', () => {
+describe('the agent jar of a JVM that jfluid starts', () => {
   const jarIn = (name: string) => {
     const dir = join(temporary(), name)
     mkdirSync(dir)
@@ -54,7 +54,7 @@ describe('the agent jar for starting JVMs', () => {
     return { path: join(dir, 'a.jar'), build: '1' }
   }
 
-  it('the agent jar for starting JVMs is the installed jar if its path is plain', () => {
+  it('the agent jar of a JVM that jfluid starts is the installed jar if every JVM can parse its path', () => {
     const jar = jarIn('plain')
     const started = startJar(jar)
     expect(started.path).toBe(jar.path)
@@ -62,7 +62,7 @@ describe('the agent jar for starting JVMs', () => {
     expect(readFileSync(jar.path, 'utf8')).toBe('the agent')
   })
 
-  it('the agent jar for starting JVMs is a copy if the path is not plain; other users can read the copy, and it is deleted after use', () => {
+  it('the agent jar of a JVM that jfluid starts is a readable copy if some JVMs cannot parse the path, and the copy is deleted after use', () => {
     const started = startJar(jarIn('Größe'))
     expect(isPlainPath(started.path)).toBe(true)
     expect(readFileSync(started.path, 'utf8')).toBe('the agent')
@@ -73,7 +73,7 @@ describe('the agent jar for starting JVMs', () => {
   })
 
   it.each(['command line', 'environment'])(
-    'the agent jar for starting JVMs is kept while a process names it in its %s',
+    'a copy of the agent jar is kept while a process names the copy in its %s',
     async (where) => {
       const started = startJar(jarIn('Größe'))
       const option = `-javaagent:${started.path}=x`
@@ -87,7 +87,7 @@ describe('the agent jar for starting JVMs', () => {
     },
   )
 
-  it('the agent jar for starting JVMs that a killed client left is kept until no process names the jar', async () => {
+  it('a copy of the agent jar that a killed client has left is kept until no process names the copy', async () => {
     const place = temporary()
     const dead = running()
     const { pid } = dead

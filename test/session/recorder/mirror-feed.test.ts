@@ -2,11 +2,11 @@
 
 import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { LAST, MORE } from '../../../src/events/mirror.ts'
+import { LAST, MORE } from '../../../src/events/remote-ring.ts'
 import { MirrorFeed } from '../../../src/session/recorder/mirror-feed.ts'
 import { newToken } from '../../../src/wire/link.ts'
 
-/** A round that is followed by another round (Feeder.java). */
+/** Kind of a round that is followed by another round (Feeder.java). */
 const WHOLE = 1
 
 const head = (kind: number, bytes: number): Buffer => Buffer.from(Uint32Array.of(kind, bytes, 0, 0, 0).buffer)
@@ -69,7 +69,7 @@ it.each([
   await closed
 })
 
-it('the feed closes the connection to an agent that sends an endless round', async () => {
+it('the feed closes the connection to an agent that sends a round of data without an end', async () => {
   const much = 1 << 19
   const { feed, problem, closed } = await feedWith((agent) =>
     agent.write(Buffer.concat([head(MORE, much), Buffer.alloc(much)])),

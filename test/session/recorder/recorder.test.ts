@@ -34,7 +34,7 @@ const MAIN = idOf('main')
 const WORK = idOf('work')
 const ROOT = controlWord(CONTROL_ROOT)
 
-/** A worker thread runs a file: the built file. */
+/** The file that a worker thread runs: the built file. */
 const worker = new URL('../../../dist/session/recorder/recorder-worker.js', import.meta.url)
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -78,7 +78,7 @@ describe.each([
       threads,
       ...(nowTicks !== undefined && { nowTicks }),
     })
-  /** Waits for the time of ten rounds, measured by an undisturbed recorder. */
+  /** Waits as long as another, undisturbed recorder needs for ten rounds. */
   const tenRoundsOfAnother = () => roundsOfAnother(10)
   async function roundsOfAnother(rounds: number): Promise<void> {
     const path = join(dir, 'another')
@@ -93,14 +93,14 @@ describe.each([
   const read = (events: number) =>
     until(`${events} events`, async () => (await recorder.stats()).events === events)
 
-  itMapped('reports recent activity, open calls and the time of first calls', async () => {
+  itMapped('the recorder reports recent activity, open calls and the time of first calls', async () => {
     const begun = performance.timeOrigin + performance.now()
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 10), enterWord(WORK, 20), exitWord(WORK, 30)])
     await read(3)
     const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
     assert.deepEqual(inside, [1])
     assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
-    // The worker has read the time of day at another moment, and the machine's clock may be corrected in between.
+    // The worker and this test read the time of day at different moments, and the machine's clock may be corrected in between.
     const NEAR_MS = 100
     for (const at of recorder.firstCalls.values()) {
       const now = performance.timeOrigin + performance.now()
@@ -112,7 +112,7 @@ describe.each([
     })
   })
 
-  it('the recorder measures root calls from the request to measure them on, even with per-thread trees', async () => {
+  it('root calls are measured from the time of the request on, even by a recorder of per-thread trees', async () => {
     recorder.timeRoots(FREE)
     await recorder.stats() // commands are processed in order: this one is answered before the first event is read
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10), exitWord(WORK, 40)])
@@ -139,7 +139,7 @@ describe.each([
     assert.equal((await recorder.stats()).mapped, noMmap === '0')
   })
 
-  itMapped('lists called methods, including open calls and calls before a reset', async () => {
+  itMapped('the recorder lists called methods, including open calls and calls before a reset', async () => {
     const all = [MAIN, WORK, idOf('other'), 123_456]
     assert.deepEqual(await recorder.called(all), [])
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
@@ -151,7 +151,7 @@ describe.each([
     assert.deepEqual(await recorder.called(all), [MAIN, WORK])
   })
 
-  itMapped('polls less often if threads never wait, and still reads all events', async () => {
+  itMapped('the recorder polls less often if threads never wait, and still reads all events', async () => {
     recorder.noThreadWaits()
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
     await read(1)
@@ -187,7 +187,7 @@ describe.each([
     assert.equal(parseStartTicks(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')), since)
   })
 
-  itMapped('shows threads without names, and keeps one tree for all virtual threads', async () => {
+  itMapped('the recorder shows unnamed threads, and one tree for all virtual threads', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 5)])
     target.put(1, CHUNK_BUSY, 3, 0, [
       enterWord(MAIN, 0),
@@ -203,7 +203,7 @@ describe.each([
     )
   })
 
-  itMapped('subtracts pauses, separates the warm-up, and restarts from zero', async () => {
+  itMapped('the recorder subtracts pauses, separates the warm-up, and restarts from zero', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [
       enterWord(MAIN, 0),
       controlWord(CONTROL_ADJUST, 50_000),
@@ -222,7 +222,7 @@ describe.each([
     assert.equal(show((await snapshot()).merged), 'main 0x 0ns ( work 0x 10ns )')
   })
 
-  itMapped('reports when chunks are scarce and idle ones can be reclaimed', async () => {
+  itMapped('the recorder reports that free chunks are scarce if idle chunks can be reclaimed', async () => {
     let told = 0
     recorder.onScarce = () => told++
     for (let chunk = 0; chunk < CHUNKS; chunk++) {
@@ -236,7 +236,7 @@ describe.each([
     await until('two are free', async () => (await recorder.stats()).freeChunks === 2)
   })
 
-  itMapped('reports once that the target has stopped recording', async () => {
+  itMapped('the recorder reports once that the target has stopped recording', async () => {
     let told = 0
     recorder.onEnded = () => told++
     target.end()
@@ -256,7 +256,7 @@ describe.each([
     assert.deepEqual([(await recorder.stats()).healed, (await recorder.stats()).lastTicks], [0, 10])
   })
 
-  it('the recorder ends with an error and the data recorded so far if the buffer is corrupted, and its heartbeat stops', async () => {
+  it('if the buffer is corrupted, the recorder ends with an error, keeps the data recorded so far and stops its heartbeat', async () => {
     const errors: Error[] = []
     recorder.onError = (error) => errors.push(error)
     target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 8), [7, 7]])
@@ -295,7 +295,7 @@ describe.each([
     const { merged } = await snapshot()
     clearInterval(timer)
     assert.equal(merged.count, callers * 1001)
-    // 10 ms on an idle machine; the ceiling allows for a busy one.
+    // The longest delay is 10 ms on an idle machine. The limit is higher for a busy machine.
     assert.ok(worst < 500, `the main thread stood still for ${worst} ms`)
   })
 })
@@ -324,7 +324,7 @@ describe('a recorder of per-thread trees', () => {
   })
 
   const setBlock = (state: number): void => target.store(TREES, state)
-  /** Of the first block, which belongs to thread 2. */
+  /** Writes a record of the first block, which belongs to thread 2. */
   const write = (record: number, parent: number, method: number, calls: number): void => {
     const at = RECORDS + record * RECORD_BYTES
     target.store(RECORDS, 2)
@@ -340,14 +340,14 @@ describe('a recorder of per-thread trees', () => {
     })
     return show(merged)
   }
-  /** No record has this number, and no method id is as large. */
+  /** Larger than any record number and any method id. */
   const IMPOSSIBLE = 2 ** 30
   async function overwritten(): Promise<void> {
     write(1, 0, -1, 0)
     write(2, 1, MAIN, 3)
     setBlock(BLOCK_TAKEN)
     assert.equal(await snapshot(), 'main 3x 0ns')
-    write(3, 2, IMPOSSIBLE, 1) // the next round would read it in 200 ms
+    write(3, 2, IMPOSSIBLE, 1) // the next round would read this record in 200 ms
   }
 
   it('a recorder of per-thread trees keeps its data and can finish after a tree was corrupted', async () => {
@@ -397,7 +397,7 @@ describe('a recorder that cannot start or has stopped', () => {
     await assert.rejects(Recorder.start({ ring: '/nowhere/ring', workerUrl: worker }), /ENOENT/)
   })
 
-  it('a recorder that runs out of memory reports this with a hint and without Node.js internals', () => {
+  it('a recorder that runs out of memory reports the lack of memory with a hint and without Node.js internals', () => {
     const gone = Object.assign(new Error('Worker terminated'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
     assert.equal(factsOf(gone).message, 'the recording thread ran out of memory')
     assert.match(factsOf(gone).hint, /--max-old-space-size/)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { Looks, rootCandidates } from '../../../src/session/roots/root-candidates.ts'
 import { SampledTree } from '../../../src/session/sampling/sampled-tree.ts'
 
-/** Number of samples of a stack. */
+/** Samples: the thread, the stack, and the number of samples. */
 type Seen = readonly (readonly [thread: string, stack: string, times: number])[]
 
 /** Returns the recommended root. Each sample is a separate call; `idle` gives the samples between two calls. */

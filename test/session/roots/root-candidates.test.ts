@@ -8,7 +8,7 @@ import { build, chain, Methods, treeOf } from '../../profile/trees.ts'
 
 type SeenStack = Parameters<Looks['add']>[0][number]
 
-/** Candidates of threads, given by name and tree; thread ids are 1, 2, … in this order. */
+/** Returns the candidates of threads, which are given by name and tree. Thread ids are 1, 2, … in this order. */
 function candidatesOf(
   threads: Readonly<Record<string, string>>,
   dumps: readonly (readonly SeenStack[])[] = [],
@@ -37,7 +37,7 @@ describe('a root candidate', () => {
   it('a root candidate is a whole task, not an endless loop, a callee or a JDK method', () => {
     const { roots, stays, samples } = candidatesOf({ worker: WORKER })
     expect(samples).toBe(100)
-    // rank: task 0.90, find 0.50 * 0.8, store 0.30 * 0.8. `loop` returned once, since 2 samples show only `run`.
+    // Ranks: task 0.90, find 0.50 * 0.8, store 0.30 * 0.8. `loop` returned once, since 2 samples show only `run`.
     expect(short(roots)).toEqual(['loop', 'task', 'find', 'store'])
     expect(short(stays)).toEqual(['run'])
   })
@@ -65,12 +65,12 @@ describe('a root candidate', () => {
     ])
   })
 
-  it('a root candidate needs more than 1 % of the samples, and samples at more than one time', () => {
+  it('a root candidate needs more than 1 % of the samples, taken at more than one point in time', () => {
     const { roots } = candidatesOf({ a: 'loop 1x 1000ns ( rare 9x 10ns  other 9x 11ns )', b: 'once 2x 1ns' })
     expect(short(roots)).toEqual(['other'])
   })
 
-  it('a root candidate that is a constructor is written as the option --root accepts it', () => {
+  it('a root candidate that is a constructor is written in the form that --root accepts', () => {
     expect(short(candidatesOf({ a: 'loop 1x 1ns ( Order.<init> 2x 9ns )' }).roots)).toEqual([
       'com.acme.Order.new',
     ])
@@ -104,7 +104,7 @@ describe('a method that is on the stack in every sample', () => {
     expect(short(stays)).toEqual(['loop'])
   })
 
-  it('a method that is on the stack in every sample does not become a root candidate by a dump that shows another thread', () => {
+  it('a method that is on the stack in every sample is not made a root candidate by a thread dump that shows only another thread', () => {
     const both = ['com.acme.App.task', 'com.acme.App.loop']
     const { roots } = candidatesOf({ a: tree }, [[...dump(1, ...both), ...dump(2, 'com.acme.App.other')]])
     expect(roots).toEqual([])

@@ -4,7 +4,7 @@ import { RootWatch } from '../../../src/session/roots/root-watch.ts'
 
 const METHODS = ['', 'app/Server.serve', 'app/Other.run', 'app/Other.run']
 
-describe('the watch over roots', () => {
+describe('the watch over roots, which reports roots that are not called or not usable', () => {
   let now: number
   let called: number[]
   let roots: { text: string; ids: Set<number>; failed: boolean }[]
@@ -58,7 +58,7 @@ describe('the watch over roots', () => {
     assert.deepEqual(await watch.uncalled(), ['Server.serve', 'Other.run'])
   })
 
-  it('the watch over roots reports an uncalled root while another root is called, and withdraws the report after the first call', async () => {
+  it('the watch over roots reports an uncalled root while another root is called, and withdraws the report when the uncalled root is called', async () => {
     called = [3]
     assert.match((await until(5000)).join('|'), /^root Server\.serve has not been called yet;[^|]*$/)
     assert.deepEqual(await watch.uncalled(), ['Server.serve'])
@@ -87,7 +87,7 @@ describe('the watch over roots', () => {
     assert.match((await until(1500))[0], /possible roots: app\.Server\.handle, app\.Server\.pause$/)
   })
 
-  it('the watch over roots does not report a root that was called recently as running before the attach', async () => {
+  it('the watch over roots does not report that a root has been running since before the attach if a call of the root was recorded', async () => {
     roots = [root('Server.serve', 1)]
     frames = ['app.Server.serve']
     await watch.look()
@@ -95,7 +95,7 @@ describe('the watch over roots', () => {
     assert.deepEqual(await until(5000), [])
   })
 
-  it('the watch over roots measures the five seconds from the moment when a method of the root is found', async () => {
+  it('the watch over roots waits five seconds from the moment when a method of the root is found', async () => {
     roots = [root('Server.serve')]
     assert.equal(watch.armed, true)
     assert.deepEqual(await until(8000), [])

@@ -10,7 +10,7 @@ const LOOP = 'java.lang.Thread.run lib.Pool.work'
 const ROOT = `${LOOP} com.acme.Shop.order`
 const LONG_MS = 10_000
 
-/** @param stacks  with the number of samples of each; each stack is a separate call */
+/** @param stacks  pairs of a stack and its number of samples; each stack is a separate call */
 function below(stacks: readonly (readonly [stack: string, times: number])[], root: string, ms = LONG_MS) {
   const tree = new SampledTree()
   const pathOf = (stack: string): Int32Array =>
@@ -56,7 +56,7 @@ describe('methods below a selected root', () => {
     expect(of(seen, 'lib.Driver')).toMatchObject({ self: 0, owner: 'library', computing: 0 })
   })
 
-  it('methods below a selected root are chosen as in a session, without libraries that compute and JDK methods that wait', () => {
+  it('methods below a selected root are chosen as in a session: libraries that only compute and JDK methods that wait are excluded', () => {
     expect([...chooseMethods(below(stacks, 'com.acme.Shop.order')).keys()]).toEqual([
       'com.acme.Prices',
       'com.acme.Tax',

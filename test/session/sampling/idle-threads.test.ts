@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { isIdle } from '../../../src/session/sampling/idle-threads.ts'
-import { dueAfter } from '../../../src/session/sampling/thread-dumps.ts'
+import { costOfDump, dueAfter } from '../../../src/session/sampling/thread-dumps.ts'
 
 const frames = (text: string): string[] => text.trim().split(/\s+/)
 
@@ -119,7 +119,11 @@ describe('a thread that waits for work', () => {
       'WAITING',
       `${CONDITION} kafka.server.BrokerServer.awaitShutdown kafka.server.A.a kafka.server.B.b scala.Option.foreach kafka.server.KafkaRaftServer.awaitShutdown kafka.Kafka$.main kafka.Kafka.main`,
     ],
-    ['a carrier', 'CARRYING', 'jdk.internal.vm.Continuation.run java.lang.VirtualThread.runContinuation'],
+    [
+      'a carrier thread',
+      'CARRYING',
+      'jdk.internal.vm.Continuation.run java.lang.VirtualThread.runContinuation',
+    ],
   ])('a thread that waits for work is idle: %s', (_, state, stack) => {
     expect(isIdle({ state, frames: frames(stack) })).toBe(true)
   })
@@ -171,9 +175,17 @@ describe('a thread that waits inside a task', () => {
 })
 
 describe('thread dumps', () => {
-  it('thread dumps take at most 1 % of the time, based on their median cost', () => {
+  it('the interval between thread dumps limits their median cost to 1 % of the time', () => {
     expect(dueAfter(10, [1.2, 1.5, 60])).toBeCloseTo(150)
     expect(dueAfter(10, [0.05])).toBe(10)
     expect(dueAfter(10, [])).toBe(10)
+    // After a long dump, its own cost counts.
+    expect(dueAfter(10, [1.2, 1.5, 60], 0.01, 50)).toBeCloseTo(6_000)
+  })
+
+  it('the cost of a thread dump excludes garbage collections that run during the dump', () => {
+    const at = (collectionNs: number) => ({ collectionNs, throttledNs: null, periods: null })
+    expect(costOfDump(80, 100, at(1e9), at(1e9 + 75e6))).toBeCloseTo(5)
+    expect(costOfDump(undefined, 100, at(0), at(0))).toBe(100)
   })
 })

@@ -4,7 +4,7 @@ import { SampledTree } from '../../../src/session/sampling/sampled-tree.ts'
 
 const THREAD = { id: 7, name: 'main', virtual: false }
 
-/** Samples, given as lists of `Class.method`, outermost frame first. */
+/** Returns the tree of samples. Each sample is a list of `Class.method`, outermost frame first. */
 function treeOf(roots: readonly string[], ...stacks: readonly string[]): SampledTree {
   const tree = new SampledTree(roots.map(parseRoot))
   for (const stack of stacks) {
@@ -22,7 +22,7 @@ function treeOf(roots: readonly string[], ...stacks: readonly string[]): Sampled
   return tree
 }
 
-/** Format: `method samples`, indented by depth. */
+/** Returns lines in the format `method samples`, indented by depth. */
 function shown(tree: SampledTree): string[] {
   const { merged } = tree.snapshot(false)
   const depths: number[] = []
@@ -75,7 +75,7 @@ describe('samples inside roots', () => {
     expect(tree.rootNames.toSorted()).toEqual(['A.serve', 'C.run', 'D.never'])
   })
 
-  it('samples inside a wildcard root exclude JDK and hidden classes, which an exact root includes', () => {
+  it('samples inside a wildcard root exclude JDK and hidden classes; samples inside an exact root include these classes', () => {
     const stack = 'java.lang.Thread.run com.acme.App$$Lambda.run com.acme.Task.run com.acme.Task.work'
     expect(shown(treeOf(['*.run'], stack))).toEqual(['run 1', '  work 1'])
     expect(shown(treeOf(['java.lang.Thread.run'], stack))).toEqual([
@@ -110,5 +110,20 @@ describe('samples inside roots', () => {
     expect(tree).toMatchObject({ samples: 1, outside: 0, truncated: 0 })
     tree.sample(THREAD, Int32Array.of(cut), true)
     expect(tree).toMatchObject({ samples: 1, outside: 1, truncated: 1 })
+  })
+})
+
+describe('samples per line in a sampled tree', () => {
+  it('samples per line are counted only for the root and frames below the root, and a reset discards these samples', () => {
+    const tree = new SampledTree([parseRoot('A.serve')])
+    const [main, serve] = ['main', 'serve'].map((method) =>
+      tree.idOf({ class: 'A', method, descriptor: '()V', loader: '' }),
+    ) as [number, number]
+    tree.sample(THREAD, Int32Array.of(main, serve), false, Int32Array.of(3, 7))
+    tree.sample(THREAD, Int32Array.of(main), false, Int32Array.of(3))
+    expect(tree.lines.of(main)).toBeUndefined()
+    expect(tree.lines.of(serve)).toEqual({ samples: 1, total: 1, lines: [{ line: 7, self: 1, total: 1 }] })
+    tree.reset()
+    expect(tree.lines.of(serve)).toBeUndefined()
   })
 })

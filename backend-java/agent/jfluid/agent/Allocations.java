@@ -48,7 +48,10 @@ final class Allocations extends JFluid1Allocations.Gauge {
         return (int) all;
     }
 
-    /** Returns the beans that count collections. ZGC and Shenandoah have further beans that count pauses, several per collection. */
+    /**
+     * Returns the beans that count collections. Leaves out the further beans of ZGC and Shenandoah, which count pauses, several per
+     * collection.
+     */
     private static Object[] collectors() {
         try {
             java.util.List<Object> found = new java.util.ArrayList<>();
@@ -65,8 +68,8 @@ final class Allocations extends JFluid1Allocations.Gauge {
     }
 
     /**
-     * Returns [number, number of ALLOCATED words written, bytes since the begin of the root call] of each thread inside a root call; null if
-     * the JVM does not count.
+     * Returns [thread number, number of ALLOCATED words written, bytes allocated since the begin of the root call] for each thread inside a
+     * root call; null if the JVM does not count allocated bytes.
      */
     Object open() {
         if (meter == null || meter.allocated() < 0) {
@@ -82,7 +85,7 @@ final class Allocations extends JFluid1Allocations.Gauge {
         return rows;
     }
 
-    /** Returns the object alignment: the difference of two consecutive sizes, a power of two from 8 to 256. */
+    /** Returns the object alignment: the difference between two consecutive object sizes, a power of two from 8 to 256. */
     int alignment() {
         long first = sizeOf(new byte[0]);
         for (int length = 1; length < 1024; length++) {

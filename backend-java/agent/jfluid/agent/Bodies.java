@@ -6,8 +6,8 @@ import java.util.TreeMap;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Method bodies by number, in native memory: a sequence of {@code int number, int length, bytes}. Each retransformation starts from the
- * class's base bytes, so installed bodies must be kept, and may be megabytes. They are not on the application's heap. Not
+ * Method bodies, keyed by number, in native memory: a sequence of {@code int number, int length, bytes}. Each retransformation starts from
+ * the class's base bytes, so installed bodies must be kept. They may need megabytes and are therefore not on the application's heap. Not
  * thread-safe.
  */
 final class Bodies {

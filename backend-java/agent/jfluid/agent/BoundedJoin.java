@@ -9,7 +9,7 @@ final class BoundedJoin {
     /** Timeout for a runnable thread. */
     private static final long RUNNABLE_TIMEOUT_NANOS = 5_000_000_000L;
     private static final long CHECK_INTERVAL_NANOS = 200_000L;
-    /** Maximum time counted between two checks: the process may have been stopped. */
+    /** Maximum time counted between two checks. In a longer gap the whole process may have been stopped. */
     private static final long MAX_COUNTED_GAP_NANOS = 50_000_000L;
 
     /** Loads this class now: memory may be short when it is needed. */

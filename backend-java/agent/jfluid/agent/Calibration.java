@@ -10,8 +10,8 @@ import java.nio.ByteOrder;
  */
 final class Calibration extends Topic implements AutoCloseable {
     /**
-     * Minimum time between the two pairs of readings from which the client computes the clock's rate: longer than the minimum in its
-     * clock.ts.
+     * Minimum time between the two pairs of readings from which the client computes the clock's rate. Longer than the minimum in the
+     * client's clock.ts.
      */
     private static final long MIN_PAIR_DISTANCE_NANOS = 3_000_000L;
 
@@ -45,8 +45,8 @@ final class Calibration extends Topic implements AutoCloseable {
     }
 
     /**
-     * Called after the session has begun, since its ticks count from then. @return the first pair, and a second pair taken long enough
-     * after the first
+     * Called after the session has begun, since session ticks are counted from the begin of the session. @return the pair of the client's
+     * hello, and a second pair taken at least MIN_PAIR_DISTANCE_NANOS later
      */
     Object[] firstPairs() {
         while (System.nanoTime() - greeted[1] < MIN_PAIR_DISTANCE_NANOS) {
@@ -56,8 +56,8 @@ final class Calibration extends Topic implements AutoCloseable {
     }
 
     /**
-     * Returns {@code [ticks, nanos, width]}: simultaneous readings of session ticks and System.nanoTime(), the best of a few attempts. The width
-     * is the uncertainty of the pair: the number of ticks that pass around the reading of nanoTime().
+     * Returns {@code [ticks, nanos, width]}: simultaneous readings of session ticks and System.nanoTime(), from the attempt with the
+     * smallest width. The width is the uncertainty of the pair: the number of ticks that pass while nanoTime() is read.
      */
     static Object clockPair() {
         return pairOf(readClocks());
@@ -96,7 +96,7 @@ final class Calibration extends Topic implements AutoCloseable {
             perfData = new RandomAccessFile(perfPath, "r");
             safepointTimeAt = safepointAt;
         } catch (IOException none) {
-            perfData = null; // without it pauses are not subtracted, which the client reports
+            perfData = null; // without the counters pauses are not subtracted; the client reports this
         }
     }
 

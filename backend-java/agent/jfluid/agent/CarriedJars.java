@@ -9,14 +9,14 @@ import java.nio.file.attribute.BasicFileAttributes;
 
 /**
  * Removes stale copies of the agent's jar from the JVM's temporary directory. A copy is stale if the client that created it, on another
- * machine, was killed before it used the copy. The next session
- * with a client on another machine removes it. {@code src/session/doors/carried-jar.ts} defines the names of copies.
+ * machine, was killed before it used the copy. The next session whose client is on another machine removes stale copies. {@code
+ * src/session/doors/carried-jar.ts} defines the names of copies.
  */
 final class CarriedJars {
     private CarriedJars() {}
 
     private static final String NAMES = "jfluid-carried-[0-9]*.jar";
-    /** Minimum age of a stale copy. A younger copy may still be loaded by another JVM; its client uses it within a minute. */
+    /** Minimum age of a stale copy. Another JVM may still load a younger copy: a client makes its JVM load the copy within a minute. */
     private static final long MIN_STALE_AGE_MILLIS = 600_000;
 
     static void sweep() {

@@ -8,8 +8,9 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The load hook (report, sections 6.1 step 3 and 6.2 step 5): asks the client about a class that is about to be loaded, or that another agent
- * redefines. {@link #loading} and {@link #changed} run on the loading or redefining thread, all other methods on the session's thread.
+ * The load hook (report, sections 6.1 step 3 and 6.2 step 5): asks the client about a class that is about to be loaded, or that another
+ * agent redefines. {@link #loading} and {@link #changed} run on the loading or redefining thread, all other methods on the session's
+ * thread.
  */
 final class ClassLoading extends Topic implements HotSwap.LoadHook {
     /** A class that a thread inside the hook is about to load. */
@@ -66,7 +67,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         }
     }
 
-    /** Starts reporting changes of classes with probes, also if loaded classes are not watched. */
+    /** Starts reporting changes of classes with probes, even if class loading is not watched. */
     void hearChanges() {
         hearsChanges = true;
     }
@@ -82,7 +83,8 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         if (!watching) {
             return null;
         }
-        // Before any other call: the calls below may reach instrumented code, but are not calls of the application.
+        // The thread's clock is suspended before any other call: the calls below may reach instrumented code, but must not be recorded as
+        // calls of the application.
         JFluid1Threads.ThreadInfo suspended = JFluid1Roots.suspend();
         boolean isCounted = JFluid1Threads.enterHook();
         try {
@@ -108,8 +110,8 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
     private byte[] ask(ClassLoader loader, String name, byte[] bytes) {
         JFluid1Requests.Request request = new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0,
                 new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
-        // This code may load classes itself. These enter the hook, too, if JDK code is watched. A completed
-        // request that is still in the map was left by a thread with too little stack to remove it.
+        // This code may load classes itself. If JDK code is watched, these classes enter the hook, too. A completed request that is still
+        // in the map was left by a thread with too little stack to remove it.
         Long thread = JFluid1Threads.idOf(Thread.currentThread());
         JFluid1Requests.Request open = hooked.putIfAbsent(thread, request);
         if (open != null) {
@@ -133,13 +135,16 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         }
         if (!runtime.whileLoading(loader)) {
             hotSwap.dropLoading(loader, name);
-            JFluid1Session.gap(); // the class could not resolve its probes: it is defined unchanged
+            JFluid1Session.gap(); // the class could not resolve the probe class, so it is defined unchanged
             return null;
         }
         return hotSwap.isComing(loader, name) ? request.answer : null;
     }
 
-    /** Returns whether a class is a proxy or accessor. These are transparent and never instrumented. */
+    /**
+     * Returns whether a class is a dynamic proxy or a reflection accessor. Such a class is never instrumented; its callees count as callees
+     * of its caller.
+     */
     private static boolean isGenerated(String name) {
         if (name.startsWith("jdk/internal/reflect/Generated")) {
             return true;
@@ -174,7 +179,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         }
         Object[] bodies = (Object[]) m[5];
         if (bodies.length > 0 && request.abandoned) {
-            // The class is defined unchanged; the client redefines it after its definition.
+            // The class is defined unchanged; the client redefines the class afterwards.
             link.send(new Object[] {0, "lateLoad", m[2]});
         } else if (bodies.length > 0) {
             Loading loading = (Loading) request.subject;
@@ -197,7 +202,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         }
     }
 
-    /** Reports a redefinition by another agent. Its thread does not wait, so calls before the client's answer may be missed. */
+    /** Reports a redefinition by another agent. The redefining thread does not wait, so calls before the client's answer may be missed. */
     @Override
     public void changed(Class<?> redefined, boolean unprobed) {
         if (!watching && !hearsChanges) {

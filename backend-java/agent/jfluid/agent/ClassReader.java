@@ -10,10 +10,10 @@ import jdk.internal.misc.Unsafe;
 /**
  * Reads the bytes of classes as a retransformation sees them.
  *
- * Each class is retransformed alone, to bytes that the JVM's parser refuses. So nothing is redefined, and JDK 17 does not link or verify the
- * class (VM_RedefineClasses::load_new_class_versions), which would load further classes. JDK 25 links a class before it shows the bytes
- * (JvmtiEnv::RetransformClasses), and so may wait for the class loader. Unlinked classes are therefore read by a separate
- * thread; the agent waits for it while it makes progress.
+ * Each class is retransformed alone, and the JVM's parser refuses the new bytes. So no class is redefined, and JDK 17 does not link or
+ * verify the class (VM_RedefineClasses::load_new_class_versions); linking would load further classes. JDK 25 links a class before it shows
+ * the bytes (JvmtiEnv::RetransformClasses), and so may wait for the class loader. Unlinked classes are therefore read by a separate thread;
+ * the agent waits for that thread while the thread makes progress.
  */
 final class ClassReader {
     /** Bytes that every JVM refuses as a class file. */
@@ -41,7 +41,7 @@ final class ClassReader {
         volatile boolean isOver;
     }
 
-    /** The class that a thread reads now. Confined to that thread. */
+    /** The class that a reading thread is reading now. Confined to that thread. */
     private final class Reading {
         private Class<?> of;
         private byte[] bytes;
@@ -55,7 +55,8 @@ final class ClassReader {
                 instrumentation.retransformClasses(c);
                 redefined = true;
             } catch (UnmodifiableClassException | LinkageError | InternalError expected) {
-                // Normally the intended ClassFormatError. Any other error means that the class is erroneous and the JVM did not show it.
+                // Normally the intended ClassFormatError. Any other error means that the class is erroneous and the JVM did not pass its
+                // bytes to the transformer.
             } finally {
                 of = null;
             }
@@ -178,7 +179,7 @@ final class ClassReader {
         return java.util.Arrays.asList(result);
     }
 
-    /** @param which indices in `classes`; classes of a blocked loader get no bytes */
+    /** @param which indices in `classes` of the classes to read; classes of a blocked loader get no bytes */
     private void readAside(List<Class<?>> classes, List<Integer> which, byte[][] result, HotSwap.LoadHook hook) {
         List<Integer> left = new ArrayList<>();
         for (int i : which) {

@@ -127,6 +127,27 @@ final class ClassTable {
         return takeNew();
     }
 
+    /** Returns the numbers of the loaded classes with these names, one list per name. The rows of new classes are in the next answer of {@link #refresh}. */
+    List<Object> named(Object[] names) {
+        Map<Object, List<Object>> byName = new HashMap<>();
+        List<Object> lists = new ArrayList<>();
+        for (Object name : names) {
+            List<Object> list = byName.get(name);
+            if (list == null) {
+                list = new ArrayList<>();
+                byName.put(name, list);
+            }
+            lists.add(list);
+        }
+        for (Class<?> c : loaded(instrumentation)) {
+            List<Object> list = byName.get(c.getName());
+            if (list != null && !c.isHidden()) {
+                list.add(id(c));
+            }
+        }
+        return lists;
+    }
+
     private static boolean isNamed(String name, Object[] names) {
         for (Object it : names) {
             if (endsWith(name, (String) it)) {
@@ -246,7 +267,7 @@ final class ClassTable {
         }
     }
 
-    /** Like {@link #byId}, but searches the loaded classes for a class that was only announced so far. */
+    /** Like {@link #byId}, but for a class that has only been announced so far, first adds the loaded classes to the table. */
     Class<?> find(int id) {
         if (coming.contains(id)) {
             for (Class<?> loaded : loaded(instrumentation)) {
@@ -355,7 +376,9 @@ final class ClassTable {
         return fresh;
     }
 
-    /** Returns whether a module is of the JDK. Decided by location (jrt:), not by loader: jdk.compiler is in the application loader. */
+    /**
+     * Returns whether a module belongs to the JDK. Decided by location (jrt:), not by loader: jdk.compiler is in the application loader.
+     */
     boolean isJdk(Module module) {
         if (!module.isNamed()) {
             return false;

@@ -10,28 +10,29 @@ import jdk.internal.misc.Unsafe;
  * The client's thread as seen by the target: its heartbeat, and its state in /proc when the heartbeat stops. A runnable thread without a
  * processor does not count as hanging.
  *
- * <p>For a client in an invisible process namespace waits are never extended: the start time of its thread does not match.
+ * <p>If the client is in a process namespace that the target cannot see, waits are never extended: the start time of the client's
+ * thread does not match.
  */
 final class ClientProcess {
-    /** Time by which waits for a runnable client are extended. A further extension is requested before it ends. */
+    /** Time by which waits for a runnable client are extended. A further extension is requested before this time ends. */
     private static final long EXTENSION_NANOS = 250_000_000L;
     /** Numbers of fields in /proc/<pid>/task/<tid>/stat, from 1. */
     private static final int FLAGS_FIELD = 9;
     private static final int START_FIELD = 22;
     private static final int PENDING_FIELD = 31;
     /**
-     * Masks that mark an ending thread: PF_EXITING and PF_SIGNALED of the flags (a signal ends the thread, possibly after a slow core dump),
-     * and SIGKILL among the pending signals, which each thread gets when one thread ends the process.
+     * Masks that mark an ending thread: PF_EXITING and PF_SIGNALED of the flags (a signal ends the thread, possibly after a slow core
+     * dump), and SIGKILL among the pending signals, which each thread gets when one thread ends the process.
      */
     private static final long ENDING = 0x4 | 0x400;
     private static final long KILLED = 1L << 9 - 1;
     /**
-     * Timeout for a stopped client, from the first check. Together with the delay of that check it equals the timeout for a silent client.
+     * Timeout for a stopped client, from the first check. This timeout plus the delay of that check equals the timeout for a silent client.
      */
     private static final long STOPPED_CLIENT_TIMEOUT_NANOS =
             JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS - JFluid1Client.CHECK_CLIENT_AFTER_NANOS;
 
-    /** Timeout after which a session without message and heartbeat ends, s. */
+    /** Time after which a session ends if its client sends neither a message nor a heartbeat, s. */
     static final int SILENT_CLIENT_TIMEOUT_SECONDS = 10;
 
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -59,8 +60,8 @@ final class ClientProcess {
     }
 
     /**
-     * Checks the client on request of a waiting thread, see {@link JFluid1Client#extendWaits}. Ends the session if the client has died or has been
-     * stopped for the timeout, also if the waiting thread has had few checks on a busy machine.
+     * Checks the client on request of a waiting thread, see {@link JFluid1Client#extendWaits}. Ends the session if the client has died or
+     * has been stopped for the timeout, even if the waiting thread made few checks because the machine is busy.
      */
     void checkAlive() {
         long now = System.nanoTime();
@@ -110,7 +111,10 @@ final class ClientProcess {
         return header(JFluid1Layout.RING_READER_PROCESS);
     }
 
-    /** Marks the session in the ring as ended by another client: this session's client may be unable to read messages while it writes. */
+    /**
+     * Marks the session in the ring as ended by another client: while this session's client is blocked in a write, it cannot read a
+     * message.
+     */
     void tellDismissed() {
         U.putIntVolatile(null, ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_DISMISSED);
     }
@@ -142,7 +146,7 @@ final class ClientProcess {
         return (number(fields, FLAGS_FIELD) & ENDING) != 0 || (number(fields, PENDING_FIELD) & KILLED) != 0;
     }
 
-    /** Returns whether the client's thread has ended. A missing file descriptor for reading its state is no evidence. */
+    /** Returns whether the client's thread has ended. If no file descriptor is free to read the thread's state, the result is false. */
     private boolean hasVanished() {
         return isKnown && !new File(directory()).exists();
     }

@@ -10,7 +10,7 @@ final class Dismissal {
     /** Minimum time without a message and without a heartbeat after which the session of a client may be ended. */
     private static final long SILENT_CLIENT_TIMEOUT_NANOS = 1_000_000_000L;
 
-    /** Whether to end the session also if its client is alive. */
+    /** Whether to end the session even if its client is alive. */
     private final boolean force;
     private final CountDownLatch known = new CountDownLatch(1);
     /** Process id of the client if it is known to be alive; otherwise 0. */

@@ -13,15 +13,15 @@ import jdk.internal.misc.Unsafe;
 
 /**
  * Sends new words of a ring to a client on another machine, and frees the chunks that the client has read. It only answers requests; each
- * request of the client counts as a heartbeat. src/events/mirror.ts documents the packets.
+ * request of the client counts as a heartbeat. src/events/remote-ring.ts documents the packets.
  *
- * <p>A round first lists the chunks, then sends their contents. So a chunk is complete in a round that lists a later chunk of the same writer.
- * All words that a word of this round depends on are sent in the next round at the latest.
+ * <p>A round first lists the chunks, then sends their contents. So a chunk is complete in a round that lists a later chunk of the same
+ * writer. All words that a word of this round depends on are sent in the next round at the latest.
  */
 final class Feeder extends GuestThread {
     /**
-     * Timeout for a silent client: the network may fail briefly, and the client may be busy with a large picture. The timeout of waiting threads
-     * is {@link JFluid1Client#STARVING_CLIENT_TIMEOUT_NANOS}.
+     * Timeout for a silent client: the network may fail briefly, and the client may be busy with a large snapshot. The timeout of waiting
+     * threads is {@link JFluid1Client#STARVING_CLIENT_TIMEOUT_NANOS}.
      */
     private static final long SILENT_CLIENT_TIMEOUT_NANOS = 5_000_000_000L;
     /** Timeout for sending the remaining words while the client keeps requesting: long enough for a full buffer over a slow network. */
@@ -48,11 +48,13 @@ final class Feeder extends GuestThread {
     private final int chunksAt;
     private final ByteBuffer in;
     private final ByteBuffer out = ByteBuffer.allocateDirect(PART_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    /** Per chunk: end offset of the sent words, state sent last (-1 for none), and whether the chunk is in this round. */
+    /**
+     * Three arrays indexed by chunk: end offset of the sent words, last state sent (-1 for none), and whether the chunk is in this round.
+     */
     private final int[] sent;
     private final int[] told;
     private final boolean[] present;
-    /** The next chunk of this round. */
+    /** Index of the next chunk to send in this round. */
     private int at;
     /** Whether this round began after the session's last write to the ring. */
     private boolean lastRound;
@@ -84,8 +86,8 @@ final class Feeder extends GuestThread {
     /** Shutdown hook that sends the contents of the ring before the JVM ends. */
     private final class Flush extends GuestThread {
         /**
-         * Number of rounds: the current round, a round with all words, and a further round, since the client reads a round's words only
-         * after the next round.
+         * Number of rounds: the current round, a round that sends all remaining words, and one more round. The client reads the words of a
+         * round only when the next round has arrived.
          */
         private static final int ROUNDS = 3;
         private static final long MIN_PAUSE_NANOS = 1_000_000L;
@@ -125,7 +127,9 @@ final class Feeder extends GuestThread {
         }
     }
 
-    /** Sets an option of jdk.net.ExtendedSocketOptions, in seconds. Found by name, since a runtime image may lack the module. */
+    /**
+     * Sets an option of jdk.net.ExtendedSocketOptions, in seconds. The option is found by name, since a runtime image may lack the module.
+     */
     @SuppressWarnings("unchecked")
     private static void keepAlive(SocketChannel opened, SocketOption<?> option) throws IOException {
         switch (option.name()) {
@@ -178,7 +182,7 @@ final class Feeder extends GuestThread {
                 kind = answer();
             }
         } catch (IOException | RuntimeException gone) {
-            // The link to the client fails, too, or the client times out.
+            // The error is ignored: the link to the client fails as well, or the client times out.
         } finally {
             close();
             JFluid1Memory.unmap(in);

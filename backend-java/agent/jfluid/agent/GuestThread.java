@@ -7,7 +7,7 @@ abstract class GuestThread extends JFluid1Guest {
         setDaemon(true);
         // Does not keep the application's context loader alive.
         setContextClassLoader(null);
-        // Keeps exceptions from the application's default handler.
+        // Prevents the application's default handler from receiving exceptions of this thread.
         setUncaughtExceptionHandler(new Deaf());
     }
 

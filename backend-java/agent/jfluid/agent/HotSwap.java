@@ -21,8 +21,9 @@ import jdk.internal.misc.Unsafe;
  * Reads class bytes and swaps method bodies: RedefineMethods and ExtendConstantPool of the report's
  * section 4.1 on top of {@code Instrumentation.retransformClasses}.
  *
- * HotSpot starts each retransformation from the class's base bytes, so the transformer splices in all installed bodies again each time, also
- * when another agent retransforms the class. A CRC-32 ties a body to the base it was rewritten from; on any other base the body is refused.
+ * HotSpot starts each retransformation from the class's base bytes, so the transformer splices in all installed bodies again each time,
+ * also when another agent retransforms the class. A CRC-32 ties a body to the base it was rewritten from; on any other base the body is
+ * refused.
  *
  * All methods except {@link #transform}, {@link #isComing} and {@link #swap} run on the agent's thread. A redefinition links its classes
  * and so may load further classes. It may then wait for a thread that is loading such a class and that itself waits for the agent in the
@@ -52,7 +53,10 @@ final class HotSwap {
     private static final class Target {
         private static final int POOL = -1;
         private static final TreeMap<Integer, byte[]> NOTHING = new TreeMap<>();
-        /** Initial problem, until the JVM shows the class. The JVM reports no error if memory is short. */
+        /**
+         * Value of `problem` until the JVM passes the class to the transformer. If memory is short, the JVM does not pass it and reports no
+         * error.
+         */
         private static final String NOT_SHOWN = "the JVM lacked memory to pass its bytes to the agent";
         final int crc;
         final int poolEntries;
@@ -62,17 +66,23 @@ final class HotSwap {
         private boolean touched;
         /** Value of `touched` before the running redefinition. */
         private boolean touchedBefore;
-        /** Bodies of the running redefinition. Only its thread splices them in, so that they cannot fail a redefinition by another agent. */
+        /**
+         * Bodies of the running redefinition. Only the redefining thread splices these bodies in, so that they cannot make a redefinition
+         * by another agent fail.
+         */
         private TreeMap<Integer, byte[]> pending = NOTHING;
-        /** Whether another agent has redefined the class while our redefinition ran. That other redefinition may have ended after ours. */
+        /**
+         * Whether another agent redefined the class while jfluid's redefinition ran. The other redefinition may have ended after jfluid's
+         * redefinition.
+         */
         private boolean overtaken;
-        /** System.nanoTime() at which the class last left the load hook with bodies; 0 if it was redefined. */
+        /** System.nanoTime() at which the class last left the load hook with bodies; 0 if the class got bodies only by a redefinition. */
         volatile long hookedAt;
         /** Thread that was loading the class at `hookedAt`. */
         volatile WeakReference<Thread> hookedBy;
-        /** Whether the class has its own code again, as intended. */
+        /** Whether the last redefinition gave the class its original code back. */
         private boolean ownCode;
-        /** Why the redefining thread could not splice the bodies into the bytes it was shown. */
+        /** Why the redefining thread could not splice the bodies into the bytes that the JVM passed to it. */
         volatile String problem;
 
         Target(int crc, int poolEntries, byte[] pool) {
@@ -169,7 +179,7 @@ final class HotSwap {
             }
             byte[] pool = all.remove(POOL);
             for (Iterator<byte[]> it = all.values().iterator(); it.hasNext();) {
-                if (it.next().length == 0) { // the method has its own code
+                if (it.next().length == 0) { // an empty body: no splicing
                     it.remove();
                 }
             }
@@ -183,12 +193,12 @@ final class HotSwap {
     }
 
     static final String NO_METASPACE = "the JVM has no free metaspace";
-    /** Timeout from a class's load hook to its definition, ns. Between the two the JVM loads the superclass. */
+    /** Timeout between a class's load hook and the definition of the class, ns. In that time the JVM loads the superclass. */
     private static final long DEFINITION_TIMEOUT_NANOS = 1_000_000_000L;
     private static final int DEFINED_TRIES = 220;
-    /** Size of a trial allocation that finds out whether the heap is full, bytes. The JVM's error may not say which memory is full. */
+    /** Size of an allocation that tests whether the heap is full, bytes. The JVM's error may not state which memory is full. */
     private static final int TRIAL_BYTES = 256 << 10;
-    /** Attempts to restore a class that the JVM refuses, and delay between attempts. */
+    /** Number of attempts to restore a class that the JVM refuses, and delay between attempts. */
     private static final int REFUSED_TRIES = 10;
     private static final long REFUSED_RETRY_DELAY_NANOS = 10_000_000L;
     private static final long MAX_RETRY_DELAY_NANOS = 60_000_000_000L;
@@ -198,9 +208,12 @@ final class HotSwap {
     private final RuntimeLink runtime;
     private final LoadHook loadHook;
     private final Thread agent = Thread.currentThread();
-    /** The thread in {@link #swap}. */
+    /** Thread that runs {@link #swap}, or null. */
     private volatile Thread swapper;
-    /** Number of refused classes per batch that are searched one by one. With more refused classes, halving the batch is cheaper. */
+    /**
+     * Maximum number of refused classes per batch that are searched for one by one. With more refused classes, halving the batch is
+     * cheaper.
+     */
     private static final int SUSPECTS = 8;
     /** Size of a Target with its Bodies and its map entry, bytes. */
     private static final long TARGET_BYTES = 120;
@@ -215,9 +228,9 @@ final class HotSwap {
             restoreAbandoned(classes);
         }
     };
-    /** A redefinition that did not end. Its own thread restores its classes. */
+    /** Redefinition that was abandoned before its end, or null. The thread of that redefinition restores its classes. */
     private Swap stuck;
-    /** Classes restored and classes refused at the end of the session, over all attempts. */
+    /** Number of restored classes, and number of classes that could not be restored, at the end of the session over all attempts. */
     private int restoredClasses;
     private int keptClasses;
     private volatile boolean restoring;
@@ -226,7 +239,7 @@ final class HotSwap {
     private boolean removed;
     /** Last class that the JVM has shown to the redefining thread. Used only by that thread. */
     private Class<?> shown;
-    /** Whether the JVM has loaded classes on jfluid threads, for verification. */
+    /** Whether the JVM has loaded classes on jfluid threads, for example to verify a redefined class. */
     private final AtomicBoolean loadedMeanwhile = new AtomicBoolean();
     private final ClassFileTransformer transformer = new ClassFileTransformer() {
         @Override
@@ -304,7 +317,7 @@ final class HotSwap {
         for (int id : ids) {
             wanted.add(classes.find(id));
         }
-        // The result of a later transformer does not contain our bodies.
+        // The result of a later transformer does not contain jfluid's bodies.
         return new ArrayList<>(reader.read(wanted, loadHook));
     }
 
@@ -357,7 +370,7 @@ final class HotSwap {
         return swap;
     }
 
-    /** Runs the redefinition on the calling thread. The agent's thread does not use the swap until it has ended. */
+    /** Runs the redefinition on the calling thread. The agent's thread does not use the swap until the redefinition has ended. */
     void swap(Swap swap) {
         swapper = Thread.currentThread();
         try {
@@ -374,7 +387,7 @@ final class HotSwap {
             swap.isOutOfMetaspace = swap.failed.containsValue(NO_METASPACE);
         } finally {
             swap.loadedMeanwhile =
-                    loadedMeanwhile.getAndSet(false); // loaded by this redefinition, or when its classes were read
+                    loadedMeanwhile.getAndSet(false); // classes loaded by the redefinition, or while reading bytes
             swapper = null;
             Class<?>[] held = swap.end();
             if (held != null) {
@@ -474,7 +487,10 @@ final class HotSwap {
         return new long[] {inside, outside};
     }
 
-    /** Returns all targets. Uses no stream: without metaspace, first use would break the JDK's stream classes for the program. */
+    /**
+     * Returns all targets. Uses no stream: if metaspace is full, a first use of streams would leave the JDK's stream classes unusable for
+     * the program.
+     */
     private List<Target> allTargets() {
         dropGone();
         List<Target> all = new ArrayList<>();
@@ -485,9 +501,9 @@ final class HotSwap {
     }
 
     /**
-     * Retransforms the classes of a batch that can be linked. A redefinition links its classes and fails at the first class that cannot be linked
-     * because of a missing class; most servers have such classes. They are removed beforehand, because halving would need about ten
-     * redefinitions of all other classes to find each of them.
+     * Retransforms the classes of a batch that can be linked. A redefinition links its classes and fails at the first class that cannot be
+     * linked because of a missing class; most servers have such classes. These classes are removed beforehand: to find each of them by
+     * halving would need about ten redefinitions of all other classes.
      */
     private int retransformLinked(List<Class<?>> batch, Swap swap) {
         List<Class<?>> sound = new ArrayList<>();
@@ -499,15 +515,16 @@ final class HotSwap {
         return retransform(sound, swap.failed, swap, SUSPECTS) + retransform(doubtful, swap.failed, swap, SUSPECTS);
     }
 
-    /** Retransforms classes to restore their own code. */
+    /** Retransforms classes to restore their original code. */
     private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed) {
         return retransform(batch, failed, null, SUSPECTS);
     }
 
     /**
-     * Retransforms all classes of a batch or, if the JVM refuses, all classes that it accepts. The JVM processes classes in order and stops at a
-     * refused class, so the last class that it has shown is tried first as the refused class. If that fails (JDK 25 may refuse a class
-     * before showing it), or if many classes are refused, the batch is halved until the refused classes are isolated.
+     * Retransforms all classes of a batch or, if the JVM refuses, all classes that it accepts. The JVM passes the classes to the
+     * transformer in order and stops at a refused class. So the last class that the transformer has received is excluded first. If the JVM still
+     * refuses the batch (JDK 25 may refuse a class before passing it), or if many classes are refused, the batch is halved until the refused
+     * classes are isolated.
      *
      * @param swap     receives the batch that the JVM is redefining, so that the swap can be abandoned; or null
      * @param suspects maximum number of classes tried one by one
@@ -654,9 +671,10 @@ final class HotSwap {
     }
 
     /**
-     * Restores the own code of every class, in one batch if possible. Must be called again after an OutOfMemoryError.
+     * Restores the original code of every class, in one batch if possible. Must be called again after an OutOfMemoryError.
      *
-     * @return {number of restored classes, of refused classes, and of their lambda classes, which the JVM can no longer unload}
+     * @return {number of restored classes, number of classes that could not be restored, number of lambda classes that the JVM can no
+     *     longer unload}
      */
     int[] restore() {
         restoring = true;
@@ -687,7 +705,7 @@ final class HotSwap {
                 List<Class<?>> linked = List.of();
                 try {
                     giveBack(found);
-                } finally { // restore() is called again after an OutOfMemoryError, and must not link twice
+                } finally { // restore() is called again after an OutOfMemoryError, and must not link the classes again
                     linked = linking.finish();
                     unlinked.removeAll(linked); // waiting threads restore the unlinked classes
                     for (Class<?> c : unlinked) {
@@ -761,7 +779,10 @@ final class HotSwap {
         }
     }
 
-    /** Returns whether a hidden class is a lambda of a target. The call sites of a restored host are linked again, to new lambda classes. */
+    /**
+     * Returns whether a hidden class is a lambda class of an instrumented class. After that class is restored, the JVM links its call sites
+     * again, to new lambda classes.
+     */
     private boolean isLambdaOfTarget(Class<?> hidden) {
         if (!hidden.getName().contains("$$Lambda")) {
             return false;

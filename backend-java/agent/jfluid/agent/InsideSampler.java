@@ -10,24 +10,28 @@ import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Takes stacks of threads inside root calls at random times, and passes them to the client on request. An application thread is stopped only
- * while its stack is taken.
+ * Takes stacks of threads inside root calls at random times, and passes them to the client on request. An application thread is stopped
+ * only while its stack is taken.
  *
- * Ticks have exponentially distributed distances, independent of the threads. A tick takes stacks of m of the N threads inside root calls,
- * chosen at random, with a probability that keeps the cost of all stacks below {@link #SHARE} of a processor. The weight of a sample is the
- * mean interval times N / m, divided by that probability. The delay of ticks is an estimate of how long application threads were stopped.
- * At the start, when samples choose the methods to time, the tick rate and the cost limit are doubled.
+ * The intervals between ticks are exponentially distributed and independent of the threads. A tick chooses m of the N threads inside root
+ * calls at random, and first among the threads whose calls are slow already and have few samples: the weights are those of each group. It
+ * takes their stacks only with a probability that keeps the cost of all stacks below {@link #SHARE} of a processor. The weight of a sample is the mean interval times N / m, divided by that probability. The delay of ticks is an estimate of how long
+ * application threads were stopped. At the start, when samples choose the methods to time, the tick rate and the cost limit are doubled.
  */
 final class InsideSampler extends GuestThread {
     private static final long TICK_INTERVAL_NANOS = 5_000_000;
     /** Minimum cost counted for a stack that needs a safepoint, ns. Limits these stacks to ten a second. */
     private static final long MIN_SAFEPOINT_COST_NANOS = 1_000_000;
-    /** The tick rate is doubled until this number of samples, and at most for the following time. */
+    /** The tick rate is doubled until this number of samples has been taken, but at most for EARLY_DURATION_NANOS. */
     private static final int EARLY_SAMPLES = 200;
     private static final long EARLY_DURATION_NANOS = 15_000_000_000L;
     private static final int EARLY = 2;
     private static final int STACKS_A_TICK = 4;
     private static final int STACKS_A_SAFEPOINT = 8;
+    /** Maximum number of stacks of threads in slow calls, which a tick takes first. */
+    private static final int SLOW_A_TICK = 2;
+    /** A call with this number of samples is preferred no longer: a call that never ends would take the samples of all others. */
+    static final int ENOUGH_OF_CALL = 50;
     /** Share of one processor that stacks may cost. */
     private static final double SHARE = 0.01;
     /** Upper bound of the cost counted for a tick: the cost limit per second. */
@@ -40,12 +44,17 @@ final class InsideSampler extends GuestThread {
     private static final int MAX_THREADS = 1 << 16;
     static final int MAX_FRAMES = 1 << 16;
     static final int MAX_STACKS = 1 << 18;
+    /** If there are more frames or stacks than this, new frames have no line, so that lines leave enough room for methods. */
+    static final int MAX_FRAMES_WITH_LINE = MAX_FRAMES / 2;
+    static final int MAX_STACKS_WITH_LINE = MAX_STACKS / 2;
     /** Maximum number of samples kept for the client. */
     static final int MAX_SAMPLES = 1 << 14;
+    /** Method name, without its number, of the frame for a row of --by. The frame has no class. */
+    private static final String BY = "by#";
     /** Heap bytes of a map row: entry, key and number. */
     private static final long FRAME_BYTES = 32 + 24 + 16 + 8;
     private static final long STACK_BYTES = 32 + 24 + 16 + 8;
-    private static final int SAMPLE_BYTES = 4 + 4 + 4 + 4 + 8 + 8;
+    private static final int SAMPLE_BYTES = 4 + 4 + 4 + 4 + 8 + 8 + 4;
     /** Minimum free heap for taking stacks. With less, an allocation could end a JVM with -XX:+ExitOnOutOfMemoryError. */
     private static final long MIN_FREE_HEAP_BYTES = 2 << 20;
     private static final double MIN_FREE_HEAP_SHARE = 0.02;
@@ -53,21 +62,24 @@ final class InsideSampler extends GuestThread {
     private static final class Frame {
         final String className;
         final String method;
+        /** Source line; 0 if unknown. */
+        final int line;
 
-        Frame(String className, String method) {
+        Frame(String className, String method, int line) {
             this.className = className;
             this.method = method;
+            this.line = line;
         }
 
         @Override
         public boolean equals(Object other) {
-            return other instanceof Frame && ((Frame) other).className.equals(className)
+            return other instanceof Frame && ((Frame) other).line == line && ((Frame) other).className.equals(className)
                     && ((Frame) other).method.equals(method);
         }
 
         @Override
         public int hashCode() {
-            return className.hashCode() * 31 + method.hashCode();
+            return (className.hashCode() * 31 + method.hashCode()) * 31 + line;
         }
     }
 
@@ -78,11 +90,14 @@ final class InsideSampler extends GuestThread {
     /** Live threads that have been inside a root call. */
     final List<JFluid1Threads.ThreadInfo> threads = new ArrayList<>();
     private final List<JFluid1Threads.ThreadInfo> inside = new ArrayList<>();
+    /** Threads whose stacks this tick takes. */
+    private final List<JFluid1Threads.ThreadInfo> chosen = new ArrayList<>();
     /** Average cost of a tick with stacks, ns. Ticks without a thread inside cost nothing. */
     private double tickNanos = INITIAL_TICK_COST_NANOS;
     private volatile boolean over;
 
-    // Data not yet sent to the client. The agent's thread takes it; both threads hold the lock only for a copy.
+    // Data not yet sent to the client. The agent's thread fetches the data. The sampler's thread and the agent's thread hold the lock only
+    // while they copy data.
     private final Map<Frame, Integer> frames = new HashMap<>();
     private final Map<Long, Integer> stacks = new HashMap<>();
     private List<Object> newFrames = new ArrayList<>();
@@ -113,7 +128,7 @@ final class InsideSampler extends GuestThread {
         while (!over) {
             int times = timesAt(taken, System.nanoTime() - begun);
             long mean = TICK_INTERVAL_NANOS / times;
-            // At most ten times the mean: a longer distance would look like a hanging thread.
+            // At most ten times the mean: a longer interval would look like a hanging thread.
             long nanos = (long) Math.min(-Math.log(1 - random.nextDouble()) * mean, 10.0 * mean);
             long due = System.nanoTime() + nanos;
             for (long now = System.nanoTime(); !over && due - now > 0; now = System.nanoTime()) {
@@ -135,7 +150,7 @@ final class InsideSampler extends GuestThread {
                 break;
             }
         }
-        JFluid1Inside.end(); // stops the list of new threads
+        JFluid1Inside.end(); // stops listing new threads
     }
 
     /** @return factor of the tick rate and of the cost limit */
@@ -186,13 +201,28 @@ final class InsideSampler extends GuestThread {
         int all = inside.size();
         int most = Math.min(all, stopsOnlyOne ? STACKS_A_TICK : STACKS_A_SAFEPOINT);
         if (most > 0) {
-            choose(most);
-            double weight = mean * ((double) all / most) / probability;
-            if (stopsOnlyOne) {
-                takeEach(most, weight);
-            } else {
-                takeTogether(most, weight);
+            int slow = slowFirst();
+            int ofSlow = Math.min(slow, Math.min(most, SLOW_A_TICK));
+            if (ofSlow == most && slow < all) {
+                ofSlow = most - 1; // each group needs a sample
             }
+            int ofOthers = Math.min(most - ofSlow, all - slow);
+            choose(0, slow, ofSlow);
+            choose(slow, all, ofOthers);
+            double interval = mean / probability;
+            chosen.clear();
+            chosen.addAll(inside.subList(0, ofSlow));
+            chosen.addAll(inside.subList(slow, slow + ofOthers));
+            double[] weights = new double[ofSlow + ofOthers];
+            for (int i = 0; i < weights.length; i++) {
+                weights[i] = interval * (i < ofSlow ? (double) slow / ofSlow : (double) (all - slow) / ofOthers);
+            }
+            if (stopsOnlyOne) {
+                takeEach(weights);
+            } else {
+                takeTogether(weights);
+            }
+            most = weights.length;
         }
         long nanos = System.nanoTime() - begin;
         if (most > 0) {
@@ -202,41 +232,72 @@ final class InsideSampler extends GuestThread {
         costs(nanos, Math.min(charged, Math.max(1, most) * MAX_TICK_COST_NANOS), probability);
     }
 
-    /** Moves `most` randomly chosen threads to the front. */
-    private void choose(int most) {
-        for (int i = 0; i < most; i++) { // first steps of a Fisher-Yates shuffle
-            int other = i + random.nextInt(inside.size() - i);
-            JFluid1Threads.ThreadInfo it = inside.get(other);
-            inside.set(other, inside.get(i));
-            inside.set(i, it);
+    /** Moves the threads in slow calls with few samples to the front. @return their number */
+    int slowFirst() {
+        int slow = 0;
+        for (int i = 0; i < inside.size(); i++) {
+            JFluid1Threads.ThreadInfo ti = inside.get(i);
+            if (JFluid1Roots.isSlowNow(ti) && !JFluid1Inside.hasSamples(ti, ENOUGH_OF_CALL)) {
+                swap(slow++, i);
+            }
+        }
+        return slow;
+    }
+
+    /** Moves `most` randomly chosen threads to the front of a part of `inside`. */
+    private void choose(int from, int to, int most) {
+        for (int i = from; i < from + most; i++) { // first steps of a Fisher-Yates shuffle
+            swap(i, i + random.nextInt(to - i));
         }
     }
 
-    private void takeEach(int most, double weight) {
-        for (int i = 0; i < most; i++) {
-            JFluid1Threads.ThreadInfo ti = inside.get(i);
+    private void swap(int i, int other) {
+        JFluid1Threads.ThreadInfo it = inside.get(other);
+        inside.set(other, inside.get(i));
+        inside.set(i, it);
+    }
+
+    private void takeEach(double[] weights) {
+        for (int i = 0; i < weights.length; i++) {
+            JFluid1Threads.ThreadInfo ti = chosen.get(i);
             Thread t = JFluid1Inside.thread(ti);
             if (t != null) {
-                take(ti, JFluid1Inside.stack(t), JFluid1Inside.state(t), weight);
+                int call = JFluid1Inside.call(ti);
+                int by = JFluid1Inside.by(ti);
+                StackTraceElement[] trace = JFluid1Inside.stack(t);
+                take(ti, isSame(ti, call, by) ? trace : null, by, JFluid1Inside.state(t), weights[i]);
             }
         }
     }
 
-    /** Adds the cost of a tick, weighted by the inverse of its probability. */
+    /** Returns whether the thread is still in the same root call, with the same row of --by. Only then the row belongs to the stack. */
+    private static boolean isSame(JFluid1Threads.ThreadInfo ti, int call, int by) {
+        return JFluid1Inside.by(ti) == by && (by == 0 || JFluid1Inside.call(ti) == call);
+    }
+
+    /** Adds the cost of a tick, weighted by the inverse of the tick's probability. */
     private synchronized void costs(long nanos, double charged, double probability) {
         costNanos += nanos;
         tickNanos += Math.min(1, WEIGHT_OF_LAST / probability) * (charged - tickNanos);
     }
 
     /** Takes the stacks of several threads in one safepoint. */
-    private void takeTogether(int most, double weight) {
+    private void takeTogether(double[] weights) {
+        int most = weights.length;
         List<Thread> these = new ArrayList<>(most);
         List<JFluid1Threads.ThreadInfo> infos = new ArrayList<>(most);
+        double[] weightOf = new double[most];
+        int[] calls = new int[most];
+        int[] rows = new int[most];
         for (int i = 0; i < most; i++) {
-            Thread t = JFluid1Inside.thread(inside.get(i));
+            JFluid1Threads.ThreadInfo one = chosen.get(i);
+            Thread t = JFluid1Inside.thread(one);
             if (t != null && !JFluid1Threads.isVirtual(t)) {
+                calls[infos.size()] = JFluid1Inside.call(one);
+                rows[infos.size()] = JFluid1Inside.by(one);
+                weightOf[infos.size()] = weights[i];
                 these.add(t);
-                infos.add(inside.get(i));
+                infos.add(one);
             }
         }
         if (these.isEmpty()) {
@@ -244,7 +305,9 @@ final class InsideSampler extends GuestThread {
         }
         Stacks found = Stacks.of(these.toArray(new Thread[0]));
         for (int i = 0; i < found.threads.length && i < infos.size(); i++) {
-            take(infos.get(i), found.traces[i], JFluid1Inside.state(found.threads[i]), weight);
+            JFluid1Threads.ThreadInfo ti = infos.get(i);
+            StackTraceElement[] trace = isSame(ti, calls[i], rows[i]) ? found.traces[i] : null;
+            take(ti, trace, rows[i], JFluid1Inside.state(found.threads[i]), weightOf[i]);
         }
     }
 
@@ -274,7 +337,8 @@ final class InsideSampler extends GuestThread {
         threads.subList(kept, threads.size()).clear();
     }
 
-    synchronized void take(JFluid1Threads.ThreadInfo ti, StackTraceElement[] trace, int state, double weight) {
+    /** @param by method id of the row of --by that contains the root call; 0 for none */
+    synchronized void take(JFluid1Threads.ThreadInfo ti, StackTraceElement[] trace, int by, int state, double weight) {
         int root = trace == null ? -1 : outermostRoot(trace);
         if (root < 0) {
             missed++; // the thread has left the root call, or its stack is unavailable
@@ -282,7 +346,11 @@ final class InsideSampler extends GuestThread {
         }
         int stack = 0;
         for (int i = root; i >= 0; i--) {
-            stack = stackOf(stack, frameOf(trace[i]));
+            stack = stackOf(
+                    stack, frameOf(trace[i].getClassName(), trace[i].getMethodName(), trace[i].getLineNumber()));
+            if (i == root && by != 0) {
+                stack = stackOf(stack, frameOf("", BY.concat(Integer.toString(by)), 0));
+            }
             if (stack < 0) {
                 dropped++;
                 return;
@@ -295,6 +363,8 @@ final class InsideSampler extends GuestThread {
         samples = withRoom(samples, SAMPLE_BYTES);
         samples.putInt(ti.virtual ? VIRTUAL : ti.number).putInt(stack).putInt(state).putInt(JFluid1Inside.call(ti));
         samples.putLong(JFluid1Session.ticks() - JFluid1Session.startTicks()).putDouble(weight);
+        samples.putInt(ti.number);
+        JFluid1Inside.countSample(ti);
         sampleCount++;
         taken++;
     }
@@ -313,8 +383,10 @@ final class InsideSampler extends GuestThread {
     }
 
     /** @return number of the frame; -1 if there are too many frames */
-    private int frameOf(StackTraceElement e) {
-        Frame frame = new Frame(e.getClassName(), e.getMethodName());
+    private int frameOf(String className, String method, int sourceLine) {
+        boolean hasLine = frames.size() < MAX_FRAMES_WITH_LINE && stacks.size() < MAX_STACKS_WITH_LINE;
+        int line = hasLine ? Math.max(0, sourceLine) : 0;
+        Frame frame = new Frame(className, method, line);
         Integer known = frames.get(frame);
         if (known != null) {
             return known;
@@ -323,14 +395,14 @@ final class InsideSampler extends GuestThread {
             return -1;
         }
         int id = frames.size();
-        newFrames.add(new Object[] {frame.className, frame.method});
+        newFrames.add(new Object[] {frame.className, frame.method, frame.line});
         frames.put(frame, id);
         return id;
     }
 
     /**
-     * Numbers a stack, which consists of its caller's stack (0 for none) and a frame. @return number of the stack; -1 if there are too many
-     * stacks
+     * Assigns a number to a stack, which consists of the caller's stack (0 for none) and a frame. @return number of the stack; -1 if there
+     * are too many stacks
      */
     private int stackOf(int parent, int frame) {
         if (parent < 0 || frame < 0) {
@@ -373,11 +445,13 @@ final class InsideSampler extends GuestThread {
     }
 
     /**
-     * Returns {@code [new frames as [class, method], new stacks, samples, ticks, taken, missed, dropped, cost in ns, longest delay of a tick or
-     * time for its stacks in ns, session ticks of that delay, safepoint time, reason for the end of sampling | null, root calls, session
-     * ticks now, whether the longest delay was for stacks]}. The first three values and the longest delay are since the last call. A stack is the number of
-     * its caller's stack (from 1; 0 for none) and the number of its frame (from 0). A sample is its thread (0 for a virtual thread), its stack, its
-     * Thread.State ordinal, the number of the thread's root call (four bytes each), session ticks and weight in ns (eight bytes each).
+     * Returns {@code [new frames as [class, method, line], new stacks, samples, ticks, taken, missed, dropped, cost in ns, longest delay of
+     * a tick or time for its stacks in ns, session ticks of that delay, safepoint time, reason for the end of sampling | null, root calls,
+     * session ticks now, whether the longest delay was for stacks]}. The first three values and the longest delay are since the last call.
+     * A stack is the number of its caller's stack (from 1; 0 for none) and the number of its frame (from 0). Below the root may be a frame
+     * without a class, for the row of --by that contains the root call: "by#", then the method id of the row. A sample is its thread (0 for
+     * a virtual thread), its stack, its Thread.State ordinal, the number of the thread's root call (four bytes each), session ticks and
+     * weight in ns (eight bytes each), and the number of the thread, also of a virtual thread (four bytes).
      *
      * @param safepointNanos safepoint time so far; -1 if unknown
      * @param rootCalls number of root calls so far

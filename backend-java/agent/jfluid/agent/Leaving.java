@@ -4,7 +4,9 @@ import java.io.IOException;
 
 /** The end of a session: stops recording and restores the application's code. */
 final class Leaving extends Topic {
-    /** Attempts to restore while the heap is full, and delay between attempts: 2 s, then at longer intervals. */
+    /**
+     * Number of attempts to restore while the heap is full, and delay between attempts: 2 s in total. Later attempts have longer delays.
+     */
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_RETRY_DELAY_NANOS = 100_000_000L;
     private static final long MAX_RETRY_DELAY_NANOS = 60_000_000_000L;
@@ -53,18 +55,18 @@ final class Leaving extends Topic {
         return left;
     }
 
-    /** Returns the result of {@link #leave}, or null before. Thread-safe. */
+    /** Returns the result of {@link #leave}; null until leave() has ended. Thread-safe. */
     Object[] answer() {
         return answer;
     }
 
     /**
-     * Detaches: stops recording, restores every method, waits until no thread is in a probe, and then unmaps the buffer. Does not return before
-     * the application has its own code: while the heap is full it retries. A second call has no effect and returns the
-     * same result.
+     * Detaches: stops recording, restores every method, waits until no thread is in a probe, and then unmaps the buffer. Does not return
+     * before the application has its original code: while the heap is full, restoring is retried. A second call has no effect and returns
+     * the same result.
      *
-     * @return {restored classes, refused classes, duration in ms, whether the mapping was released, exception of a profiler, remaining lambda
-     *     classes, whether the transformer was removed}
+     * @return {restored classes, refused classes, duration in ms, whether the mapping was released, exception of a profiler, remaining
+     *     lambda classes, whether the transformer was removed}
      */
     Object[] leave() {
         if (left) {

@@ -93,7 +93,7 @@ final class Link implements AutoCloseable {
         selector.wakeup();
     }
 
-    /** Calls {@link #wakeup}; for the ring, which has no reference to this link. */
+    /** Calls {@link #wakeup}. Used by the ring, which has no reference to this link. */
     final Runnable waker = new Runnable() {
         @Override
         public void run() {

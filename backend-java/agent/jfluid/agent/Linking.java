@@ -8,8 +8,8 @@ import java.util.function.Consumer;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Links classes before a redefinition. A redefinition links its classes and keeps all other threads from redefining them until it ends. Linking
- * may need the lock of a class loader, which an application thread may hold forever. So separate threads link the classes,
+ * Links classes before a redefinition. A redefinition links its classes and keeps all other threads from redefining them until it ends.
+ * Linking may need the lock of a class loader, which an application thread may hold forever. So separate threads link the classes,
  * and are abandoned if they make no progress.
  */
 final class Linking {
@@ -122,7 +122,7 @@ final class Linking {
         while (linker != null) {
             Linker it = linker;
             int before = it.done();
-            // A thread that holds one loader forever may hold other loaders, too: the total wait is bounded.
+            // A thread that holds one loader forever may hold other loaders, too, so the total wait is bounded.
             boolean hasEnded = isLate ? BoundedJoin.awaitShortly(it) : BoundedJoin.await(it);
             if (!hasEnded && it.done() > before) {
                 continue;
@@ -151,9 +151,9 @@ final class Linking {
 
     /**
      * Waits until the loader of a class is unlocked. A linking thread holds the class's initialisation lock and waits for the loader; an
-     * application thread that holds the loader and uses the class would wait for the linking thread: a deadlock. So this thread waits for the
-     * loader first, while it holds no lock. It does not hold the loader while it links: application threads take these locks in the
-     * opposite order. The JVM locks only loaders that are not parallel capable (is_parallelCapable in systemDictionary.cpp).
+     * application thread that holds the loader and uses the class would wait for the linking thread: a deadlock. So this thread waits for
+     * the loader first, while it holds no lock. It does not hold the loader while it links: application threads take the two locks in
+     * the opposite order. The JVM locks only loaders that are not parallel capable (is_parallelCapable in systemDictionary.cpp).
      */
     static void awaitLoader(Class<?> c) {
         ClassLoader loader = c.getClassLoader();
@@ -165,8 +165,8 @@ final class Linking {
     }
 
     /**
-     * Links a class by listing its constructors, or the methods of an interface (jvm.cpp, get_class_declared_methods_helper). This also resolves
-     * the parameter classes, so a failure may be caused by a parameter class.
+     * Links a class by listing its constructors, or the methods of an interface (jvm.cpp, get_class_declared_methods_helper). This also
+     * resolves the parameter classes, so a failure may be caused by a parameter class.
      *
      * @return whether the class can be linked
      */

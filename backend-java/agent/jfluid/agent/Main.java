@@ -132,7 +132,7 @@ public final class Main {
         return Installer.runtimeId();
     }
 
-    /** Lets java.base read jdk.jfr's clock, an intrinsic. Returns false if the runtime image has no jdk.jfr. */
+    /** Lets java.base read the clock of jdk.jfr, a JVM intrinsic. Returns false if the runtime image has no jdk.jfr. */
     private static boolean openFastClock(Instrumentation instrumentation) {
         Module base = Object.class.getModule();
         Module jfr = ModuleLayer.boot().findModule("jdk.jfr").orElse(null);
@@ -185,9 +185,9 @@ public final class Main {
     }
 
     /**
-     * Ends the running session on request of another client, for example because its own client hangs.
+     * Ends the running session on request of another client, for example because the client of the running session hangs.
      *
-     * @param force whether to end it also if its client is alive
+     * @param force whether to end the session even if its client is alive
      * @param meant comma-separated names of session directories; empty for any
      * @return none, leaving, {@code alive <process of the client>}, or {@code ended} and the result of {@link Leaving#leave}
      */
@@ -207,7 +207,7 @@ public final class Main {
 
     /**
      * Throws if the application has a security manager. The JVM calls the security manager before it links a probe. If the security manager
-     * or one of its callees has probes, this recursion is infinite.
+     * or one of its callees has probes, linking a probe calls the security manager again, without end.
      */
     @SuppressWarnings("removal")
     private static void refuseSecurityManager() throws IOException {
@@ -254,9 +254,12 @@ public final class Main {
         return "";
     }
 
-    /** Code that links against the runtime, in a class of its own so that it links after the runtime has been defined. */
+    /** Code that refers to runtime classes. It is in a separate class, so that it is linked only after the runtime has been defined. */
     private static final class Installer {
-        /** Returns whether an agent loaded earlier, with classes of its own, runs a session: an agent that could not be woken is loaded again. */
+        /**
+         * Returns whether another loaded agent runs a session: if an agent could not be woken, a second agent was loaded, with classes of
+         * its own.
+         */
         static boolean sessionOfAnother() {
             Thread other = JFluid1.Setup.session;
             return other != null && !(other instanceof Session) && other.isAlive();

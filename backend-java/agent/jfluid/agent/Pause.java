@@ -1,6 +1,6 @@
 package jfluid.agent;
 
-/** Sleeps briefly, also while memory is short: after {@link #prepare} it loads and links no class. */
+/** Sleeps briefly, even while memory is short: after {@link #prepare} it loads and links no class. */
 final class Pause {
     private Pause() {}
 

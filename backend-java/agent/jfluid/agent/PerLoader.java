@@ -44,7 +44,7 @@ final class PerLoader<V> {
         return loader == null ? ofBootstrap : values.get(new Key(loader, null));
     }
 
-    /** Returns the loader's value, which becomes `value` if it has none. */
+    /** Returns the loader's value. Stores `value` first if the loader has none. */
     synchronized V putIfAbsent(ClassLoader loader, V value) {
         V known = get(loader);
         if (known != null) {

@@ -14,7 +14,7 @@ import jfluid.api.Profiler;
 /** A user's profiler: its loader, and the names of methods. The runtime keeps the trees. */
 final class Profiling extends JFluid1Contexts.Reporter {
     private static final String ATTRIBUTE = "Jfluid-Profiler";
-    /** Bytecodes until the next attempt of a failed report. */
+    /** Number of bytecodes that a thread executes before it repeats a failed report. */
     private static final int SOON = 1 << 20;
     /** Timeout for the profiler's end. Less than the client's timeout of a detach. */
     private static final long END_TIMEOUT_MILLIS = 5000;
@@ -103,14 +103,14 @@ final class Profiling extends JFluid1Contexts.Reporter {
         return 1; // any number: no report follows
     }
 
-    /** Registers a shutdown hook, so that the profiler ends also if the JVM ends during the session. */
+    /** Registers a shutdown hook, so that the profiler's end() is called even if the JVM ends during the session. */
     void endWithJvm() {
         Runtime.getRuntime().addShutdownHook(atExit);
     }
 
     /**
-     * Ends the profiler at the end of the session, on a thread of its own and with a timeout: it may wait for a lock of an
-     * application thread.
+     * Ends the profiler at the end of the session, on a thread of its own and with a timeout: the profiler's end() may wait for a lock of
+     * an application thread.
      *
      * @param released whether no thread is in the runtime any more, and so no thread is in a report
      */

@@ -5,8 +5,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Forwards requests of application threads, including those of the load hook, to the client in their order. The client's answer ends the
- * waits of threads before a reflective call or before the definition of a hidden class.
+ * Forwards requests of application threads, including requests of the load hook, to the client, oldest first. The client's answer
+ * ends the waits of threads before a reflective call or before the definition of a hidden class.
  */
 final class Questions extends Topic {
     private final Link link;
@@ -32,7 +32,7 @@ final class Questions extends Topic {
 
     /** Forwards all pending requests. */
     void ask() throws IOException {
-        // The stack is newest first; reversed, so that requests reach the client in their order.
+        // The list is newest first. It is reversed, so that requests reach the client in the order in which they were made.
         JFluid1Requests.Request inOrder = null;
         for (JFluid1Requests.Request r = JFluid1Requests.takeRequests(); r != null;) {
             JFluid1Requests.Request next = r.next;
@@ -60,6 +60,10 @@ final class Questions extends Topic {
                     link.send(new Object[] {0, "waited", it.id, it.kind, it.itself, name});
                     break;
                 }
+                case JFluid1Requests.Request.VALUE_CLASS:
+                    link.send(new Object[] {0, "valueClass", JFluid1Values.pathOf(r.value),
+                        JFluid1Values.stepOf(r.value), classes.id((Class<?>) r.subject)});
+                    break;
                 case JFluid1Requests.Request.CLASS_LOADING: loading.tell(++lastNumber, r); break;
                 default: throw new IllegalStateException("request " + r.kind);
             }

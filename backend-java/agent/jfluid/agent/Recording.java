@@ -14,7 +14,7 @@ final class Recording extends Topic {
     private final Sampling sampling;
     /** Whether the client is on another machine, so that no memory is shared. */
     private final boolean elsewhere;
-    /** Delays main() in a JVM started by jfluid. */
+    /** Latch that delays main() in a JVM started by jfluid. */
     private final CountDownLatch go;
     /** The event buffer. Read by all threads. */
     private volatile Ring ring;
@@ -126,7 +126,7 @@ final class Recording extends Topic {
         return enabled;
     }
 
-    /** Returns whether the buffer is sent to a client that has timed out. */
+    /** Returns whether the client is on another machine and has timed out. */
     boolean isUnheard() {
         return ring != null && ring.isUnheard();
     }
@@ -162,7 +162,7 @@ final class Recording extends Topic {
         return allocations == null ? null : allocations.open();
     }
 
-    /** Returns the size of a buffer in the JVM's own memory, bytes; otherwise 0. */
+    /** Returns the size of the buffer, bytes, if it is in the JVM's own memory; otherwise 0. */
     long ownBytes() {
         return ring == null ? 0 : ring.ownBytes();
     }

@@ -27,8 +27,8 @@ final class Ring {
     private static final List<Ring> mapped = new ArrayList<>();
 
     /**
-     * Size of an allocation that glibc maps and unmaps: above its DEFAULT_MMAP_THRESHOLD_MAX of 32 MiB. A smaller allocation would stay in an
-     * arena after its release, one arena per session's thread. Untouched pages use no memory.
+     * Size of an allocation that glibc maps and unmaps: above its DEFAULT_MMAP_THRESHOLD_MAX of 32 MiB. A smaller allocation would stay in
+     * an arena after its release, one arena per session's thread. Untouched pages use no memory.
      */
     private static final long MAPPED_BYTES = (32L << 20) + (64 << 10);
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -69,7 +69,7 @@ final class Ring {
         }
     }
 
-    /** Creates a ring in native memory that is sent to the client at that address. */
+    /** Creates a ring in native memory and sends its contents to the client at address `client`. */
     static Ring mirrored(InetSocketAddress client, String token, int chunkBytes, int chunkCount, int chunksAt)
             throws IOException {
         releaseKept();
@@ -80,7 +80,7 @@ final class Ring {
             ring.feeder.start(); // fails if no thread can be created
             fed = true;
             return ring;
-        } catch (OutOfMemoryError none) { // for example no direct memory is free, of which the feeder needs a little
+        } catch (OutOfMemoryError none) { // for example, no direct memory is free; the feeder needs a little
             throw noMemory(ring.ownBytes, none);
         } finally {
             if (!fed) {
@@ -119,7 +119,7 @@ final class Ring {
         return feeder == null ? 0 : ownBytes + feeder.ownBytes();
     }
 
-    /** Returns whether the ring is sent to a client that has timed out. */
+    /** Returns whether the client is on another machine and has timed out. */
     boolean isUnheard() {
         return feeder != null && feeder.isSilent();
     }
@@ -132,7 +132,7 @@ final class Ring {
     /**
      * Ends the use of the ring after {@link JFluid1Session#disable}.
      *
-     * @return false if a thread did not leave the runtime, or if memory was too short to find out: the ring then stays mapped
+     * @return false if a thread did not leave the runtime, or if memory was too short to check this: the ring then stays mapped
      *     for now
      */
     boolean letGo() {
@@ -159,7 +159,7 @@ final class Ring {
     /** Releases rings kept by earlier sessions. Called while no session records, or while no thread is in a probe. */
     private static void releaseKept() {
         synchronized (mapped) {
-            // One ring with threads keeps all rings, since stacks do not show which ring a thread uses.
+            // While any thread is in a probe, all rings are kept, since stacks do not show which ring a thread uses.
             if (mapped.isEmpty() || !nobodyInside(mapped, INSIDE_TIMEOUT_NANOS)) {
                 return;
             }
@@ -183,9 +183,9 @@ final class Ring {
 
     /** Returns whether no thread writes events, now or later. */
     private boolean everybodyLeaves() {
-        // A thread that read `enabled` before disable() may have become active after it. Once it is outside, no thread
-        // can become active, so the second check is final. The stack of a virtual thread cannot be dumped; the time
-        // between both checks suffices for the few steps to its guard.
+        // A thread that read `enabled` before disable() may become active after disable(). Once no thread is in a probe, no thread can
+        // become active, so the second check is final. The stack of a virtual thread cannot be dumped; in the time between the two checks
+        // such a thread reaches the point where it sets its guard.
         if (!nobodyInside(List.of(this), LEAVING_TIMEOUT_NANOS)) {
             return false;
         }

@@ -15,7 +15,7 @@ final class RuntimeLink {
 
     /** Minimum time before a loader is asked again after a shortage of memory or stack. */
     private static final long RETRY_DELAY_NANOS = 1_000_000_000L;
-    /** Problem of a temporary shortage of memory or stack. */
+    /** Value of `problem` after a temporary shortage of memory or stack. */
     private static final String NOT_NOW = "the JVM lacked memory or stack to query its class loader";
     /** Loaders of any session that have not answered in time. For each of these loaders one thread waits. Null until a loader is late. */
     private static PerLoader<Answer> late;
@@ -64,8 +64,8 @@ final class RuntimeLink {
     }
 
     /**
-     * Called on an agent thread before a class of `loader` is redefined. Waits briefly, but for no lock: a thread that waits for the agent may
-     * hold the lock of a loader.
+     * Called on an agent thread before a class of `loader` is redefined. Waits briefly and takes no lock: a thread that waits for the agent
+     * may hold the lock of a loader.
      *
      * @return why classes of the loader cannot have probes, or null
      */
@@ -105,8 +105,8 @@ final class RuntimeLink {
     }
 
     /**
-     * Called on a loading thread in the load hook. That thread holds all locks that the loader needs, since the JVM loads the superclass
-     * next in the same way.
+     * Called on a loading thread in the load hook. That thread may call the loader: the JVM calls the loader next on the same thread, with
+     * the same locks, to load the superclass.
      *
      * @return whether the class can have probes
      */

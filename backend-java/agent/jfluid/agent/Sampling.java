@@ -9,7 +9,7 @@ import java.io.IOException;
 final class Sampling extends Topic {
     private final RuntimeLink runtime;
     private final Calibration calibration;
-    /** The agent's sampler of threads inside root calls; null without it. */
+    /** The agent's sampler of threads inside root calls; null if the session does not use the sampler. */
     private InsideSampler sampler;
     /** Whether threads sample themselves. */
     private boolean sampling;
@@ -29,6 +29,7 @@ final class Sampling extends Topic {
             case "modes": JFluid1Modes.set(((byte[]) m[2]).clone()); return null;
             case "modeCounts": return MessagePack.packed(JFluid1Modes.counts());
             case "timeOneOf": JFluid1Roots.timeOneOf(MessagePack.asInt(m[2])); return null;
+            case "slowFrom": JFluid1Roots.slowFrom(MessagePack.asLong(m[2]), (Boolean) m[3]); return null;
             default: throw unknown(op);
         }
     }

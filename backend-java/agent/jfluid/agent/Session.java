@@ -34,7 +34,7 @@ final class Session extends GuestThread {
      * client can attach until the session ends.
      */
     private static final long NO_MESSAGE_TIMEOUT_NANOS = 10_000_000_000L;
-    /** Attempts to close the link while the heap is full, and delay between attempts. */
+    /** Number of attempts to close the link while the heap is full, and delay between attempts. */
     private static final int CLOSE_TRIES = 20;
     private static final long CLOSE_RETRY_DELAY_NANOS = 100_000_000L;
     /**
@@ -47,14 +47,14 @@ final class Session extends GuestThread {
     private static final Set<String> WHILE_LEAVING = Set.of("restore", "detach", "status", "loadedClasses", "vmLibrary",
             "mirrorWords", "peek", "loadHook", "reflected", "names");
 
-    /** The session's directory; null if the client is on another machine and shares no files. */
+    /** The session's directory; null if the client is on another machine, with which no files are shared. */
     private final Path dir;
     private final String build;
     /** Delays main() in a JVM started by jfluid. */
     private final CountDownLatch go = new CountDownLatch(1);
     private final Instrumentation instrumentation = (Instrumentation) JFluid1.Setup.instrumentation;
     private Link link;
-    /** Topics by command. */
+    /** Topics, keyed by command. */
     private final Map<String, Topic> topics = new HashMap<>();
     // Topics that the loop uses. Null until the thread runs. Other threads read only recording and leaving.
     private Questions questions;
@@ -113,7 +113,7 @@ final class Session extends GuestThread {
         dismissal = wanted;
         link.wakeup();
         while (isAlive() && System.nanoTime() < until && !wanted.awaitKnown()) {
-            // The session may just have ended without the request.
+            // isAlive() becomes false if the session ends for another reason.
         }
         int living = wanted.living();
         if (living != 0) {
@@ -128,7 +128,7 @@ final class Session extends GuestThread {
     }
 
     /**
-     * Returns whether another client has ended this session and is allowed to.
+     * Returns whether another client has requested the end of this session and may end it.
      *
      * @param heard whether the client has just sent a message
      */
@@ -220,7 +220,7 @@ final class Session extends GuestThread {
                 }
             }
         } catch (EOFException clientGone) {
-            // The client has been killed: ends like after a detach.
+            // The client has been killed: the session ends as after a detach.
         } catch (IOException | RuntimeException e) {
             sendQuietly(new Object[] {0, "ended", e.toString()});
         } catch (OutOfMemoryError full) {
@@ -253,8 +253,9 @@ final class Session extends GuestThread {
     }
 
     /**
-     * Ends the session if the client is stopped or has hung for long: without a waiting thread in the target, its probes would stay
-     * installed. The check has an interval of its own, since the loop runs once per message.
+     * Ends the session if the client is stopped or has hung for long. Otherwise the probes would stay installed if no application thread
+     * waits for the client, since only such a wait would detect the problem. The check has an interval of its own, since the loop runs once
+     * per message.
      *
      * @param heard whether the client has just sent a message
      */
@@ -336,6 +337,8 @@ final class Session extends GuestThread {
         redefinition = new Redefinition(link, hotSwap, calibration, recording);
         Status status =
                 new Status(instrumentation, build, link, table, runtime, hotSwap, calibration, recording, sampling);
+        Values values = new Values(table);
+        TraceIds traceIds = new TraceIds(table);
         Leaving end = new Leaving(hotSwap, loading, sampling, redefinition, recording, calibration);
 
         table(status, "hello", "status", "stackTraces");
@@ -346,7 +349,9 @@ final class Session extends GuestThread {
         table(calibration, "calibrate", "timeRegions");
         table(recording, "configure", "neverWait", "tellSites", "profiler", "names", "allocations", "enable", "go",
                 "reclaim");
-        table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");
+        table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf", "slowFrom");
+        table(values, "values", "valueStep", "valueCounts");
+        table(traceIds, "classesNamed", "traceIds");
         table(end, "restore", "detach");
 
         // Assigned last: from here on the end of the session must undo changes.
@@ -392,7 +397,7 @@ final class Session extends GuestThread {
 
     private void closeQuietly() {
         try (Link l = link; Calibration c = calibration; Classes m = classes) {
-            // Closes all three objects even if one close fails.
+            // All three objects are closed even if one close fails.
         } catch (IOException closed) {
             // Nothing more can be done.
         }

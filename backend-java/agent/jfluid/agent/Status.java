@@ -60,7 +60,7 @@ final class Status extends Topic {
         List<Object> threads = new ArrayList<>();
         for (JFluid1Threads.ThreadInfo ti = JFluid1Threads.takeThreads(); ti != null;) {
             threads.add(new Object[] {ti.number, ti.tid, ti.name, ti.virtual});
-            // Unlinked after the report, so that a live thread does not keep records of ended threads.
+            // Unlinked after the report, so that the record of a live thread does not refer to records of ended threads.
             JFluid1Threads.ThreadInfo next = ti.untold;
             ti.untold = null;
             ti = next;

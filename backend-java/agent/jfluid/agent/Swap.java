@@ -14,7 +14,7 @@ final class Swap {
     final Map<Class<?>, Integer> idOf = new IdentityHashMap<>();
     final List<Class<?>> batch = new ArrayList<>();
     final Map<Class<?>, String> failed = new IdentityHashMap<>();
-    /** Classes of a failed redefinition whose effect is unknown, for example after an OutOfMemoryError. */
+    /** Classes of failed redefinitions that may have been redefined nevertheless, for example after an OutOfMemoryError. */
     final Set<Class<?>> unsure = Collections.newSetFromMap(new IdentityHashMap<>());
     /** Number of redefinition calls of the JVM. */
     int calls;

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Classes that have left the load hook with probes but are not defined yet when the session ends. In between, the JVM loads the superclass,
- * which a loader of the program may delay; until the class is defined it cannot be redefined. This thread waits while the defining
- * threads are in progress, and then restores the classes.
+ * Classes that have left the load hook with probes but are not defined yet when the session ends. Between the load hook and the definition,
+ * the JVM loads the superclass, which a loader of the program may delay. A class cannot be redefined until it is defined. This thread waits
+ * while the defining threads are in progress, and then restores the classes.
  */
 final class UnfinishedClasses extends GuestThread {
     private static final long CHECK_INTERVAL_NANOS = 20_000_000L;

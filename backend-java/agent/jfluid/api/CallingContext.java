@@ -15,7 +15,7 @@ public interface CallingContext {
 
     String methodName();
 
-    /** Returns the method descriptor, as {@code (I)V}. */
+    /** Returns the method descriptor, for example {@code (I)V}. */
     String descriptor();
 
     long calls();

@@ -4,10 +4,10 @@ package jfluid.api;
  * A user's profiling agent in the target: {@code jfluid record --mode bytecodes --profiler my.jar}. As in JP
  * (W. Binder, J. Hulaas: Exact and Portable Profiling for the JVM Using Bytecode Instruction Counting, section 5).
  *
- * The manifest of its jar names the class as {@code Jfluid-Profiler}. The class is public, has a public constructor without parameters, and can
- * access this package and the JDK, not the application. Each thread has its own tree of calling contexts and calls {@link #report} itself,
- * so the tree needs no lock. An exception of a profiler is reported to the user, and the profiler is not called again. After a shortage of stack
- * or memory the thread retries later.
+ * The manifest of the profiler's jar names the class that implements this interface as {@code Jfluid-Profiler}. That class is public, has a
+ * public constructor without parameters, and can access this package and the JDK, but not the application. Each thread has its own tree of
+ * calling contexts and calls {@link #report} itself, so the tree needs no lock. An exception of a profiler is reported to the user, and the
+ * profiler is not called again. After a shortage of stack or memory the thread retries later.
  */
 public interface Profiler {
     /**
@@ -28,8 +28,8 @@ public interface Profiler {
     int report(CallingContext root, CallingContext current);
 
     /**
-     * Called at the end of the session or of the JVM, with the final trees of all threads, including ended ones. Called once, unless a report
-     * has not returned by then. If this method takes more than 5 s, the user gets a warning.
+     * Called at the end of the session or of the JVM, with the final trees of all threads, including ended ones. Called once; not called if
+     * a report has not returned by then. If this method takes more than 5 s, the user gets a warning.
      */
     default void end() {}
 }

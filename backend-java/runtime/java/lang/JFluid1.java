@@ -25,16 +25,17 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
  * Figure 3 of the JFluid report.
  *
  * This class is in java.lang because every class loader delegates {@code java.*} to the bootstrap loader: an OSGi bundle finds it, and a
- * class of a named module needs no extra read edge. The number in the class name is its version. These classes stay in the JVM after
- * detach, and a later jfluid must not find other contents under the same name.
+ * class of a named module needs no extra read edge. The number in the class name is the version of the class. The runtime classes stay in
+ * the JVM after detach, and a later jfluid must not find other contents under the same name.
  *
- * This class has all probes except those of mode `sample`, and only the probes. Instrumented classes refer to this one jfluid class, so each
- * of their loaders resolves it once. The other runtime classes have one concern each; all are initialised together, see {@link JFluid1Session}.
+ * This class has all probes except those of mode `sample`, and only the probes. Instrumented classes refer to no other jfluid class, so
+ * each of their loaders resolves only this class, once. The other runtime classes have one concern each; all are initialised together, see
+ * {@link JFluid1Session}.
  *
- * Rules: the hot path allocates nothing, takes no lock and calls only intrinsics. The slow paths first clear
- * {@link JFluid1Threads.ThreadInfo#active}, so that the probes of instrumented JDK code return at once. The slow paths change chunks in several
- * steps and may use the thread's reserved stack, which delays a StackOverflowError until they have finished. No probe lets an exception escape;
- * a failure switches recording off for the current root call.
+ * Rules: the hot path allocates nothing, takes no lock and calls only intrinsics. The slow paths first clear {@link
+ * JFluid1Threads.ThreadInfo#active}, so that the probes of instrumented JDK code return at once. A slow path changes a chunk in several
+ * steps and may use the thread's reserved stack, which delays a StackOverflowError until the slow path has finished. No probe lets an
+ * exception escape; a failure switches recording off for the current root call.
  */
 public final class JFluid1 {
     private JFluid1() {}
@@ -63,7 +64,7 @@ public final class JFluid1 {
         public static volatile Thread session;
     }
 
-    /** Number of executed bytecodes after which a loop adds its counter to the thread's: roughly a thousand times a second. */
+    /** Number of executed bytecodes after which a loop adds its counter to the thread's counter, roughly a thousand times a second. */
     private static final int LONG_ACTIVATION = 1 << 20;
 
     /**
@@ -122,8 +123,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Called at the end of a method that returns a value. The probe takes and returns the value: C1 does not inline the probe, and otherwise
-     * spills the value to the frame of the method in each call.
+     * Called at the end of a method that returns a value. The probe takes and returns the value: C1 does not inline the probe. If the value
+     * were not passed through the probe, C1 would spill it to the method's frame in each call.
      */
     public static int methodExit(int value, int id) {
         ThreadInfo ti = leaving();
@@ -266,8 +267,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Called at the start of an exception handler of an instrumented method or root. All callees of the method have ended then, including
-     * callees without an exit event: no handler can cover a constructor's call of super(), and a probe that overflows the stack
+     * Called at the start of an exception handler of an instrumented method or root. All callees of the method have ended by then,
+     * including callees without an exit event: no handler can cover a constructor's call of super(), and a probe that overflows the stack
      * writes no event.
      */
     public static void methodResume(int id) {
@@ -294,9 +295,9 @@ public final class JFluid1 {
     // ---- probes of methods that scheme adaptive switches on and off, see JFluid1Modes ----
     //
     // switchedEntry and switchedExit are never inlined. An inlined probe puts the call that reads the clock into the code of the method and
-    // of its inlining callers. C2 then spills values that are live after that call to the frame; for a value computed by a loop it may
-    // spill in each iteration (decision 125). A return value is passed through switchedExit. If the stack has room for the entry, it
-    // has room for the exit: in every mode, the entry calls as deep as the exit, with as many local variables.
+    // of callers that inline the method. C2 then spills values that are live after that call to the frame; for a value computed by a loop
+    // it may spill in each iteration (decision 125). A return value is passed through switchedExit. If the stack has room for the entry
+    // probe, it has room for the exit probe: in every mode, both probes have the same call depth and the same number of local variables.
 
     @DontInline
     public static void switchedEntry(int id) {
@@ -306,7 +307,7 @@ public final class JFluid1 {
     private static void switchedBegin(int id) {
         ThreadInfo ti = current();
         boolean inside =
-                ti != null && (ti.active || ti.virtualActive); // a local variable like the long mode, see JFluid1Stack
+                ti != null && (ti.active || ti.virtualActive); // a local variable, and `mode` is long: JFluid1Stack
         if (!inside) {
             return;
         }
@@ -360,7 +361,7 @@ public final class JFluid1 {
             return;
         }
         byte mode = JFluid1Modes.of(ti, id);
-        // A copy of JFluid1Modes.tellsEnd: a call of it would use one frame more than the entry.
+        // A copy of JFluid1Modes.tellsEnd: a call of tellsEnd would use one frame more than the entry.
         if (mode == JFluid1Modes.TIME || mode == JFluid1Modes.ENDING && ti.switchedOpen > 0) {
             ti.switchedOpen--;
             timedEnd(ti, id);
@@ -422,18 +423,28 @@ public final class JFluid1 {
         int left = ti.nesting - 1;
         if (ti.active) {
             ti.nesting = left; // set before methodExit, which throws on a full stack
-            methodExit(id);
-            if (left <= 0 && ti.active) {
-                rest(ti);
+            if (left <= 0 && ti.by != 0) {
+                JFluid1Values.leave(ti, id);
+            } else {
+                methodExit(id);
+            }
+            if (left <= 0) {
+                leaveRootIfActive(ti);
             }
         } else if (ti.virtualActive) {
             ti.nesting = left;
-            virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            if (left <= 0 && ti.by != 0) {
+                JFluid1Values.leaveVirtual(ti, id);
+            } else {
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            }
             if (left <= 0) {
-                ti.virtualActive = false;
+                leaveVirtualRoot(ti);
             }
         } else if (ti.untimed > 0) {
             ti.untimed--;
+        } else {
+            leaveInactive(ti);
         }
     }
 
@@ -443,34 +454,50 @@ public final class JFluid1 {
         if (ti == null) {
             return thrown;
         }
-        if (ti.active) {
-            ti.nesting--; // decremented before methodThrown, which throws on a full stack
-            methodThrown(thrown, id);
-            if (ti.nesting <= 0 && ti.active) {
-                rest(ti);
-            }
-        } else if (ti.virtualActive) {
-            ti.nesting--;
-            methodThrown(thrown, id);
-            if (ti.nesting <= 0) {
-                ti.virtualActive = false;
+        if (ti.active || ti.virtualActive) {
+            int left = ti.nesting - 1;
+            ti.nesting = left; // set before methodThrown, which throws on a full stack
+            if (left > 0) {
+                methodThrown(thrown, id);
+            } else {
+                leaveThrown(ti, thrown, id);
             }
         } else if (ti.untimed > 0) {
             ti.untimed--;
+        } else {
+            leaveInactive(ti);
         }
         return thrown;
+    }
+
+    // ---- values of root calls (--show, --by) ----
+    //
+    // The probes precede rootEntry and rootExit. They only store a reference or a number in the thread's record, see JFluid1Values.
+
+    /** @param start number of the start of a path, and whether the value is a result */
+    public static void rootValue(Object value, int start) {
+        JFluid1Values.store(value, start);
+    }
+
+    /** @param start like above, and the type of the value */
+    public static void rootValue(long value, int start) {
+        JFluid1Values.store(value, start);
+    }
+
+    public static void rootValue(double value, int start) {
+        JFluid1Values.store(Double.doubleToRawLongBits(value), start);
     }
 
     // ---- probes without a clock (--mode count, bytecodes, alloc) ----
     //
     // Instead of a time, an event has the number of bytecodes that its thread has executed inside root calls. The method counts its
-    // bytecodes in a local variable and passes the count to the probe at its end (JP, section 4). A method without a counter passes 0.
-    // So readers need no distinction of modes: a self "time" is the number of bytecodes executed between two events.
+    // bytecodes in a local variable and passes the count to the probe at its end (JP, section 4). A method without a counter passes 0. So a
+    // reader of events need not know the mode: a self "time" is then the number of bytecodes executed between two events.
 
     /**
-     * Called at the start of every instrumented method except roots. Cost where the thread keeps a tree: one table look-up by thread id, one
-     * byte of `state`, one addition to a record. All other cases are in other methods, because C2 inlines at most 8,000 bytes of bytecode into
-     * a method (DesiredMethodLimit).
+     * Called at the start of every instrumented method except roots. Cost where the thread keeps a tree: one table look-up by thread id,
+     * one byte of `state`, one addition to a record. All other cases are in other methods, because C2 inlines at most 8,000 bytes of
+     * bytecode into a method (DesiredMethodLimit).
      */
     public static void countEntry(int id) {
         ThreadInfo ti = current();
@@ -487,7 +514,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Records a whole call of a method that calls no method and makes the JVM call none (leaf.ts). Its cost is that of {@link #countEntry}.
+     * Records the entry and the end of a call in one step, for a method that calls no method and makes the JVM call no method (leaf.ts).
+     * Its cost is that of {@link #countEntry}.
      *
      * @param executed bytecodes executed by the call
      */
@@ -691,8 +719,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Called before a constructor calls super() or this(). No handler of the constructor may cover that call, so an exception from it ends the
-     * constructor without a probe.
+     * Called before a constructor calls super() or this(). No handler of the constructor may cover that call, so an exception from it ends
+     * the constructor without a probe.
      *
      * @return 0, the new value of the counter
      */
@@ -739,13 +767,13 @@ public final class JFluid1 {
         int left = ti.nesting - 1;
         if (ti.active) {
             ti.nesting = left; // set before countExit, which throws on a full stack
+            if (left <= 0 && gauge != null) {
+                tellAllocated(ti); // before the EXIT: the client adds the bytes to the root that is still open
+            }
             countExit(executed, id);
             if (left <= 0 && ti.active) {
                 if (ti.record != 0) {
                     tellEnd(ti, id);
-                }
-                if (gauge != null) {
-                    tellAllocated(ti);
                 }
                 rest(ti);
             }
@@ -766,13 +794,15 @@ public final class JFluid1 {
         }
         if (ti.active) {
             ti.nesting--; // decremented before countThrown, which throws on a full stack
+            if (ti.nesting <= 0 && gauge != null) {
+                tellAllocated(ti);
+            } else if (ti.nesting <= 0) {
+                JFluid1Thrown.tell(ti, thrown);
+            }
             countThrown(thrown, executed, id);
             if (ti.nesting <= 0 && ti.active) {
                 if (ti.record != 0) {
                     tellEnd(ti, id);
-                }
-                if (gauge != null) {
-                    tellAllocated(ti);
                 }
                 rest(ti);
             }
@@ -789,14 +819,14 @@ public final class JFluid1 {
     // ---- gross time of regions (report, section 5) ----
     //
     // A region is a method or some lines of a method. A local variable of the activation holds the time at which control entered the
-    // region, or 0 while control is outside. So the region needs no thread record, and a virtual thread may leave it on another carrier. The
-    // end of an execution is one word: an EXIT with the region's number and the duration in place of the time. A duration
-    // of 2^40 ticks or more is written between two EPOCHs that have its high bits. A virtual thread writes to the chunk of its carrier;
-    // the thread of an execution is not recorded.
+    // region, or 0 while control is outside. So the region needs no thread record, and a virtual thread may leave the region on another
+    // carrier. An execution of a region is written as one word at its end: an EXIT with the region's number and the duration in place of
+    // the time. A duration of 2^40 ticks or more is written between two EPOCH words that have the high bits of the duration. A virtual
+    // thread writes to the chunk of its carrier; the thread of an execution is not recorded.
 
     /**
-     * Called where control may enter a region; starts its time if control was outside the region. Cost: one clock read, at the end of the
-     * probe.
+     * Called where control may enter a region; starts the region's time if control was outside the region. Cost: one clock read, at the end
+     * of the probe.
      *
      * @param since last value returned by {@link #regionEnter} or {@link #regionLeave} in this activation; initially 0
      * @param session number of the session that inserted the probe
@@ -814,8 +844,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Called at the end of a method whose region ends with it. Cost: one clock read, at the start of the probe, one table look-up by thread id,
-     * one 8-byte store; for a virtual thread also a look-up of its carrier.
+     * Called at the end of a method whose end is also the end of a region. Cost: one clock read, at the start of the probe, one table
+     * look-up by thread id, one 8-byte store; for a virtual thread also a look-up of its carrier.
      */
     public static void regionExit(long since, int id) {
         if (since == 0) {
@@ -842,9 +872,9 @@ public final class JFluid1 {
     // ---- allocations: bytes instead of time (--mode alloc) ----
     //
     // Methods have the count… probes and pass 0 to them; the clock of a thread is the number of bytes that its allocation sites have
-    // allocated. An allocation is recorded as a call of a pseudo method, one per allocated class: ENTER before its bytes, EXIT after them.
-    // These probes follow the allocating instruction, so an instruction that throws records no allocation. No probe stores or
-    // passes on the object, so the object escapes only through a probe that is not inlined.
+    // allocated. An allocation is recorded as a call of a pseudo method, one per allocated class: ENTER before the bytes are added to the
+    // clock, EXIT after. These probes follow the allocating instruction, so an instruction that throws records no allocation. No probe
+    // stores or passes on the object, so the object escapes only through a probe that is not inlined.
 
     /** Called after a `new` of class `c`, which has been initialised. The constructor of the instance has not run yet. */
     public static void allocated(Class<?> c) {
@@ -904,7 +934,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Called after multianewarray. `dimensions` is the number of dimensions that it has filled. */
+    /** Called after multianewarray. `dimensions` is the number of dimensions that the instruction has filled. */
     public static void allocatedArrays(Object array, int dimensions) {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
@@ -1005,9 +1035,9 @@ public final class JFluid1 {
     }
 
     /**
-     * Called where the JDK is about to call a method that no call site names: at the start of Method.invoke and Constructor.newInstance, and
-     * where a direct method handle resolves its member (DirectMethodHandle.internalMemberName and similar methods). Also called where the JDK
-     * defines a hidden class (Lookup.ClassDefiner.defineClass), the only place where its class file is visible.
+     * Called where the JDK is about to call a method that no call site names: at the start of Method.invoke and Constructor.newInstance,
+     * and where a direct method handle resolves its member (DirectMethodHandle.internalMemberName and similar methods). Also called where
+     * the JDK defines a hidden class (Lookup.ClassDefiner.defineClass), the only place where its class file is visible.
      *
      * @param caller a Method, a Constructor, a DirectMethodHandle or a ClassDefiner
      */
@@ -1025,10 +1055,10 @@ public final class JFluid1 {
     private static Object notKnown;
 
     /**
-     * Returns its argument: the result of DirectMethodHandle.internalMemberName and similar methods, which C1 then cannot treat as a constant.
-     * C1 inlines the method of a constant member without recording a dependency (c1_GraphBuilder.cpp, try_method_handle_inline), so the compiled
-     * code stays valid after a redefinition of that method and has no probes. C2 prunes the branch that is never taken and inlines as without
-     * this method; C2 does record the dependency.
+     * Returns its argument: the result of DirectMethodHandle.internalMemberName and similar methods, which C1 then cannot treat as a
+     * constant. C1 inlines the method of a constant member without recording a dependency (c1_GraphBuilder.cpp, try_method_handle_inline),
+     * so the compiled code stays valid after a redefinition of that method and has no probes. C2 prunes the branch that is never taken, so
+     * it inlines as if this method did not exist; C2 does record the dependency.
      *
      * ForceInline, because C2 knows the member only if this method is inlined.
      */
@@ -1040,10 +1070,10 @@ public final class JFluid1 {
 
     // ---- tasks that other threads run (--follow-threads) ----
     //
-    // These probes are in JDK methods that submit tasks and in JDK methods that run them, and only while a session follows threads. A
-    // thread that submits a task inside a root call writes SUBMIT with a new token. A thread outside that starts the task writes BEGIN, and is
-    // inside the root call from then on. A task is identified by its object identity, because its class may be hidden, and
-    // a hidden class cannot have probes.
+    // These probes are in JDK methods that submit or run tasks, and only while a session follows threads. A thread that submits a task
+    // inside a root call writes SUBMIT with a new token. If a thread outside root calls starts the task, that thread writes BEGIN and is
+    // inside the root call from then on. A task is identified by its object identity, because its class may be hidden, and a hidden class
+    // cannot have probes.
 
     /** Called at the start of a method that submits `task` to other threads. */
     public static void submitted(Object task) {
@@ -1179,7 +1209,7 @@ public final class JFluid1 {
                 }
             }
         } catch (Throwable e) {
-            gap(); // the new thread is not followed; recording of this thread continues if it can
+            gap(); // the new thread is not followed; recording of this thread continues if possible
             ti.guard = false;
             passOn(e);
         }
@@ -1199,14 +1229,15 @@ public final class JFluid1 {
 
     // ---- waiting (--mode locks) ----
     //
-    // A wait is recorded as a call of a pseudo method; its id is the kind of wait (src/events/wait-ids.ts). Waits, parks and sleeps write an
-    // event at their begin and at their end. Entering a free monitor writes no event; its header shows beforehand that it is free. For
-    // a contended monitor both events are written after it has been entered, and only if the wait exceeds a minimum.
+    // A wait is recorded as a call of a pseudo method; its id is the kind of wait (src/events/wait-ids.ts). Waits, parks and sleeps write
+    // an event at their begin and at their end. Entering a free monitor writes no event: the header of the object shows beforehand that the
+    // monitor is free. For a contended monitor both events are written after the thread has entered the monitor, and only if the wait
+    // exceeds a minimum.
 
     /**
      * Called before a monitorenter. Cost for a free monitor: one load of the object's header.
      *
-     * The lock and the time are kept in the thread record for lockTaken(), and not on the operand stack: JDK 25 may unmount a virtual thread
+     * The lock and the time are kept for lockTaken() in the thread record, not on the operand stack: JDK 25 may unmount a virtual thread
      * during a monitorenter, and does not restore the operand stack of an interpreted frame.
      */
     public static void lockWanted(Object lock) {
@@ -1220,7 +1251,10 @@ public final class JFluid1 {
         }
     }
 
-    /** Called after the monitorenter. Its frame is no larger than that of lockWanted(), so on a full stack lockWanted() throws first. */
+    /**
+     * Called after the monitorenter. The frame of lockTaken() is no larger than the frame of lockWanted(), so on a full stack lockWanted()
+     * throws first.
+     */
     public static void lockTaken() {
         ThreadInfo ti = current();
         if (ti != null && ti.wanted != null) {
@@ -1229,8 +1263,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Called before a call. A synchronized callee waits for its monitor before its first instruction; {@link #monitorHeld} then records that
-     * wait with the time stored here. Cost: {@link #methodEntry} without the event.
+     * Called before a call. A synchronized callee waits for its monitor before its first instruction; {@link #monitorHeld} then records
+     * that wait with the time stored here. Cost: {@link #methodEntry} without the event.
      *
      * @param target hash of the callee's name and descriptor
      */
@@ -1291,8 +1325,8 @@ public final class JFluid1 {
 
     // ---- call sites (--call-sites) ----
     //
-    // A caller stores its call site in its thread record. The callee writes that site to the ring if no event was written in
-    // between: then the call came from that site. A callback from JDK code without probes has the call site at which the JDK was called.
+    // A caller stores its call site in its thread record. The callee writes that site to the ring if no event was written in between, since
+    // the call then came from that site. A callback from JDK code without probes gets the call site at which the JDK was called.
 
     /** Called before a call. Cost: one look-up and two stores. */
     public static void callSite(int site) {
@@ -1327,12 +1361,12 @@ public final class JFluid1 {
     // ---- waking a sleeping agent ----
 
     /**
-     * Lets a second attach use the loaded agent. Loading the agent again prints a four-line warning on JDK 21+, and each load leaves one more
-     * JVMTI environment.
+     * Lets a second attach use the loaded agent. Loading the agent again would print a four-line warning on JDK 21+, and each load would
+     * leave one more JVMTI environment.
      *
-     * The attach command {@code agentProperties} makes HotSpot's Attach Listener thread copy the properties of
-     * {@code jdk.internal.vm.VMSupport.getAgentProperties()}. An instance of this subclass replaces them. When it is copied, it looks for
-     * a launch file that only the owner of the process can have written, and starts a session from it.
+     * The attach command {@code agentProperties} makes HotSpot's Attach Listener thread copy the properties of {@code
+     * jdk.internal.vm.VMSupport.getAgentProperties()}. An instance of this subclass replaces these properties. When the instance is copied,
+     * it looks for a launch file that only the owner of the process can have written, and starts a session from it.
      */
     public static final class Wake extends java.util.Properties {
         private static final long serialVersionUID = 1L;
@@ -1403,7 +1437,7 @@ public final class JFluid1 {
             try {
                 java.nio.file.Files.deleteIfExists(file); // the client may have been killed
             } catch (java.io.IOException notOurs) {
-                // A file of root in a sticky directory: the client that wrote it removes it.
+                // The file belongs to root, in a sticky directory: the client that wrote the file removes it.
             }
             return line;
         }

@@ -33,7 +33,7 @@ public final class JFluid1Allocations {
 
     /** An allocated class. The class may be unloaded; its number is not reused. */
     static final class Allocated extends java.lang.ref.WeakReference<Class<?>> {
-        /** 1 to {@link JFluid1Layout#FIRST_METHOD_BESIDE_CLASSES} - 1. */
+        /** 1 to {@link JFluid1Layout#NOT_ATTRIBUTED} - 1. */
         final int id;
         /** Size of an instance; for an array class, size of the header. */
         final long bytes;
@@ -63,7 +63,7 @@ public final class JFluid1Allocations {
     /** Null unless the session counts allocations. */
     static volatile Gauge gauge;
     static int sampleEvery = 1;
-    /** Whether the string of most concatenations is allocated in a hidden class (JDK 24 and later). */
+    /** Whether the result string of most concatenations is allocated by code of a hidden class (JDK 24 and later). */
     static boolean spinsConcatenations;
     /** Object alignment minus one. */
     private static long alignmentMask = 7;
@@ -114,8 +114,8 @@ public final class JFluid1Allocations {
     }
 
     /**
-     * Returns the address of the thread's next event. A changed address means that events were written in between. Registers no carrier
-     * that has written no event, since that needs memory.
+     * Returns the address of the thread's next event. A changed address means that events were written in between. Does not register a
+     * carrier, since that needs memory.
      */
     static long placeOf(ThreadInfo ti) {
         ThreadInfo w = ti.virtual ? knownCarrier() : ti;
@@ -202,7 +202,8 @@ public final class JFluid1Allocations {
 
     /**
      * Returns whether this allocation is skipped. Distances between recorded allocations are random, 1 to 2 N - 1 and N on average, so that
-     * no loop of the program is synchronised with them. The seed is the thread's number, so the distances are equal in every run.
+     * no loop of the program is in step with the recorded allocations. The seed is the thread's number, so the distances are equal in every
+     * run.
      */
     static boolean isPassedOver(ThreadInfo ti) {
         if (ti.untilSample > 0) {
@@ -252,6 +253,7 @@ public final class JFluid1Allocations {
         try {
             Gauge by = gauge;
             if (on && by != null) {
+                long allocatedBefore = by.allocated();
                 String name =
                         nameOf(c); // called first: if memory is short, the next allocation of the class must try again
                 int before = allocatedClasses[0];
@@ -271,6 +273,7 @@ public final class JFluid1Allocations {
                         switchBack(w);
                     }
                 }
+                notItsOwn(ti, by.allocated() - allocatedBefore);
             }
         } catch (Throwable t) {
             gap(); // this allocation is not recorded; a later allocation of its class may be recorded
@@ -325,8 +328,8 @@ public final class JFluid1Allocations {
                 String lambda = isLambda(c) ? name : null;
                 int shared = lambda == null ? 0 : numberOf(lambda);
                 int id = shared > 0 ? shared : U.getAndAddInt(allocatedClasses, INTS_AT, 1) + 1;
-                if (id >= FIRST_METHOD_BESIDE_CLASSES) {
-                    U.putInt(allocatedClasses, INTS_AT, FIRST_METHOD_BESIDE_CLASSES - 1);
+                if (id >= NOT_ATTRIBUTED) {
+                    U.putInt(allocatedClasses, INTS_AT, NOT_ATTRIBUTED - 1);
                     gap(); // all class numbers are used
                     return null;
                 }
@@ -368,7 +371,7 @@ public final class JFluid1Allocations {
         return 0;
     }
 
-    /** Writes the JVM's count of bytes that the thread has allocated in the root call. Called at the end of the outermost root call. */
+    /** Writes the JVM's count of bytes that the thread has allocated in the root call. Called just before the EXIT of the outermost root call. */
     static void tellAllocated(ThreadInfo ti) {
         Gauge by = gauge;
         long before = ti.allocatedBefore;
@@ -434,8 +437,8 @@ public final class JFluid1Allocations {
     }
 
     /**
-     * Returns the threads that are inside root calls, also those in a slow path, as consecutive quadruples: id, number, number of ALLOCATED words
-     * written, bytes allocated before the root call.
+     * Returns four numbers for each thread inside a root call, including threads in a slow path: thread id, thread number, number of
+     * ALLOCATED words written, bytes allocated before the root call.
      */
     public static long[] allocatedBefore() {
         int count = 0;

@@ -19,9 +19,8 @@ public final class JFluid1Calibration {
     /**
      * Measures the probe cost of one execution of a region: t_I, which is inside the measured time of the region, and the remaining cost.
      * Like {@link #calibrate}; called before {@link JFluid1Session#open}.
-     * before {@link JFluid1Session#open}.
      *
-     * @return {inner, outer} in ticks an execution, scaled by 1000
+     * @return {inner, outer} in ticks per execution, scaled by 1000
      */
     public static long[] calibrateRegions(long budgetNanos) {
         int block = 200;
@@ -72,8 +71,8 @@ public final class JFluid1Calibration {
      * result is the minimum over all blocks, as in the report.
      *
      * @param budgetNanos time limit, ns
-     * @return {inner, outer, spread of inner, spread of outer, cost of a clock read} in ticks per call, scaled by 1000. A spread is the third
-     *     quartile of the blocks minus their minimum.
+     * @return {inner, outer, spread of inner, spread of outer, cost of a clock read} in ticks per call, scaled by 1000. A spread is the
+     *     third quartile of the block results minus their minimum.
      */
     public static long[] calibrate(long budgetNanos) {
         int block = 200;
@@ -125,7 +124,7 @@ public final class JFluid1Calibration {
                 inner = Math.min(inner, (double) sum / block);
                 total = Math.min(total, (double) (t1 - t0) / block);
                 bare = Math.min(bare, (double) (t3 - t2) / block);
-                // Only the last blocks are kept: these ran compiled.
+                // Only the last blocks are kept, since their code ran compiled.
                 int at = samples++ % SAMPLES;
                 inners[at] = (double) sum / block;
                 outers[at] = (double) (t1 - t0) / block - bare - inners[at];
@@ -144,7 +143,7 @@ public final class JFluid1Calibration {
             Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000), Math.round(reading * 1000)};
     }
 
-    /** Returns the third quartile of the first n values, which it sorts. Insertion sort: calls no method that an application might override. */
+    /** Sorts the first n values and returns their third quartile. Insertion sort: calls no method that an application might override. */
     private static double thirdQuartile(double[] values, int n) {
         for (int i = 1; i < n; i++) {
             double value = values[i];
@@ -157,7 +156,7 @@ public final class JFluid1Calibration {
         return n == 0 ? 0 : values[(3 * n) / 4];
     }
 
-    /** Number of blocks for the spread. */
+    /** Number of measured blocks from which the spread of the probe's cost is computed. */
     private static final int SAMPLES = 256;
 
     /** Measured code: calls of nearly empty bodies with and without probes. */

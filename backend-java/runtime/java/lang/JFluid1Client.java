@@ -8,28 +8,28 @@ import static java.lang.JFluid1Threads.*;
 
 import jdk.internal.misc.Unsafe;
 
-/** The client as seen by threads of the target: its heartbeat, and the limits of waits for it. */
+/** The client as seen by threads of the target: the client's heartbeat, and the limits of waits for the client. */
 public final class JFluid1Client {
     private JFluid1Client() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /**
-     * Timeout of a wait for a client without a heartbeat. After a timeout no thread waits until the heartbeat continues. Events that cannot
-     * be recorded without a wait are counted as gaps.
+     * Timeout of a wait for a client without a heartbeat. After this timeout, no thread starts a wait until the heartbeat continues. Events
+     * that cannot be recorded without a wait are counted as gaps.
      */
     public static final long SILENT_CLIENT_TIMEOUT_NANOS = 250_000_000L;
     /** Timeout of a wait for a client that is runnable but gets no processor. */
     public static final long STARVING_CLIENT_TIMEOUT_NANOS = 2_000_000_000L;
-    /** Age of the last heartbeat from which on the agent is asked to check the client, and interval of further checks. */
+    /** Minimum age of the last heartbeat at which the agent is asked to check the client, and interval of further checks. */
     public static final long CHECK_CLIENT_AFTER_NANOS = 50_000_000L;
     private static final long CHECK_CLIENT_INTERVAL_NANOS = 20_000_000L;
-    /** Time before the end of the last extension at which the agent is asked to check again, see {@link #extendWaits}. */
+    /** If waits were extended ({@link #extendWaits}), the agent is asked to check again this long before the extension ends. */
     private static final long RENEW_BEFORE_NANOS = 150_000_000L;
     /**
      * Maximum silence counted between two checks by the waiting thread. If the waiting thread itself gets no processor for longer, the
-     * client may be alive and without a processor, too: schedulers share processors between sessions first, and a session with few
-     * threads may wait several times as long as another session.
+     * client may be alive but also get no processor: a scheduler may share processors between login sessions first, and a login session
+     * with few threads may wait several times as long as another.
      */
     private static final long MAX_CHECK_GAP_NANOS = 4_500_000L;
     /** Timeout of a wait for a client with a heartbeat. */
@@ -37,25 +37,25 @@ public final class JFluid1Client {
     /** Bounds of the pause between two checks, which is a sixteenth of the wait so far. */
     static final long MIN_PAUSE_NANOS = 50_000L;
     private static final long MAX_PAUSE_NANOS = 4_000_000L;
-    /** Minimum pause per waiting thread, and upper bound of that minimum. */
+    /** Minimum pause between two checks: this time for each waiting thread, but at most MAX_SHARED_PAUSE_NANOS in total. */
     private static final long PAUSE_PER_WAITER_NANOS = 32_000L;
     static final long MAX_SHARED_PAUSE_NANOS = 32_000_000L;
-    /** Pause per waiting thread while the ring is full, and length of a wait after which pauses are shorter; see chunkPause(). */
+    /** Pause per waiting thread while the ring is full, and duration of a wait after which the pauses become shorter; see chunkPause(). */
     static final long CHUNK_PAUSE_PER_WAITER_NANOS = 200_000L;
     static final long LONG_WAIT_NANOS = 100_000_000L;
-    /** A pause longer than MAX_CHECK_GAP_NANOS counts as silence entirely if it overruns by no more than this. */
+    /** A pause longer than MAX_CHECK_GAP_NANOS counts as silence in full if it ends at most this much too late. */
     private static final long MAX_OVERRUN_NANOS = 500_000L;
-    /** Whether the running redefinition may be waiting for threads that wait for it. */
+    /** Whether the running redefinition may be waiting for threads that in turn wait for the redefinition. */
     static volatile boolean mayDeadlock;
     private static Runnable waker;
     private static volatile long extendedUntil;
     private static volatile boolean checkRequested;
     /** System.nanoTime() of the agent's last check of the client. */
     private static long answeredAt;
-    /** Heartbeat at which the client was found silent. */
+    /** Value of the heartbeat counter when the client was found silent. */
     private static volatile int silentBeat;
     private static volatile boolean silent;
-    /** Consecutive waits that have timed out, see halvedTimeout(). */
+    /** Number of consecutive waits that have timed out, see halvedTimeout(). */
     private static volatile int timeouts;
     private static volatile long timedOutAt;
 
@@ -130,14 +130,14 @@ public final class JFluid1Client {
 
     /**
      * Returns the timeout of the next wait. A client with a heartbeat may still hang, for example because its terminal is blocked. Each
-     * question would then wait for ANSWER_TIMEOUT_NANOS. So each timeout halves the next timeout until the client answers: two seconds in
-     * total.
+     * request would then wait for ANSWER_TIMEOUT_NANOS. So each timeout halves the next timeout until the client answers: all timeouts
+     * together are two seconds.
      */
     private static long halvedTimeout(long longest) {
         return longest >> Math.min(timeouts, Long.SIZE - 1);
     }
 
-    /** Counts a timeout. Concurrent waits that time out count once. */
+    /** Counts a timeout. Several concurrent waits that time out count as one timeout. */
     private static void timedOut(long since, long now) {
         if (timeouts == 0 || since - timedOutAt >= 0) {
             timedOutAt = now;
@@ -152,12 +152,12 @@ public final class JFluid1Client {
         }
     }
 
-    /** Returns whether no thread waits for the client because its heartbeat has stopped. */
+    /** Returns whether the client's heartbeat has stopped, so that no thread waits for the client. */
     static boolean isSilent() {
         return silent && heartbeat() == silentBeat;
     }
 
-    /** Marks the client as silent at heartbeat `beat`. */
+    /** Marks the client as silent since its heartbeat counter reached `beat`. */
     static void isSilentSince(int beat) {
         silentBeat = beat;
         silent = true;
@@ -177,8 +177,8 @@ public final class JFluid1Client {
     }
 
     /**
-     * Sleeps briefly without JDK code. park() may consume a permit of the application, see repay(). In an interrupted thread park() returns at
-     * once and keeps the interrupt; such a thread yields, so that many of them do not take the processors from the client.
+     * Sleeps briefly without JDK code. park() may consume a permit of the application, see repay(). In an interrupted thread park() returns
+     * at once and keeps the interrupt; such a thread yields, so that many such threads do not take the processors from the client.
      */
     static void park(long nanos) {
         long before = System.nanoTime();
@@ -202,11 +202,11 @@ public final class JFluid1Client {
     }
 
     /**
-     * Returns whether waits for a silent client end. The agent checks the client in time and extends the wait for a client that is runnable
-     * but gets no processor: on an overloaded machine a scheduler that shares processors between sessions first may delay a rarely running
-     * thread for more than a second. If the client has died, the agent ends the session.
+     * Returns whether a wait for a silent client must end. The agent checks the client in time and extends the wait for a client that is
+     * runnable but gets no processor: on an overloaded machine, a scheduler that shares processors between login sessions first may delay a
+     * rarely running thread for more than a second. If the client has died, the agent ends the session.
      *
-     * @param silence of the client, as counted by checks of the waiting thread, ns
+     * @param silence duration of the client's silence, as counted by checks of the waiting thread, ns
      * @param lastBeat System.nanoTime() of the last change of the heartbeat, or of the start of the wait
      * @param now System.nanoTime()
      */
@@ -244,7 +244,10 @@ public final class JFluid1Client {
         checkRequested = false;
     }
 
-    /** Wakes the agent's selector. Pins the thread, since the selector has monitors and the caller may be about to write to the chunk of its carrier. */
+    /**
+     * Wakes the agent's selector. Pins a virtual thread to its carrier, since the selector has monitors and the caller may be about to
+     * write to the chunk of its carrier.
+     */
     static void wakeAgent() {
         Runnable w = waker;
         if (w == null) {

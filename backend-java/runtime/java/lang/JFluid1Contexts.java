@@ -3,11 +3,11 @@ package java.lang;
 import static java.lang.JFluid1Session.*;
 import static java.lang.JFluid1Threads.*;
 
-/** Calling context trees of threads for a user's profiler (--profiler), and the reports to it. */
+/** Calling context trees of threads for a user's profiler (--profiler), and the reports to that profiler. */
 public final class JFluid1Contexts {
     private JFluid1Contexts() {}
 
-    /** Bytecodes until the next attempt of a report that failed because the stack was full. */
+    /** Number of bytecodes that a thread executes before it repeats a report that failed because the stack was full. */
     private static final long REPORT_AGAIN = 1 << 20;
     /** Null unless the session has a user's profiler. */
     static volatile Reporter reporter;
@@ -28,7 +28,7 @@ public final class JFluid1Contexts {
             this.caller = caller;
         }
 
-        /** Returns the context of a callee, which it adds if necessary. */
+        /** Returns the context of a callee. Adds the context if it does not exist. */
         Context callee(int id) {
             for (Context c = callees; c != null; c = c.next) {
                 if (c.id == id) {
@@ -98,7 +98,7 @@ public final class JFluid1Contexts {
         boolean virtualActive = ti.virtualActive;
         ti.active = ti.virtualActive = false;
         ti.guard = true;
-        ti.due = REPORT_AGAIN; // unless the profiler returns another number
+        ti.due = REPORT_AGAIN; // used if the profiler returns no number
         try {
             ti.due = to.report(ti.contexts, current);
         } catch (Throwable t) {
@@ -112,7 +112,7 @@ public final class JFluid1Contexts {
         }
     }
 
-    /** Registers a thread at its first root call. The guard is set. */
+    /** Registers a thread at its first root call. Precondition: the thread's guard is set. */
     static void register(Reporter to, ThreadInfo ti) {
         ti.contexts = new Context(0, null);
         ti.due = to.register(Thread.currentThread(), ti.contexts);
@@ -123,7 +123,7 @@ public final class JFluid1Contexts {
         reporter = to;
     }
 
-    /** Stops reports to a profiler. No effect if another profiler has replaced it. */
+    /** Stops reports to a profiler. No effect if another profiler has replaced `to`. */
     public static void stopReporting(Reporter to) {
         if (reporter == to) {
             reporter = null;

@@ -31,7 +31,7 @@ public final class JFluid1Inside {
         }
     }
 
-    /** Initialised at the first virtual thread: initialising VirtualThread starts threads of the JDK. */
+    /** Initialised only when the first virtual thread is sampled: initialising VirtualThread starts threads of the JDK. */
     private static final class Virtual {
         /** Returns the stack of an unmounted virtual thread; null if the thread is mounted or changes its state. */
         static final MethodHandle STACK = stackOfVirtual();
@@ -49,7 +49,7 @@ public final class JFluid1Inside {
         }
     }
 
-    /** Returns a handle of Thread's own state method: a subclass may override getState(). */
+    /** Returns a handle of a non-public state method of Thread, since a subclass may override getState(). */
     private static MethodHandle state() {
         try {
             return MethodHandles.lookup().findVirtual(
@@ -103,6 +103,23 @@ public final class JFluid1Inside {
     /** Returns a number that identifies the thread's current or last root call. It differs between consecutive root calls and threads. */
     public static int call(ThreadInfo ti) {
         return ti.number << 8 ^ (int) ti.rootCalls;
+    }
+
+    /** Returns the method id of the row of --by that contains the thread's root call; 0 without such a row. */
+    public static int by(ThreadInfo ti) {
+        return ti.untimed > 0 ? 0 : ti.by; // a call that is only counted has no row
+    }
+
+    /** Returns whether the thread's current root call has this number of samples. Called only by the sampler. */
+    public static boolean hasSamples(ThreadInfo ti, int count) {
+        return ti.sampledCall == call(ti) && ti.samplesOfCall >= count;
+    }
+
+    /** Counts a sample of the thread's current root call. Called only by the sampler. */
+    public static void countSample(ThreadInfo ti) {
+        int call = call(ti);
+        ti.samplesOfCall = ti.sampledCall == call ? ti.samplesOfCall + 1 : 1;
+        ti.sampledCall = call;
     }
 
     /** Returns the next thread of a list of {@link #takeNewThreads} and unlinks it. */

@@ -1,8 +1,8 @@
 package java.lang;
 
 /**
- * Constants shared by client and target. They are documented in src/events/ring-layout.ts, event-layout.ts and wait-ids.ts; a test
- * compares them. The compiler inlines these constants, so this class is not loaded at run time.
+ * Constants shared by client and target. The constants are documented in src/events/ring-layout.ts, event-layout.ts and wait-ids.ts; a test
+ * compares both definitions. The compiler inlines these constants, so this class is not loaded at run time.
  */
 public final class JFluid1Layout {
     private JFluid1Layout() {}
@@ -52,9 +52,19 @@ public final class JFluid1Layout {
     static final long CONTROL_ALLOCATED = KIND_CONTROL | 13L << TICK_BITS;
     static final long CONTROL_TRACK = KIND_CONTROL | 15L << TICK_BITS;
     static final long CONTROL_OVERFLOW = KIND_CONTROL | 16L << TICK_BITS;
+    static final long CONTROL_VALUE = KIND_CONTROL | 17L << TICK_BITS;
+    static final long CONTROL_THREW = KIND_CONTROL | 18L << TICK_BITS;
+    static final int VALUE_SLOT_SHIFT = 35;
+    static final int VALUE_KIND_SHIFT = 32;
+    static final int SLOT_TRACE_ID = 28;
+    static final int SLOT_CALLER = 29;
+    static final int SLOT_DETAILS = 31;
+    static final int FIRST_THROWN = 32702;
+    static final int MAX_THROWN = 64;
     static final int NAME_CLASS_SHIFT = 25;
     static final int NAME_AT_SHIFT = 16;
     static final int LONGEST_NAME = 511;
+    static final int NOT_ATTRIBUTED = 32767;
     static final int FIRST_METHOD_BESIDE_CLASSES = 32768;
     static final long CONTROL_SITE = KIND_CONTROL | 14L << TICK_BITS;
     static final long TICK_MASK = (1L << TICK_BITS) - 1;

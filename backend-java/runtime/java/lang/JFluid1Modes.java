@@ -3,8 +3,8 @@ package java.lang;
 import static java.lang.JFluid1Threads.*;
 
 /**
- * Modes of the methods below the roots: off, counted, timed. Modes change without a redefinition. A root call uses the modes of its
- * begin, except that a method that is switched off stops recording at once.
+ * Modes of the methods below the roots: off, counted, timed. Modes change without a redefinition. A root call uses the modes that were set
+ * when it began; but switching off a method takes effect at once.
  */
 public final class JFluid1Modes {
     private JFluid1Modes() {}
@@ -18,14 +18,14 @@ public final class JFluid1Modes {
     static final byte[] NONE = {};
     static final int[] NO_COUNTS = {};
 
-    /** Modes by method id. Ids beyond the end are off. */
+    /** Modes, indexed by method id. Methods with ids beyond the end are off. */
     private static volatile byte[] modes = NONE;
-    /** Lowest id of a counted method; above all ids if no method is counted. */
+    /** Lowest id of a counted method; larger than any id if no method is counted. */
     private static int firstCounted = Integer.MAX_VALUE;
     /** All arrays of modes that threads may still use. */
     private static byte[][] published = {};
     private static final byte[][] NOTHING = published;
-    /** Counted calls of threads that have ended, by method id. */
+    /** Number of counted calls of threads that have ended, indexed by method id. */
     private static long[] ended = {};
     private static final long[] NO_SUMS = ended;
 
@@ -86,7 +86,7 @@ public final class JFluid1Modes {
         }
     }
 
-    /** Returns whether a method writes its exit event: it is timed, or was timed at its entry. */
+    /** Returns whether a call writes an exit event: the method is timed now, or was timed when the call began. */
     static boolean tellsEnd(ThreadInfo ti, int id) {
         byte mode = of(ti, id);
         return mode == TIME || mode == ENDING && ti.switchedOpen > 0;
@@ -107,7 +107,7 @@ public final class JFluid1Modes {
             add(sums, ti);
             ended = sums;
         }
-        ti.counts = NO_COUNTS; // the record may be visited again
+        ti.counts = NO_COUNTS; // a later visit must add nothing
     }
 
     private static void add(long[] sums, ThreadInfo ti) {
@@ -118,7 +118,10 @@ public final class JFluid1Modes {
         }
     }
 
-    /** Returns the calls counted since modes were set, by method id; threads may count concurrently. Called only by the agent's thread. */
+    /**
+     * Returns the number of calls counted since modes were set, indexed by method id; threads may count concurrently. Called only by the
+     * agent's thread.
+     */
     public static long[] counts() {
         byte[] now = modes;
         long[] sums = java.util.Arrays.copyOf(ended, now.length);

@@ -24,7 +24,7 @@ public final class JFluid1Nameless {
     /** Recently called members of method handles, keyed by identity hash: a cache for the common case. */
     private static java.lang.ref.WeakReference<?>[] knownMembers = NO_MEMBERS;
     private static boolean followsJdk;
-    /** Size of a Reflected, with a selector on average, bytes. */
+    /** Average size of a Reflected with its selector, bytes. */
     private static final long MEMBER_BYTES = 64;
     private static long membersKnown;
 
@@ -119,7 +119,7 @@ public final class JFluid1Nameless {
         return owner.isHidden() ? null : question(owner, slot, constructor, null, executable);
     }
 
-    /** Asks about the member of a method handle, identified by name: each look-up creates a new MemberName. */
+    /** Asks about the member of a method handle. The member is identified by its name, since each look-up creates a new MemberName. */
     private static Request handleCall(Object handle) {
         Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
         Class<?> owner = (Class<?>) U.getReference(member, Offsets.MEMBER_CLASS);
@@ -187,11 +187,11 @@ public final class JFluid1Nameless {
         return text.append(')').append(((Class<?>) both[0]).descriptorString()).toString();
     }
 
-    /** Flags of MethodHandleNatives.Constants. A handle may also be of a field. */
+    /** Flags of MethodHandleNatives.Constants. A handle may also refer to a field. */
     private static final int MEMBER_IS_METHOD_OR_CONSTRUCTOR = 0x30000;
 
     static final class Offsets {
-        /** Read as a field: a call of an instrumented JDK method made here would be recorded as a call of the program. */
+        /** The field is read directly: a call of getClassLoader() by jfluid could be recorded as a call of the program. */
         static final long CLASS_LOADER = U.objectFieldOffset(Class.class, "classLoader");
         static final long METHOD_CLASS = U.objectFieldOffset(java.lang.reflect.Method.class, "clazz");
         static final long METHOD_SLOT = U.objectFieldOffset(java.lang.reflect.Method.class, "slot");

@@ -22,7 +22,7 @@ public final class JFluid1Regions {
     private static int regionSessions;
     static long regionsSince;
 
-    /** Writes an execution if the hot path could not: no chunk, a full chunk, or a very long execution. */
+    /** Writes an execution that the hot path could not write: there was no chunk, the chunk was full, or the execution was very long. */
     @ReservedStackAccess
     static void regionTold(ThreadInfo known, long since, long took, int id) {
         if (regionSession == 0 || !open || since - regionsSince < 0) {
@@ -93,7 +93,7 @@ public final class JFluid1Regions {
     /**
      * Starts timing regions. Called after begin() and before the probes are installed.
      *
-     * @return number of the session. The probes contain it, so that probes of earlier sessions are ignored.
+     * @return number of the session. The probes contain this number, so that probes of earlier sessions are ignored.
      */
     public static int timeRegions() {
         regionsSince = ticks();

@@ -12,7 +12,7 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
-/** Requests of application threads to the agent, and the waits for its answers: mostly to instrument the callees of a method. */
+/** Requests of application threads to the agent, and the waits for the answers. Most requests are to instrument the callees of a method. */
 public final class JFluid1Requests {
     private JFluid1Requests() {}
 
@@ -31,6 +31,8 @@ public final class JFluid1Requests {
         public static final int CHANGED_CLASS = 4;
         /** Kind of a request without an answer; {@code value} is the wait id of `subject`, a Waited. */
         public static final int WAITED_CLASS = 5;
+        /** Kind of a request without an answer; {@code value} is the step of a path, see {@link JFluid1Values}. */
+        public static final int VALUE_CLASS = 6;
 
         public final int kind;
         public final int value;

@@ -26,7 +26,7 @@ public final class JFluid1Ring {
     private static int chunkBytes;
     static int chunkCount;
     private static int claimHint;
-    /** Whether a thread that finds no free chunk continues without recording until its next root call. */
+    /** Whether a thread that finds no free chunk does not wait, and continues without recording until its next root call. */
     private static boolean neverWaits;
     /** System.nanoTime() until which threads that never wait do not search for a chunk. */
     private static long fullUntil;
@@ -210,14 +210,15 @@ public final class JFluid1Ring {
     }
 
     /**
-     * Makes sure that `words` events fit into the writer's chunk; takes a new chunk if they do not. If no chunk is free, the thread waits for
-     * the client and records the wait, so that no event is lost and the wait is charged to no method. While {@link JFluid1Client#isLost} reports
-     * that the client hangs, no thread waits.
+     * Makes sure that `words` words fit into the writer's chunk; takes a new chunk if the space is too small. If no chunk is free, the
+     * thread waits for the client and records the wait, so that no event is lost and the wait is charged to no method. While {@link
+     * JFluid1Client#isLost} reports that the client hangs, no thread waits.
      *
-     * With more threads inside root calls than chunks, the client has no chunk to return. The wait is therefore bounded: after it, the rest of
-     * this root call is not recorded, and a gap is counted. The owners of the chunks may be waiting for a lock of the waiting thread.
+     * If more threads are inside root calls than the ring has chunks, the client has no chunk to return. The wait is therefore bounded:
+     * after a timeout, the rest of this root call is not recorded, and a gap is counted. The owners of the chunks may be waiting for a lock
+     * of the waiting thread.
      *
-     * @param ti the thread of the events: the writer itself, or a virtual thread mounted on the writer
+     * @param ti the thread whose events are written: the writer itself, or a virtual thread mounted on the writer
      */
     static boolean room(ThreadInfo w, ThreadInfo ti, int words) {
         if (w.next + (long) words * EVENT_BYTES <= w.limit) {
@@ -260,14 +261,32 @@ public final class JFluid1Ring {
     }
 
     /**
-     * Returns whether the thread must leave the next chunk to waiting threads. After all running threads together have taken as many chunks
-     * as the ring has, the waiting threads have priority.
+     * Like {@link #room}, for words without a time that may be lost: does not wait. If no chunk is free, the writer keeps its chunk.
+     */
+    static boolean roomAtOnce(ThreadInfo w, int words) {
+        if (!enabled || w.next + (long) words * EVENT_BYTES <= w.limit) {
+            return enabled;
+        }
+        if (CHUNK_EVENTS + (long) words * EVENT_BYTES > chunkBytes || !any(CHUNK_FREE) || isTurnOver(w)) {
+            return false;
+        }
+        if (w.chunk >= 0) {
+            U.putIntRelease(null, states + w.chunk * 4L, CHUNK_FULL);
+            w.chunk = -1;
+            w.next = w.limit = 0;
+        }
+        return claim(w); // false if other threads were faster
+    }
+
+    /**
+     * Returns whether the thread must leave the next chunk to waiting threads. Waiting threads have priority once the running threads
+     * together have taken as many chunks as the ring has.
      */
     private static boolean isTurnOver(ThreadInfo w) {
         return (long) ++w.taken * counters[COUNTER_STARVING] > chunkCount;
     }
 
-    /** Waits until a chunk is free and takes it. Yields at least once to threads that wait already. */
+    /** Waits until a chunk is free and takes that chunk. Yields at least once to threads that are already waiting. */
     private static boolean awaitChunk(ThreadInfo w) {
         U.getAndAddInt(null, ring + RING_STARVING, 1);
         waiting(1);
@@ -279,7 +298,7 @@ public final class JFluid1Ring {
         int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
         boolean claimed = false;
         try {
-            // Short-lived threads release chunks faster than a busy client makes the agent collect them.
+            // Short-lived threads may release chunks faster than a busy client makes the agent reclaim chunks.
             reclaim();
             while (enabled && !claimed) {
                 long nanos = chunkPause(lastCheck - since);
@@ -296,7 +315,8 @@ public final class JFluid1Ring {
                 }
                 if (!claimed
                         && (isSilent() || now - since > ANSWER_TIMEOUT_NANOS
-                                || now - since > SILENT_CLIENT_TIMEOUT_NANOS && !anyFull())) {
+                                || now - since > SILENT_CLIENT_TIMEOUT_NANOS
+                                        && !any(CHUNK_FULL))) { // the client will return a full chunk soon
                     gap();
                     break;
                 }
@@ -321,10 +341,9 @@ public final class JFluid1Ring {
         return waited > LONG_WAIT_NANOS ? Math.max(MIN_PAUSE_NANOS, all >> 2) : all;
     }
 
-    /** Returns whether the client has a chunk to read. It will return that chunk soon. */
-    private static boolean anyFull() {
+    private static boolean any(int wanted) {
         for (int c = 0; c < chunkCount; c++) {
-            if (U.getIntVolatile(null, states + c * 4L) == CHUNK_FULL) {
+            if (U.getIntVolatile(null, states + c * 4L) == wanted) {
                 return true;
             }
         }
@@ -358,8 +377,8 @@ public final class JFluid1Ring {
     }
 
     /**
-     * Makes sure that the writer owns its chunk. The agent may have reclaimed an idle chunk, and another thread may own it by now, busy or
-     * idle; the header of the chunk has its owner. The chunk of a carrier stays BUSY from its first virtual thread on.
+     * Makes sure that the writer owns its chunk. The agent may have reclaimed an idle chunk, and by now another thread may own that chunk,
+     * in state BUSY or IDLE; the header of the chunk names the owner. The chunk of a carrier stays BUSY from its first virtual thread on.
      */
     static void own(ThreadInfo w) {
         int c = w.chunk;
@@ -466,7 +485,7 @@ public final class JFluid1Ring {
     @ReservedStackAccess
     private static void appendVirtual(ThreadInfo ti, long word) {
         ti.virtualActive = false;
-        ti.called = ti.site = 0; // the addresses of both are in the chunk of an earlier carrier
+        ti.called = ti.site = 0; // their stored addresses are in the chunk of an earlier carrier
         ti.guard = true;
         boolean on = false;
         try {
@@ -485,6 +504,12 @@ public final class JFluid1Ring {
         ti.virtualActive = on;
     }
 
+    /** Writes two events of `ti` with the same, current time. The caller has called {@link #room} for four words. */
+    static void twoEvents(ThreadInfo w, ThreadInfo ti, long first, long second) {
+        event(w, ti, first);
+        put(w, second | U.getLong(null, w.next - EVENT_BYTES) & TICK_MASK);
+    }
+
     /** Writes a control word for the thread. The caller has called {@link #room} for five words. */
     static void tell(ThreadInfo w, ThreadInfo ti, long word) {
         if (ti != w) {
@@ -494,7 +519,7 @@ public final class JFluid1Ring {
         switchBack(w);
     }
 
-    /** Writes an event with an earlier time. The caller has called {@link #room} for two words. */
+    /** Writes an event with a given, earlier time. The caller has called {@link #room} for two words. */
     static void eventAt(ThreadInfo w, long word, long ticks) {
         long since = ticks - start;
         long base = start + (since & ~TICK_MASK);

@@ -16,19 +16,172 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
 public final class JFluid1Roots {
     private JFluid1Roots() {}
 
-    /** One in this many root calls is timed, chosen at random; all other root calls are only counted. 1 except with scheme adaptive. */
+    /**
+     * One of this many root calls is timed, chosen at random; all other root calls are only counted. The number is 1 except in scheme
+     * adaptive.
+     */
     private static int oneOf = 1;
-    /** Root calls of threads that have ended. */
+    /** Details are written for outermost root calls that take at least this number of ticks. Long.MAX_VALUE: for none. */
+    private static long slowFrom = Long.MAX_VALUE;
+    /** Whether details are written for all root calls that an exception ends. */
+    private static boolean tellsThrown;
+    /** Duration above each threshold of the client. */
+    private static final long ALWAYS_SLOW = 1L << 60;
+    /** Number of root calls of threads that have ended. */
     private static long ended;
 
     static void begin() {
         oneOf = 1;
+        slowFrom = Long.MAX_VALUE;
         ended = 0;
     }
 
     /** Sets the fraction of timed root calls. Takes effect at the next root call of each thread. */
     public static void timeOneOf(int calls) {
         oneOf = calls;
+    }
+
+    /** Sets the threshold from which the details of a root call are written. Applies to root calls that begin later. */
+    static void slowFrom(long ticks) {
+        slowFrom(ticks, false);
+    }
+
+    /** @param thrown whether the details of all root calls that an exception ends are written, too */
+    public static void slowFrom(long ticks, boolean thrown) {
+        tellsThrown = thrown;
+        JFluid1Caller.warmUp();
+        slowFrom = ticks;
+    }
+
+    /** Called where an exception ends the outermost root call. The EXIT has the time at which the exception came. */
+    @DontInline
+    static void leaveThrown(ThreadInfo ti, Throwable thrown, int id) {
+        long now = ticks();
+        if (tellsThrown && ti.rootSince != Long.MAX_VALUE) {
+            ti.rootSince = now - ALWAYS_SLOW;
+        }
+        JFluid1Values.keepThrown(ti, thrown);
+        JFluid1Thrown.tell(ti, thrown);
+        JFluid1Values.leaveAt(ti, id, now);
+        if (thrown.getClass() == StackOverflowError.class) {
+            try {
+                overflowPassed(ti, id, thrown);
+            } catch (StackOverflowError full) {
+                // The error is not reported.
+            }
+        }
+        if (ti.virtual) {
+            leaveVirtualRoot(ti);
+        } else {
+            leaveRootIfActive(ti);
+        }
+    }
+
+    /** Called after the EXIT of an outermost root call of a platform thread, which may have had no room. */
+    static void leaveRootIfActive(ThreadInfo ti) {
+        if (ti.active) {
+            leaveRoot(ti);
+        } else {
+            leaveInactive(ti);
+        }
+    }
+
+    /** Called at the end of a root call that is not recorded: a thread whose recording has failed keeps no value of the root call. */
+    static void leaveInactive(ThreadInfo ti) {
+        if (ti.guard || ti.values == null) {
+            return; // a getter has called the root
+        }
+        try {
+            JFluid1Values.drop(ti.values);
+        } catch (StackOverflowError full) {
+            // The next root call of the thread drops the values.
+        }
+    }
+
+    /** Returns whether the thread is in an outermost root call that is slow already. Called by the sampler. */
+    public static boolean isSlowNow(ThreadInfo ti) {
+        return ti.untimed == 0 && isSlow(ti);
+    }
+
+    private static void leaveRoot(ThreadInfo ti) {
+        if (isSlow(ti)) {
+            tellDetails(ti);
+        }
+        if (ti.values != null) {
+            JFluid1Values.drop(ti.values);
+        }
+        if (ti.active) {
+            rest(ti);
+        }
+    }
+
+    /** Called after the EXIT of an outermost root call of a virtual thread. */
+    static void leaveVirtualRoot(ThreadInfo ti) {
+        if (ti.virtualActive && isSlow(ti)) {
+            tellDetails(ti);
+        }
+        if (ti.values != null) {
+            JFluid1Values.drop(ti.values);
+        }
+        ti.virtualActive = false;
+    }
+
+    /** Returns whether the outermost root call that ends now is slow. */
+    static boolean isSlow(ThreadInfo ti) {
+        long from = slowFrom;
+        // The difference is negative if the call began without a threshold.
+        return from != Long.MAX_VALUE && ticks() - ti.rootSince >= from;
+    }
+
+    /** Writes the details of the outermost root call that has just ended. Writes nothing if the stack or the ring has too little space. */
+    @DontInline
+    static void tellDetails(ThreadInfo ti) {
+        try {
+            needsRoom();
+        } catch (StackOverflowError full) {
+            return;
+        }
+        boolean tellsValues = ti.values != null && JFluid1Values.mayTell();
+        if (!tellsValues || JFluid1Values.captureEnd(ti)) {
+            String caller = JFluid1Caller.read(ti);
+            if (ti.active || ti.virtualActive) {
+                writeDetails(ti, tellsValues, caller);
+            }
+        }
+    }
+
+    @ReservedStackAccess
+    private static void writeDetails(ThreadInfo ti, boolean tellsValues, String caller) {
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        try {
+            String traceId = JFluid1TraceIds.ofSlowCall();
+            ThreadInfo w = virtual ? carrier() : ti;
+            int words = (tellsValues ? JFluid1Values.wordsOfShown(ti) : 0) + JFluid1Values.wordsOf(traceId)
+                    + JFluid1Values.wordsOf(caller);
+            if (w == null || !roomAtOnce(w, 5 + words)) {
+                JFluid1Values.lose(tellsValues);
+            } else {
+                if (virtual) {
+                    switchTo(w, ti);
+                }
+                put(w, CONTROL_VALUE | (long) SLOT_DETAILS << VALUE_SLOT_SHIFT);
+                if (tellsValues) {
+                    JFluid1Values.tellShown(w, ti.values);
+                }
+                if (traceId != null) {
+                    JFluid1Values.tellText(w, SLOT_TRACE_ID, JFluid1Values.WORD_TEXT, traceId);
+                }
+                if (caller != null) {
+                    JFluid1Values.tellText(w, SLOT_CALLER, JFluid1Values.WORD_TEXT, caller);
+                }
+                switchBack(w);
+            }
+        } catch (Throwable t) {
+            gap(); // the details of this call are lost
+        }
+        goOn(ti, virtual, true);
     }
 
     /** Returns the number of outermost root calls of the session; threads may count concurrently. Called only by the agent's thread. */
@@ -44,8 +197,9 @@ public final class JFluid1Roots {
 
     /** Adds the root calls of a thread that has ended. Called only by the agent's thread. */
     static void forget(ThreadInfo ti) {
+        JFluid1Values.forget(ti);
         ended += ti.rootCalls;
-        ti.rootCalls = 0; // the record may be visited again
+        ti.rootCalls = 0; // a later visit must add nothing
     }
 
     /** Returns whether a root call is only counted. Called at the start of a root outside timed root calls. Allocates nothing. */
@@ -64,14 +218,35 @@ public final class JFluid1Roots {
         }
         ti.rootCalls++;
         ti.untimed = 1;
+        ti.by = 0;
+        ti.rootSince = Long.MAX_VALUE;
+        if (ti.values != null) {
+            ti.values.forgetStarts();
+        }
         return true;
     }
 
-    /** Returns whether the first root call of a new thread is only counted: among threads with one call each, the same fraction is timed. */
+    /**
+     * Returns whether the first root call of a new thread is only counted. So the timed fraction is the same if each thread makes only one
+     * root call.
+     */
     private static boolean isUntimedFrom(ThreadInfo ti, int id) {
+        drawFirst(ti);
+        return isUntimed(ti, id);
+    }
+
+    private static void drawFirst(ThreadInfo ti) {
         int of = oneOf;
         ti.untilTimed = of == 1 ? 0 : callsBetween(ti, of) % of;
-        return isUntimed(ti, id);
+    }
+
+    /** Registers the current thread before its first root call. */
+    static ThreadInfo registerOutside() {
+        ThreadInfo ti = register(Thread.currentThread());
+        if (ti != null) {
+            drawFirst(ti);
+        }
+        return ti;
     }
 
     /** Returns a random distance from 0 to twice the mean, so that periodic behaviour of the program introduces no bias. */
@@ -87,8 +262,17 @@ public final class JFluid1Roots {
     /** Begins an outermost root call. Throws if the stack has too little space; the thread then stays outside root calls. */
     @DontInline
     static void enterGraph(ThreadInfo known, int id) {
-        needsRoom();
-        openGraph(known, id);
+        try {
+            needsRoom();
+        } catch (StackOverflowError full) {
+            if (known != null && known.values != null) {
+                known.values.forgetStarts();
+            }
+            throw full;
+        }
+        if (JFluid1Values.wanted == null || JFluid1Values.capture(known, id)) {
+            openGraph(known, id);
+        }
     }
 
     @ReservedStackAccess
@@ -114,7 +298,11 @@ public final class JFluid1Roots {
             ti.rootCalls++;
             JFluid1Modes.latch(ti);
             ti.waits = 0;
-            ti.token = 0; // the first events were lost: later events are recorded without the origin
+            ti.by = 0;
+            int value = JFluid1Values.byOf(ti);
+            int nameWords = JFluid1Values.wordsOfName(ti);
+            ti.rootSince = slowFrom == Long.MAX_VALUE ? Long.MAX_VALUE : ticks();
+            ti.token = 0; // the first events were lost: the start token is not written with a later event
             Reporter to = reporter;
             if (to != null) {
                 ThreadInfo[] session = table;
@@ -131,17 +319,28 @@ public final class JFluid1Roots {
             if (ti.virtual) {
                 ti.nesting = 1;
                 ThreadInfo w = carrier();
-                if (w != null && room(w, ti, 5)) {
+                if (w != null && room(w, ti, 5 + nameWords)) {
                     switchTo(w, ti);
+                    if (nameWords > 0) {
+                        JFluid1Values.tellName(w, ti);
+                    }
                     put(w, CONTROL_ROOT);
                     ti.virtualActive = true;
                     ti.guard = false;
-                    enterVirtual(ti, id);
+                    if (value == 0 || state[id] < READY) {
+                        enterVirtual(ti, id);
+                    } else {
+                        ti.by = value;
+                        JFluid1Values.appendTwo(ti, enter(id), enter(value));
+                    }
                 }
             } else {
                 own(ti);
-                if (room(ti, ti, 5)) {
+                if (room(ti, ti, 6 + nameWords)) {
                     switchTo(ti, ti);
+                    if (nameWords > 0) {
+                        JFluid1Values.tellName(ti, ti);
+                    }
                     put(ti, CONTROL_ROOT);
                     ti.nesting = 1;
                     if (state[id] >= READY || awaitReady(ti, ti, id)) {
@@ -149,7 +348,12 @@ public final class JFluid1Roots {
                         ti.allocatedBefore = by == null ? -1 : by.allocated();
                         // Without space in the trees, the root call has no event either.
                         if (!JFluid1Trees.on() || JFluid1Trees.enterRoot(ti, id)) {
-                            event(ti, ti, KIND_ENTER | (long) id << TICK_BITS);
+                            if (value == 0) {
+                                event(ti, ti, enter(id));
+                            } else {
+                                ti.by = value;
+                                twoEvents(ti, ti, enter(id), enter(value));
+                            }
                             ti.active = enabled;
                         } else {
                             rest(ti); // other threads may need the chunk

@@ -7,7 +7,8 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
  * The probes of mode `sample`. The rules of {@link JFluid1} apply.
  *
  * As in Komorium, a thread keeps its stack of methods as an array, decrements a counter by the bytecodes it executes, and takes a sample
- * when the counter reaches zero. A sample has the changes since the thread's previous sample: UNWIND, ENTER for each new frame, SAMPLE.
+ * when the counter reaches zero. A sample consists of the changes since the thread's previous sample: UNWIND, ENTER for each new frame,
+ * SAMPLE.
  */
 public final class JFluid1Samples {
     private JFluid1Samples() {}
@@ -29,7 +30,7 @@ public final class JFluid1Samples {
          */
         int[] sites = tellsSites ? new int[FIRST_FRAMES] : null;
         int depth;
-        /** Number of frames in the previous sample; -1 if the client does not need all of them. */
+        /** Number of frames in the previous sample; -1 if the next sample must report all frames. */
         int sampled;
         /** Bytecodes until the next sample. */
         int left;
@@ -44,7 +45,9 @@ public final class JFluid1Samples {
             next(every);
         }
 
-        /** Sets the distance to the next sample by Marsaglia's xorshift: the same numbers in every thread of every run. */
+        /**
+         * Sets the distance to the next sample, with random numbers of Marsaglia's xorshift that are the same in every thread of every run.
+         */
         void next(int every) {
             int r = 0;
             if (spread > 0) {
@@ -64,10 +67,10 @@ public final class JFluid1Samples {
     /** Bytecodes between samples. */
     private static int every = Integer.MAX_VALUE;
     private static int spread;
-    /** Whether frames have call sites. Reset when the next session begins. */
+    /** Whether the call site of each frame is recorded. Reset when the next session begins. */
     static boolean tellsSites;
 
-    /** Makes frames of this session have call sites. */
+    /** Makes the session record the call site of each frame. */
     static void tellSites() {
         tellsSites = true;
     }
@@ -177,7 +180,7 @@ public final class JFluid1Samples {
         }
     }
 
-    /** Called at the start of a basic block at which a sample is taken if it is due. */
+    /** Called at the start of a basic block. Takes a sample here if a sample is due. */
     public static void check(Stack s, int bytecodes) {
         if (s != null && (s.left -= bytecodes) <= 0) {
             due(s);
@@ -204,7 +207,7 @@ public final class JFluid1Samples {
         }
     }
 
-    /** Like {@link #leafEntry}, for a method that cannot run a class initialiser: it reveals no method. */
+    /** Like {@link #leafEntry}, for a method that cannot run a class initialiser. No first-call check is needed: it has no callees. */
     public static Stack quietEntry() {
         JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         return ti != null && (ti.active || ti.virtualActive) ? ti.stack : null;

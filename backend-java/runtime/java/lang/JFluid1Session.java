@@ -14,12 +14,13 @@ import static java.lang.JFluid1Tasks.*;
 import static java.lang.JFluid1Threads.*;
 import static java.lang.JFluid1Waits.*;
 
+import java.lang.invoke.JFluid1Getter;
 import java.lang.invoke.JFluid1Tsc;
 import jdk.internal.misc.Unsafe;
 
 /**
- * The session: whether it records, its clock, the states of its methods, its gaps, its begin and its end. The agent's thread
- * writes these fields; every probe reads them. Initialising this class initialises all other runtime classes.
+ * The session: its recording state, its clock, the states of its methods, its gaps, its begin and its end. The agent's thread writes these
+ * fields; every probe reads them. Initialising this class initialises all other runtime classes.
  */
 public final class JFluid1Session {
     private JFluid1Session() {}
@@ -32,14 +33,15 @@ public final class JFluid1Session {
     public static final byte READY = 2;
     static final byte LATE = 3;
     /**
-     * Calls of each method handle at the start of a session. At the 127th call of a method handle the JDK generates code and loads classes for
-     * it. That must not happen in a probe, which may run while the thread loads one of these classes. Handles of one shape share the code.
+     * Number of calls of each method handle at the start of a session. At the 127th call of a method handle, the JDK generates code and
+     * loads classes for that handle. This must not happen in a probe, which may run while the thread loads one of these classes. Handles of
+     * one shape share the generated code.
      */
     private static final int HANDLE_CALLS = 150;
     /** Time between two readings that measure the clock's rate, and the number of attempts; other threads may preempt an attempt. */
     private static final long RATE_MEASUREMENT_NANOS = 50_000;
     private static final int RATE_ATTEMPTS = 20;
-    /** Whether the processor's time stamp counter can be read. Not tried unless the kernel trusts the counter. */
+    /** Whether the processor's time stamp counter can be read. False, without an attempt, unless the kernel trusts the counter. */
     private static final boolean TSC = Setup.trustsTsc && JFluid1Tsc.problem() == null && counts();
     /** Whether HotSpot's fast clock can be used and differs from System.nanoTime(). */
     private static final boolean FAST_CLOCK = !TSC && Setup.fastClock && fastClockWorks();
@@ -53,7 +55,7 @@ public final class JFluid1Session {
     static volatile boolean open;
     static volatile boolean swapping;
     static long start;
-    /** Whether the clock of a thread is its number of executed bytecodes (count… probes) in place of time. */
+    /** Whether a thread's clock is the number of bytecodes it has executed (count… probes), not the time. */
     private static boolean counting;
     /** Thread of the running redefinition. */
     static volatile Thread swapper;
@@ -81,6 +83,8 @@ public final class JFluid1Session {
         U.ensureClassInitialized(JFluid1Requests.class);
         U.ensureClassInitialized(JFluid1Nameless.class);
         U.ensureClassInitialized(JFluid1Roots.class);
+        U.ensureClassInitialized(JFluid1Thrown.class);
+        U.ensureClassInitialized(JFluid1Caller.class);
         U.ensureClassInitialized(JFluid1Contexts.class);
         U.ensureClassInitialized(JFluid1Regions.class);
         U.ensureClassInitialized(JFluid1Allocations.class);
@@ -93,6 +97,9 @@ public final class JFluid1Session {
         U.ensureClassInitialized(JFluid1Inside.class);
         U.ensureClassInitialized(JFluid1Modes.class);
         U.ensureClassInitialized(JFluid1Trees.class);
+        U.ensureClassInitialized(JFluid1Values.class);
+        U.ensureClassInitialized(JFluid1Getter.class);
+        U.ensureClassInitialized(JFluid1TraceIds.class);
     }
 
     /** Reads the session's clock: the processor's time stamp counter, the flight recorder's clock, or System.nanoTime(). */
@@ -117,15 +124,15 @@ public final class JFluid1Session {
         long nanos = System.nanoTime();
         long ticks = JFluid1Tsc.read();
         while (System.nanoTime() - nanos < RATE_MEASUREMENT_NANOS) {
-            // spin, as in fastClockWorks
+            // busy waiting, as in fastClockWorks
         }
         return JFluid1Tsc.read() - ticks > RATE_MEASUREMENT_NANOS / 4;
     }
 
     /**
-     * Returns whether the flight recorder's clock works and differs from System.nanoTime(). Both are equal where the JVM does not trust the time
-     * stamp counter (os::elapsed_counter in os_linux.cpp). The first use initialises a class of the flight recorder. On JDK 17 that initialiser
-     * fails permanently if the locale cannot encode java.io.tmpdir; the flight recorder does not work in such a JVM.
+     * Returns whether the flight recorder's clock works and differs from System.nanoTime(). The two clocks are equal where the JVM does not
+     * trust the time stamp counter (os::elapsed_counter in os_linux.cpp). The first use initialises a class of the flight recorder. On JDK
+     * 17 that initialiser fails permanently if the locale cannot encode java.io.tmpdir; the flight recorder does not work in such a JVM.
      */
     private static boolean fastClockWorks() {
         try {
@@ -142,7 +149,7 @@ public final class JFluid1Session {
                 ticks = jdk.jfr.internal.JVM.counterTime() - ticks;
                 long n3 = System.nanoTime();
                 isOther = ticks < n2 - n1 || ticks > n3 - n0;
-                // If this is false, the thread was preempted, or a reading is slow.
+                // If the condition is false, the thread was preempted, or a reading was slow.
                 if ((n3 - n0) - (n2 - n1) < RATE_MEASUREMENT_NANOS / 20) {
                     break;
                 }
@@ -154,14 +161,14 @@ public final class JFluid1Session {
     }
 
     /**
-     * Returns whether the method belongs to an earlier session: a thread may have called a synchronized root of that session and have waited
-     * for the monitor, before the first probe, until now.
+     * Returns whether the method belongs to an earlier session: a thread may have called a synchronized root in that session and have
+     * waited until now for the monitor, before the first probe.
      */
     static boolean isOfAnother(int id) {
         return id > highestMethod;
     }
 
-    /** Returns whether the method needs no question at entry. True for an unknown id: code of an earlier session may still run. */
+    /** Returns whether the entry probe of the method sends no request. True for an unknown id: code of an earlier session may still run. */
     static boolean isReady(int id) {
         byte[] states = state;
         return id >= states.length || states[id] >= READY;
@@ -230,6 +237,7 @@ public final class JFluid1Session {
         JFluid1Requests.forget();
         JFluid1Modes.begin();
         JFluid1Roots.begin();
+        JFluid1Thrown.begin();
         counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = counters[COUNTER_KEEPERS] = 0;
         regionSession = 0;
         JFluid1Ring.begin(address, bytesPerChunk, chunkTotal, chunksAt);
@@ -279,7 +287,7 @@ public final class JFluid1Session {
     }
 
     /**
-     * Forgets the session. Allocates nothing.
+     * Drops all data of the session. Allocates nothing.
      *
      * @param unmapped whether the buffer is unmapped. It stays mapped while any thread is in runtime code.
      */
@@ -293,10 +301,13 @@ public final class JFluid1Session {
         swapper = null;
         reporter = null;
         JFluid1Allocations.end();
+        JFluid1Thrown.end();
         handedOver = null;
         waited = null;
         JFluid1Threads.end();
         JFluid1Modes.end();
+        JFluid1Values.end();
+        JFluid1TraceIds.end();
         JFluid1Nameless.end();
         JFluid1Requests.forget();
     }
@@ -353,6 +364,6 @@ public final class JFluid1Session {
     /** Returns the heap bytes of the session's tables and records, as of the last {@link #purge}. */
     public static long heapBytes() {
         long own = state.length + JFluid1Threads.heapBytes() + JFluid1Nameless.heapBytes();
-        return own + JFluid1Allocations.heapBytes() + JFluid1Survivors.heapBytes();
+        return own + JFluid1Allocations.heapBytes() + JFluid1Survivors.heapBytes() + JFluid1Values.heapBytes();
     }
 }

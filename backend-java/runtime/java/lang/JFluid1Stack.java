@@ -7,9 +7,9 @@ import static java.lang.JFluid1Threads.*;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * Handling of a full thread stack. An entry probe may throw a StackOverflowError, as the method itself would a few calls later: the call
+ * Handling of a full thread stack. An entry probe may throw a StackOverflowError, as the method itself would do a few calls later. The call
  * has then not begun and is not counted. On the hot path an exit probe needs no more stack than the entry probe. In the interpreter both
- * have the same number of local variables; some entry probes have an otherwise unnecessary local variable for that purpose
+ * probes have the same number of local variables; some entry probes have an otherwise unnecessary local variable for that purpose
  * (runtime-size.test.ts). The slow path of an exit probe may overflow the stack and catches the error.
  */
 public final class JFluid1Stack {
@@ -17,24 +17,42 @@ public final class JFluid1Stack {
 
     /** Three times the maximum number of frames of a slow path, JDK included, since some of its frames are larger than frames of {@link #descend}. */
     private static final int FRAMES = 64;
-    /** Like FRAMES, for an event of a virtual thread if the chunk of its carrier has space for the event. */
+    /** Like FRAMES, but for an event of a virtual thread for which the chunk of its carrier has space. */
     private static final int FEW_FRAMES = 16;
-    /** Replaces the number of methods that an error has ended, once the error has been reported. */
+    /** At least 64 KiB of frames of {@link #descend}, which have 32 bytes if compiled. */
+    private static final int FRAMES_OF_GETTER = 2048;
+    /** Stored in place of the number of methods that an error has ended, once the error has been reported. */
     private static final int TOLD = -1;
 
     /**
-     * Throws a StackOverflowError if the stack has too little space for a slow path. A slow path on the thread's reserved stack would succeed,
-     * but the JVM throws the error afterwards: a call would be counted that never runs. The JVM also prints a warning to standard error at
-     * each use of the reserved stack.
+     * Throws a StackOverflowError if the stack has too little space for a slow path. A slow path on the thread's reserved stack would
+     * succeed, but the JVM throws the error afterwards: a call would be counted that never runs. The JVM also prints a warning to standard
+     * error at each use of the reserved stack.
      */
     static void needsRoom() {
         descend(FRAMES);
     }
 
-    /** Like {@link #needsRoom}, for a method entry in a virtual thread, which always takes a slow path, but rarely a deep one. */
+    /**
+     * Like {@link #needsRoom}, for a method entry in a virtual thread. Such an entry always takes a slow path, but rarely a slow path with
+     * many frames.
+     */
     static void needsRoomOnCarrier() {
         ThreadInfo w = knownCarrier();
         descend(w == null || w.next + MAX_WORDS * EVENT_BYTES > w.limit ? FRAMES : FEW_FRAMES);
+    }
+
+    /**
+     * Returns whether the stack has space for a getter of the application. A StackOverflowError in a getter may end the initialization of a
+     * class of the application, which the JVM never repeats.
+     */
+    static boolean hasRoomForGetter() {
+        try {
+            descend(FRAMES_OF_GETTER);
+            return true;
+        } catch (StackOverflowError full) {
+            return false;
+        }
     }
 
     @DontInline
@@ -43,9 +61,9 @@ public final class JFluid1Stack {
     }
 
     /**
-     * Called when a StackOverflowError has ended an instrumented method, after its exit event. Reports the error to the client if the stack has
-     * space. A failed attempt costs a stack trace, so only the methods 1, 2, 4, 8, … that the error ends attempt it, and the outermost root,
-     * which is the last that can. The error is identified by its hash; a reference would keep its classes loaded.
+     * Called when a StackOverflowError has ended an instrumented method, after its exit event. Reports the error to the client if the stack
+     * has space. A failed attempt costs a stack trace. So only methods 1, 2, 4, 8, … that the error ends try to report it, and finally the
+     * outermost root. The error is identified by its hash; a reference would keep its classes loaded.
      *
      * @throws StackOverflowError if the stack has too little space; the probes of callers have more
      */

@@ -8,9 +8,9 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
 /**
  * Liveness of recorded objects (--liveness). The rules of {@link JFluid1} apply.
  *
- * A tracked object has a slot in a table with a weak reference to it. A TRACK word in the ring has the context of its allocation. The
- * agent's thread scans the table periodically and reports new and dead objects. It only checks whether a reference is
- * cleared and never gets the referent, so that the scan keeps no object alive.
+ * For each tracked object, a slot of a table has a weak reference to the object. A TRACK word in the ring has the context in which the
+ * object was allocated. The agent's thread scans the table periodically and reports new and dead objects. It only checks whether a
+ * reference is cleared and never gets the referent, so that the scan keeps no object alive.
  */
 public final class JFluid1Survivors {
     private JFluid1Survivors() {}
@@ -45,7 +45,7 @@ public final class JFluid1Survivors {
         static final long UNTRACKED = U.objectFieldOffset(Table.class, "untracked");
         final Survivor[] slots = new Survivor[SLOTS];
         final short[] generations = new short[SLOTS];
-        /** Ring of free slots, from index `taken` up to `given`. */
+        /** Free slots, as a circular buffer from index `taken` up to `given`. */
         final int[] free = new int[SLOTS];
         volatile long taken;
         volatile long given = SLOTS;
@@ -114,7 +114,7 @@ public final class JFluid1Survivors {
         return in == null ? 0 : TABLE_BYTES + in.known * SURVIVOR_BYTES;
     }
 
-    /** Tracks an object that the thread has just allocated. Slow: allocates a reference, which is not counted. */
+    /** Tracks an object that the thread has just allocated. Slow: allocates a reference, which is not counted as an allocation. */
     @ReservedStackAccess
     static void follow(JFluid1Threads.ThreadInfo ti, int classId, Object o, long bytes) {
         Table in = table;
@@ -160,7 +160,10 @@ public final class JFluid1Survivors {
         }
     }
 
-    /** Puts a Survivor into its slot. If its TRACK word was not written, the next scan finds it dead and frees the slot. */
+    /**
+     * Puts a Survivor into its slot. If the TRACK word of the object was not written, the next scan treats the object as dead and frees the
+     * slot.
+     */
     private static void give(Table in, int slot, Survivor made, boolean told) {
         if (slot < 0) {
             return;
@@ -174,8 +177,8 @@ public final class JFluid1Survivors {
     /**
      * Scans the table for changes since the last scan. Called only by the agent's thread.
      *
-     * @return {number of collections, number of objects not tracked because no slot was free, [token, born, bytes] of each new object, tokens of
-     *         dead objects}; null unless the session tracks liveness
+     * @return {number of collections, number of objects not tracked because no slot was free, [token, born, bytes] of each new object,
+     *         tokens of dead objects}; null unless the session tracks liveness
      */
     public static Object[] look() {
         Table in = table;

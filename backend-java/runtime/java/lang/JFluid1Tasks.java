@@ -103,7 +103,7 @@ public final class JFluid1Tasks {
                 rest(ti);
             }
         } catch (Throwable t) {
-            gap(); // the client drops its oldest tokens without being asked
+            gap(); // DROP may be lost: the client discards its oldest tokens anyway
             if (ti != null) {
                 ti.guard = false;
             }
@@ -115,8 +115,8 @@ public final class JFluid1Tasks {
     }
 
     /**
-     * Writes that the open calls of this thread will not end inside the root call. For a thread started inside a root call that has written
-     * no event yet: writes that the thread is not part of that root call.
+     * Writes that this thread leaves the root call now, although calls of the thread are open. If the thread was started inside a root
+     * call and has written no event yet, writes instead that the thread is not part of that root call.
      */
     @ReservedStackAccess
     static void letGo(ThreadInfo ti) {
@@ -139,7 +139,10 @@ public final class JFluid1Tasks {
         goOn(ti, false, on);
     }
 
-    /** Called where a thread outside is about to run `task`. If the task was submitted inside a root call, the thread enters that root call. */
+    /**
+     * Called where a thread outside root calls is about to run `task`. If the task was submitted inside a root call, the thread enters that
+     * root call.
+     */
     @ReservedStackAccess
     static void takeUp(ThreadInfo known, HandedOver tasks, Object task, boolean working) {
         ThreadInfo ti = known;
@@ -159,6 +162,8 @@ public final class JFluid1Tasks {
             }
             ti.guard = true;
             ti.token = 0;
+            ti.by = 0;
+            ti.rootSince = Long.MAX_VALUE; // the root call of the task is not the thread's own
             ti.site = 0; // the stored call site did not call the task
             ThreadInfo w = ti;
             if (ti.virtual) {
@@ -194,13 +199,13 @@ public final class JFluid1Tasks {
         static final Class<?> CARRIER = find("jdk.internal.misc.CarrierThread");
         static final Class<?> VIRTUAL_THREAD = find("java.lang.VirtualThread");
         static final Class<?> BOUND_VIRTUAL_THREAD = find("java.lang.ThreadBuilders$BoundVirtualThread");
-        /** Offset of the first task of a worker; -1 on a JDK without that field. */
+        /** Offset of the field with the first task of a worker; -1 on a JDK without that field. */
         static final long FIRST_TASK = field("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
-        /** Offset of the status of a fork/join task. A negative status means completed or cancelled. */
+        /** Offset of the status field of a fork/join task. A negative status means completed or cancelled. */
         static final long STATUS = field("java.util.concurrent.ForkJoinTask", "status");
-        /** Offset of the object that a parked thread waits for; the field may be null. */
+        /** Offset of the field with the object that a parked thread waits for; the field may be null. */
         static final long BLOCKER = field("java.lang.Thread", "parkBlocker");
-        /** Offset of the Runnable of a new thread: in Thread up to JDK 18, in a holder object later. */
+        /** Offset of the field with the Runnable of a new thread: in Thread up to JDK 18, in a holder object in later releases. */
         private static final long TARGET = field("java.lang.Thread", "target");
         private static final long HOLDER = field("java.lang.Thread", "holder");
         private static final long HOLDER_TASK = field("java.lang.Thread$FieldHolder", "task");
@@ -301,11 +306,11 @@ public final class JFluid1Tasks {
     }
 
     /**
-     * Submitted tasks that have not started, keyed by identity. Tasks are held weakly. At most {@link #MAX_SUBMISSIONS} submissions are kept; a further
-     * submission is not followed and counts as a gap.
+     * Submitted tasks that have not started, keyed by identity. Tasks are held weakly. At most {@link #MAX_SUBMISSIONS} submissions are
+     * kept; a further submission is not followed and counts as a gap.
      *
-     * Striped spin locks protect the table. A lock is held for a few steps that call no method which could block or have probes, and the
-     * wait for a lock is bounded. Application code never holds one of these locks.
+     * Striped spin locks protect the table. While a lock is held, a few instructions run, without a call that could block or reach a probe.
+     * The wait for a lock is bounded. Application code never holds one of these locks.
      */
     static final class HandedOver {
         private static final int MAX_SUBMISSIONS = 1 << 16;
@@ -345,8 +350,8 @@ public final class JFluid1Tasks {
         }
 
         /**
-         * Adds a submission of a task that is in the table, by a thread outside root calls. Submissions are removed in the order in which
-         * they were added.
+         * Adds a submission by a thread outside root calls, if the task is in the table already. This keeps the submissions of a
+         * task complete: they are removed in the order in which they were added.
          */
         void putForeign(Object task) {
             try {
@@ -393,7 +398,7 @@ public final class JFluid1Tasks {
          * Removes a submission of the task.
          *
          * @param latest whether to remove the newest submission in place of the oldest
-         * @return its token; 0 if the task has no submission
+         * @return the token of the removed submission; 0 if the task has no submission
          */
         @ReservedStackAccess
         long take(Object task, boolean latest) {

@@ -21,8 +21,8 @@ public final class JFluid1Threads {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /**
-     * Number of buckets of the thread table. Thread ids are dense, so a look-up takes one step up to this number of live threads, and 16 steps
-     * with a million virtual threads.
+     * Number of buckets of the thread table. Thread ids are dense. So a look-up takes one step as long as at most this many threads are
+     * alive, and 16 steps with a million virtual threads.
      */
     private static final int TABLE_SIZE = 1 << 16;
     private static final int MAX_THREADS = (1 << THREAD_NUMBER_BITS) - 1;
@@ -33,8 +33,8 @@ public final class JFluid1Threads {
     /** The table between sessions. Allocated beforehand, so that a session can end while the heap is full. */
     private static final ThreadInfo[] NOBODY = table;
     static boolean virtualSeen;
-    /** Size of a ThreadInfo with two cache lines of padding on either side, and of its weak reference. */
-    private static final long THREAD_BYTES = 584;
+    /** Total size of a ThreadInfo, with two cache lines of padding on either side, and of its weak reference, bytes. */
+    private static final long THREAD_BYTES = 600;
     private static long threadsKnown;
 
     /**
@@ -54,12 +54,21 @@ public final class JFluid1Threads {
         /** Number of outermost root calls so far. */
         long rootCalls;
         /**
-         * Number of root activations in a root call that is only counted, see {@link JFluid1Roots#oneOf}. The second field is the
+         * `untimed`: number of open root activations of a root call that is only counted, see {@link JFluid1Roots#oneOf}. `untilTimed`:
          * number of root calls until the next timed root call.
          */
         int untimed;
         int untilTimed;
         int rootChance;
+        /** Session ticks at the start of the outermost root call; Long.MAX_VALUE if no threshold was set then, see {@link JFluid1Roots#slowFrom}. */
+        long rootSince = Long.MAX_VALUE;
+        /** The root call that the sampler has sampled last, see {@link JFluid1Inside#call}, and its number of samples. */
+        int sampledCall;
+        int samplesOfCall;
+        /** Method id of the open call that stands for the value of --by, see {@link JFluid1Values}; 0 for none. */
+        int by;
+        /** Values of the thread's root calls; null without --show and --by. */
+        JFluid1Values.Captured values;
         /** Address of the current node in the thread's tree, and of the node above its roots, see {@link JFluid1Trees}; 0 for none. */
         long record;
         long treeTop;
@@ -70,11 +79,14 @@ public final class JFluid1Threads {
         JFluid1Trees.Area area;
         long blocks;
         int latestBlock;
-        /** Modes of methods for the current root call, see {@link JFluid1Modes}, and the calls it has counted per method. */
+        /**
+         * Modes of methods for the current root call, see {@link JFluid1Modes}, and the number of calls that the thread has counted per
+         * method.
+         */
         byte[] modes = JFluid1Modes.NONE;
         int[] counts = JFluid1Modes.NO_COUNTS;
         int firstCounted;
-        /** Unfinished calls of switched methods that were timed when they began. */
+        /** Number of unfinished calls of switched methods that were timed when the calls began. */
         int switchedOpen;
         /** Whether the thread was started inside a root call. It then counts as inside that root call until it ends. */
         boolean started;
@@ -105,18 +117,20 @@ public final class JFluid1Threads {
         int sequence;
         /** Number of chunks that a writer has taken since it last waited for a free chunk. */
         int taken;
-        /** Number of the thread of a writer's latest events. */
+        /** For a writer: number of the thread whose events it wrote last. */
         int lastThread;
-        /** Whether the chunk was left IDLE. Another thread may own it since. */
+        /** Whether the chunk was left IDLE. By now another thread may own that chunk. */
         boolean resting;
         /** Whether the thread keeps its chunk between executions of regions. */
         boolean keeps;
-        /** Number of region executions so far, until the thread keeps its chunk. */
+        /** Number of region executions so far. Counted only until the thread keeps its chunk. */
         int executions;
-        /** Number of the writer of a virtual thread's latest segment. */
+        /** For a virtual thread: number of the writer of its latest segment. */
         int lastWriter;
         int segment;
-        /** A contended monitor that the thread is entering, and the time of its attempt; null once it has entered. */
+        /**
+         * A contended monitor that the thread is entering, null once the thread has entered it; and the time at which the attempt began.
+         */
         Object wanted;
         long lockSince;
         /** The latest call that may wait for a monitor: hash of name and descriptor, time, and address of the next event. */
@@ -126,7 +140,7 @@ public final class JFluid1Threads {
         /** Call site of the latest call (--call-sites), and the address of the next event at that call. */
         int site;
         long siteAt;
-        /** Identity hash of the latest StackOverflowError that ended a method, and the number of methods it has ended. */
+        /** Identity hash of the latest StackOverflowError that ended a method, and the number of methods that this error has ended. */
         int overflow;
         int overflowPassed;
         /** Nesting depth of methods that wait. */
@@ -177,9 +191,9 @@ public final class JFluid1Threads {
     }
 
     /**
-     * Returns the record of the current thread at the end of a method. Not inlined: C2 would look up the record once, at the entry, and keep it
-     * in the frame until the exit, which makes the frame 16 bytes larger. This method calls no other method, so C2 emits no stack check
-     * for it: a method that could begin can also end.
+     * Returns the record of the current thread at the end of a method. Not inlined: C2 would look up the record once, at the entry, and
+     * keep it in the frame until the exit, which makes the frame 16 bytes larger. This method calls no other method, so C2 emits no stack
+     * check for it. So if the stack had space for the entry probe, it has space for this call.
      */
     @DontInline
     static ThreadInfo leaving() {
@@ -197,7 +211,7 @@ public final class JFluid1Threads {
         return find(U.getLong(Carrier.thread(), TID));
     }
 
-    /** @return null when all thread numbers of this session are in use, which is also counted as a gap. No number is used twice. */
+    /** @return null if all thread numbers of this session have been used, which is also counted as a gap. No number is used twice. */
     static ThreadInfo register(Thread t) {
         long tid = U.getLong(t, TID);
         boolean virtual = Carrier.isVirtual(t);
@@ -211,6 +225,7 @@ public final class JFluid1Threads {
         }
         ThreadInfo ti = new ThreadInfo(t, tid, number, virtual);
         ti.base = start;
+        ti.values = JFluid1Values.ofNewThread();
         ThreadInfo[] into = table;
         long at = OBJECTS_AT + (tid & (into.length - 1)) * OBJECT_BYTES;
         do {
@@ -251,7 +266,7 @@ public final class JFluid1Threads {
             } catch (ReflectiveOperationException before21) {
                 return null;
             } catch (LinkageError noContinuations) {
-                return null; // with -XX:-VMContinuations each virtual thread has its own platform thread
+                return null; // with -XX:-VMContinuations, each virtual thread runs on a platform thread of its own
             }
         }
 
@@ -350,6 +365,8 @@ public final class JFluid1Threads {
             } else {
                 ti.active = true;
             }
+        } else {
+            ti.by = 0;
         }
         ti.guard = false;
     }
@@ -418,7 +435,7 @@ public final class JFluid1Threads {
      * Returns platform threads and their stacks; the stack of a thread that has ended is null. Unlike Thread.getAllStackTraces() this calls no
      * method of a thread and puts no thread into a map, since subclasses may override hashCode().
      *
-     * @param of threads to dump; null for all
+     * @param of the threads whose stacks are returned; null for all threads
      * @return {Thread[], StackTraceElement[][]}, or null on a JDK without the private natives
      */
     public static Object[] stacks(Thread[] of) {
@@ -526,12 +543,13 @@ public final class JFluid1Threads {
     }
 
     static long heapBytes() {
-        return table.length * OBJECT_BYTES + threadsKnown * (THREAD_BYTES + JFluid1Samples.bytesOfThread());
+        return table.length * OBJECT_BYTES
+                + threadsKnown * (THREAD_BYTES + JFluid1Samples.bytesOfThread() + JFluid1Values.bytesOfThread());
     }
 
     private static boolean isOver(ThreadInfo ti) {
         Thread t = ti.thread.get();
-        // A started thread has a record before it runs. While its token is unused, it may not have begun to run.
+        // A started thread has a record before it runs. While the token of the start is unused, the thread may not have begun to run.
         boolean idle = ti.started ? ti.token == 0 : !ti.virtualActive && !ti.active;
         boolean over = t == null || !t.isAlive() && idle;
         if (over) {
@@ -544,7 +562,7 @@ public final class JFluid1Threads {
             U.getAndAddInt(counters, INTS_AT + COUNTER_KEEPERS * 4L, -1);
         }
         if (over && ti.chunk >= 0) {
-            // The chunk of a carrier stays BUSY until the carrier ends; so does the chunk of a failed root call.
+            // A chunk stays BUSY until its thread ends if the thread is a carrier or if a root call of the thread failed.
             int c = ti.chunk;
             ti.chunk = -1;
             if (!ti.resting && isMine(ti, c)) {

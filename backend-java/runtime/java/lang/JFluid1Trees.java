@@ -13,8 +13,8 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
  * Calling context trees of threads in the session's buffer. Where calls or bytecodes are counted, a call increments the record of its tree
- * node and writes no event (tree-layout.ts); only outermost root calls write events. One thread writes a record; the client
- * reads it at any time. A thread that needs a block when none is free waits until the client has added blocks.
+ * node and writes no event (tree-layout.ts); only outermost root calls write events. Only one thread writes a record; the client may read
+ * the record at any time. If a thread needs a block and no block is free, the thread waits until the client has added blocks.
  *
  * A record is identified by its index, counted in records from the first block. Index 0 is the header of the first block and means no
  * record; the method id at that address is 0.
@@ -28,17 +28,17 @@ public final class JFluid1Trees {
     /** Method id of the record above a thread's roots. */
     private static final int TOP = -1;
 
-    /** Time after which a thread may search for a block again once the client adds no more, ns. */
+    /** Minimum time between two searches for a free block once the client adds no more blocks, ns. */
     private static final long FULL_RETRY_DELAY_NANOS = 1_000_000;
 
     /**
-     * The blocks of one session. A thread keeps its Area in its ThreadInfo. A thread that is still in a probe when its session ends continues to
-     * use the buffer of that session, which stays mapped for it.
+     * The blocks of one session. A thread keeps its Area in its ThreadInfo. A thread that is still in a probe when its session ends
+     * continues to use the buffer of that session, which stays mapped for it.
      */
     static final class Area {
         final long blocks;
         final long states;
-        /** Address of the number of blocks: an int that grows, negative once the client adds no more. */
+        /** Address of the number of blocks: an int that grows; negative once the client adds no more blocks. */
         final long count;
         int claimHint;
         /** System.nanoTime() until which no thread searches for a block. */
@@ -72,8 +72,8 @@ public final class JFluid1Trees {
     }
 
     /**
-     * Moves the thread to the record of a callee. The callee is mostly the previous callee of the caller or the one after that: records
-     * of callees form a ring in order of their first call.
+     * Moves the thread to the record of a callee. The callee is usually the caller's previous callee or the next record after it: the
+     * records of a caller's callees form a ring, in the order of their first calls.
      *
      * @param record current record of the thread
      */
@@ -98,8 +98,8 @@ public final class JFluid1Trees {
     }
 
     /**
-     * Records the whole call of a method that calls no method. Like {@link #enter}, but the thread keeps its current record. The code is a copy,
-     * so that {@link #enter} keeps its stack size, with which that of {@link #leave} is compared.
+     * Records the whole call of a method that calls no method. Like {@link #enter}, but the thread keeps its current record. The code is a
+     * copy of enter(), so that the frame size of {@link #enter} does not change; the frame size of {@link #leave} is compared with enter's.
      */
     static void leaf(ThreadInfo ti, long record, int executed, int id) {
         long blocks = ti.blocks;
@@ -118,7 +118,7 @@ public final class JFluid1Trees {
             }
         }
         U.putLong(null, callee + RECORD_CALLS, U.getLong(null, callee + RECORD_CALLS) + 1);
-        if (executed != 0) { // `executed` is a constant
+        if (executed != 0) { // a constant after inlining
             ti.executed += executed;
             U.putLong(null, callee + RECORD_EXECUTED, U.getLong(null, callee + RECORD_EXECUTED) + executed);
         }
@@ -202,9 +202,10 @@ public final class JFluid1Trees {
     }
 
     /**
-     * Returns the record of a callee, which it adds if necessary. Without space the rest of the root call is not recorded.
+     * Returns the record of a callee. Adds the record if it does not exist. If there is no space, the rest of the root call is not
+     * recorded.
      *
-     * @return 0 without space
+     * @return address of the record; 0 if there is no space
      */
     @DontInline
     private static long childOf(ThreadInfo ti, long record, int id) {
@@ -216,7 +217,7 @@ public final class JFluid1Trees {
         return addCallee(ti, record, id);
     }
 
-    /** @return the existing record of a callee, which becomes the previous callee; otherwise 0 */
+    /** Finds the record of a callee and makes it the caller's previous callee. @return the record; 0 if it does not exist */
     private static long find(ThreadInfo ti, long record, int id) {
         int latest = U.getInt(null, record + RECORD_CHILD);
         int next = latest;
@@ -264,12 +265,12 @@ public final class JFluid1Trees {
     }
 
     /**
-     * Waits for a free block. The client reads {@link JFluid1Layout#RING_STARVING} every few milliseconds. Without a block the thread becomes
-     * outside root calls, and a gap is counted.
+     * Waits for a free block. The client reads {@link JFluid1Layout#RING_STARVING} every few milliseconds. If the thread gets no block, it
+     * counts as outside root calls, and a gap is counted.
      */
     @ReservedStackAccess
     private static boolean awaitBlock(ThreadInfo ti) {
-        // The caller may have cleared the guard. Without it, probes would record an error thrown in here.
+        // The caller may have cleared the guard. Without the guard, probes would record an error thrown in here.
         ti.active = false;
         ti.guard = true;
         boolean on = false;
@@ -342,7 +343,7 @@ public final class JFluid1Trees {
     /** Releases the blocks of a thread that has ended. Called only by the agent's thread. */
     static void forget(ThreadInfo ti) {
         int b = ti.latestBlock;
-        ti.latestBlock = 0; // purge() may meet the same thread again
+        ti.latestBlock = 0; // purge() may visit the same thread again
         while (b != 0) {
             // Once the state is BLOCK_OVER, the client may clear the block.
             int before = U.getInt(null, ti.blocks + (b - 1L) * BLOCK_BYTES + BLOCK_BEFORE);

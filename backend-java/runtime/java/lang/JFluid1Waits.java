@@ -20,9 +20,9 @@ public final class JFluid1Waits {
 
     /** Minimum time of a recorded wait for a monitor, ns. Entering an uncontended monitor may take as long. */
     private static final long MIN_RECORDED_WAIT_NANOS = 1_000;
-    /** Hash table of classes waited for. Null unless the session records waits. */
+    /** Hash table of the classes of objects that threads wait for. Null unless the session records waits. */
     static Waited[] waited;
-    /** [0] number of classes waited for, [1] number of classes blocked on. */
+    /** [0] number of classes of objects waited for, [1] number of classes of monitors blocked on. */
     private static final int[] waitedCount = new int[2];
     /** MIN_RECORDED_WAIT_NANOS in ticks. */
     private static long shortestWait;
@@ -37,7 +37,7 @@ public final class JFluid1Waits {
         long now = ticks();
         Object lock = ti.wanted;
         ti.wanted = null;
-        // After a monitorenter whose second probe could not run, `wanted` is stale, and this thread does not hold the lock.
+        // If the second probe of an earlier monitorenter could not run, `wanted` is stale, and this thread does not hold the lock.
         if (now - ti.lockSince >= shortestWait && Thread.holdsLock(lock)) {
             try {
                 lockAwaited(ti, lock, ti.lockSince, now);
@@ -123,7 +123,10 @@ public final class JFluid1Waits {
         goOn(ti, virtual, isOn);
     }
 
-    /** A class waited for: of a monitor, or of the blocker of a parked thread. Its name is reported to the client once. */
+    /**
+     * Class of an object that threads wait for: a monitor, or the blocker of a parked thread. The name of the class is reported to the
+     * client once.
+     */
     public static final class Waited extends java.lang.ref.WeakReference<Class<?>> {
         public final int kind;
         /** Whether threads wait for the monitor of the Class object, not of an instance. */
@@ -142,7 +145,7 @@ public final class JFluid1Waits {
         }
     }
 
-    /** Returns the wait id for an object. Calls no method of the object. The guard is set. */
+    /** Returns the wait id for an object. Calls no method of the object. Precondition: the thread's guard is set. */
     static int waitId(int kind, Object on) {
         if (kind == KIND_SLEEPING) {
             return WAIT_SLEEPING;

@@ -3,15 +3,17 @@
 import { data } from './data.js'
 import { changeText, costText, countText, growthText, percentText } from './format.js'
 
+/** @import { Tree } from './data.js' */
 /** @import { Column } from './outline.js' */
 
 /**
  * @template N
  * @param {(node: N, column: string) => number} of  returns a node's value in a column
  * @param {(node: N) => number} whole  returns the value that is shown as 100 %
+ * @param {(node: N) => string | undefined} sampled  returns the deviation of a sampled node, undefined for a timed node
  * @returns {Column<N>[]}
  */
-export function treeColumns(of, whole) {
+export function treeColumns(of, whole, sampled) {
   const { words } = data
   const self = /** @param {N} node */ (node) => of(node, 'self')
   const total = /** @param {N} node */ (node) => of(node, 'total')
@@ -60,14 +62,38 @@ export function treeColumns(of, whole) {
       value: total,
     },
     {
-      ...{ title: words.calls, hint: 'how often' },
-      text: (node) => countText(of(node, 'calls')),
+      ...{ title: words.calls, hint: 'how often; sampled: the calls of the row are not counted' },
+      text: (node) => (sampled(node) === undefined ? countText(of(node, 'calls')) : 'sampled'),
       value: (node) => of(node, 'calls'),
     },
     {
-      ...{ title: 'per call', hint: 'total by calls' },
-      text: (node) => (of(node, 'calls') > 0 ? costText(total(node) / of(node, 'calls')) : '–'),
+      ...{ title: 'per call', hint: 'total by calls; of a sampled row: standard deviation of the total' },
+      text: (node) =>
+        sampled(node) ?? (of(node, 'calls') > 0 ? costText(total(node) / of(node, 'calls')) : '–'),
       value: (node) => (of(node, 'calls') > 0 ? total(node) / of(node, 'calls') : 0),
     },
   ]
+}
+
+/**
+ * Returns the deviation of a sampled row of a tree: "± 12 %"; undefined for a timed row.
+ *
+ * @param {Tree} tree
+ * @param {number} node
+ */
+export function deviationOf({ columns }, node) {
+  const sd = columns.sd?.[node] ?? -1
+  if (sd < 0) return undefined
+  const total = columns.total[node]
+  return `± ${total > 0 ? Math.min(100, Math.round((100 * sd) / total)) : 100} %`
+}
+
+/**
+ * Returns a function for rows that sum nodes of a tree. It returns '' if probes counted no calls of a row with sampled nodes.
+ *
+ * @param {Tree} tree
+ * @returns {(row: { sums: { [column: string]: number } }) => string | undefined}
+ */
+export function sampledSums({ columns }) {
+  return ({ sums }) => (columns.sd !== undefined && sums.calls === 0 ? '' : undefined)
 }

@@ -35,11 +35,7 @@ export const data = JSON.parse(element('data').textContent ?? '')
  * @returns {Promise<Tree>}
  */
 export async function decodeTree(head) {
-  const text = atob(element(head.block).textContent ?? '')
-  const packed = new Uint8Array(text.length)
-  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i)
-  const inflated = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
-  const buffer = await new Response(inflated).arrayBuffer()
+  const buffer = await inflated(head.block)
   const { count } = head
   let at = 0
   /** @type {{ [name: string]: Float64Array }} */
@@ -54,7 +50,32 @@ export async function decodeTree(head) {
     return found
   }
   const [method, size] = [integers(), integers()]
-  const leftOut = head.leftOut > 0 ? integers() : undefined
+  return treeFrom(head, columns, method, size, head.leftOut > 0 ? integers() : undefined)
+}
+
+/**
+ * Returns the bytes of a block.
+ *
+ * @param {string} block  id of an element
+ */
+export async function inflated(block) {
+  const text = atob(element(block).textContent ?? '')
+  const packed = new Uint8Array(text.length)
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i)
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+  return await new Response(stream).arrayBuffer()
+}
+
+/**
+ * @param {PageTree} head
+ * @param {{ [name: string]: Float64Array }} columns
+ * @param {Int32Array} method
+ * @param {Int32Array} size
+ * @param {Int32Array | undefined} leftOut
+ * @returns {Tree}
+ */
+export function treeFrom(head, columns, method, size, leftOut) {
+  const { count } = head
   const parent = new Int32Array(count)
   const depth = new Int32Array(count)
   /** @type {number[]} */

@@ -42,21 +42,53 @@ export function countText(value) {
   return value < 0.001 && value > 0 ? '<0.001' : `${Number(value.toPrecision(3))}`
 }
 
+/** @param {number} ns */
+export function timeText(ns) {
+  if (!Number.isFinite(ns)) return '–'
+  return ns < 0 ? '~0' : withUnit(ns, TIMES, 'ns')
+}
+
+/** @param {number} value  100 is the whole */
+export function shareText(value) {
+  return percentText(value, 100)
+}
+
+/**
+ * Formats a time since the start of the recording: "12 s", "1:07", "1:02:03".
+ *
+ * @param {number} seconds
+ */
+export function clockText(seconds) {
+  const two = /** @param {number} value */ (value) => String(value).padStart(2, '0')
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${Number(seconds.toFixed(2))} s`
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`
+}
+
+/**
+ * Formats a time in seconds with at most two decimals: "5 s", "3.1 s", "120 s".
+ *
+ * @param {number} ms
+ */
+export function secondsText(ms) {
+  return `${Number((ms / 1000).toFixed(2))} s`
+}
+
 /** @param {number} value  cost in the page's unit */
 export function costText(value) {
   if (!Number.isFinite(value)) return '–'
-  const size = Math.abs(value)
   if (value < 0) return '~0'
   switch (data.metric) {
     case 'time':
     case 'waits':
-      return withUnit(size, TIMES, 'ns')
+      return timeText(value)
     case 'bytes':
-      return withUnit(size, BYTES, 'B')
+      return withUnit(value, BYTES, 'B')
     case 'samples':
-      return data.isComparison ? `${digits(size * 100)} %` : countText(size)
+      return data.isComparison ? `${digits(value * 100)} %` : countText(value)
     default:
-      return countText(size)
+      return countText(value)
   }
 }
 

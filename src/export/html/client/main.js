@@ -1,14 +1,21 @@
 // The page: its tabs, the selection in each tab, the search, and the synchronization of the tabs.
 
-import { treeColumns } from './columns.js'
+import { deviationOf, sampledSums, treeColumns } from './columns.js'
 import { anywhereOf, childrenOf, data, decodeTree, element, fullName, longName } from './data.js'
 import { Flame } from './flame.js'
 import { changeText, costText, countText, growthText, percentText } from './format.js'
+import { linkText, positionText, readLink } from './link.js'
+import { listsOf } from './lists.js'
 import { Outline } from './outline.js'
+import { callsOfRange, rangeOf, rangeText, treeOfRange } from './ranges.js'
+import { Timeline } from './timeline.js'
 import { callersOf, partInPage, traceOf } from './traces.js'
 import { weightsOf } from './weights.js'
 
 /** @import { Tree } from './data.js' */
+/** @import { List, ListRow } from './lists.js' */
+/** @import { PageTimeline } from '../page-data.ts' */
+/** @import { Range } from './ranges.js' */
 /** @import { Trace } from './traces.js' */
 
 /** @typedef {{ method: number, sums: { [column: string]: number } }} Hot */
@@ -16,7 +23,13 @@ import { weightsOf } from './weights.js'
 const detail = element('detail')
 const search = /** @type {HTMLInputElement} */ (element('search'))
 const found = element('found')
-const TABS = ['flame', 'tree', 'hot', 'callers', 'probes']
+const link = element('link')
+const linkField = /** @type {HTMLInputElement} */ (element('link-text'))
+/** Id of the page in links. */
+const PAGE_ID = document.body.dataset.page ?? ''
+const TABS = [...document.querySelectorAll('[role="tab"]')].map(({ id }) => id.slice('tab-'.length))
+/** Tabs that show the selected tree. */
+const TREE_TABS = ['flame', 'tree', 'hot', 'callers']
 
 /** @type {Tree | undefined} */
 let tree
@@ -26,6 +39,10 @@ let treeRows
 let hotRows
 /** @type {Outline<Trace> | undefined} */
 let traceRows
+/** Index of the tree that is shown. */
+let treeIndex = 0
+/** The time range that is shown; undefined for the whole recording. @type {Range | undefined} */
+let range
 let traced = -1
 let rootTotal = 0
 let largestChange = 0
@@ -52,13 +69,131 @@ function describe(node) {
   const numbers = data.isComparison
     ? `${costText(total0[node])} before, ${costText(total[node])} now (${changeText(total[node] - total0[node])}` +
       `${spaced(growthText(total0[node], total[node]))}); own ${changeText(self[node] - self0[node])}${spaced(growthText(self0[node], self[node]))}`
-    : `${costText(total[node])} (${percentText(total[node], rootTotal)}), own ${costText(self[node])}, ${countText(calls[node])} ${data.words.calls}`
+    : `${costText(total[node])} (${percentText(total[node], rootTotal)}), own ${costText(self[node])}, ${callsText(calls[node], deviationOf(tree, node))}`
   detail.textContent = `${longName(tree.method[node])} — ${numbers}`
+}
+
+/**
+ * @param {number} calls
+ * @param {string | undefined} deviation  deviation of a sampled row
+ */
+function callsText(calls, deviation) {
+  return deviation === undefined ? `${countText(calls)} ${data.words.calls}` : `sampled, ${deviation}`
 }
 
 /** @param {string} text */
 function spaced(text) {
   return text === '' ? '' : `, ${text}`
+}
+
+/** The list with the latest selection, per tab of lists. @type {Map<string, number>} */
+const activeLists = new Map()
+/** @type {Map<string, List[]>} */
+const lists = new Map()
+for (const tab of Object.keys(data.lists)) {
+  const actions = /** @param {number} list */ (list) => ({
+    chosen,
+    selected: () => void activeLists.set(tab, list),
+    linked: () => linkRow(tab),
+  })
+  if (TABS.includes(tab)) lists.set(tab, listsOf(tab, actions))
+}
+/** @param {string} name  the element `<name>-place` has the charts, `<name>-second` the text @param {PageTimeline} of */
+function chartsIn(name, of) {
+  return new Timeline(
+    element(`${name}-place`),
+    of,
+    (text) => {
+      element(`${name}-second`).textContent = text
+    },
+    data.ranges && ((from, to) => showRange(1000 * from, 1000 * to)),
+  )
+}
+const timeline = data.timeline && chartsIn('timeline', data.timeline)
+const latencyChart = data.timeline?.charts.find(({ unit }) => unit === 'cost')
+const charts = timeline === undefined ? [] : [timeline]
+if (data.timeline !== undefined && latencyChart !== undefined)
+  charts.push(chartsIn('latency', { ...data.timeline, charts: [latencyChart] }))
+
+/**
+ * Shows a time range in all tabs, rounded to segments.
+ *
+ * @param {number} fromMs
+ * @param {number} toMs
+ * @returns {Promise<boolean>}  false if the page has no segment in this range
+ */
+async function showRange(fromMs, toMs) {
+  const found = rangeOf(fromMs, toMs)
+  if (found === undefined) return false
+  await setRange(found)
+  return true
+}
+
+/** @param {Range | undefined} wanted  undefined for the whole recording */
+async function setRange(wanted) {
+  range = wanted
+  element('range').hidden = wanted === undefined
+  element('range-text').textContent = wanted === undefined ? '' : `${rangeText(wanted)}${wholeText()}`
+  for (const it of charts) it.showRange((wanted?.fromMs ?? 0) / 1000, (wanted?.toMs ?? 0) / 1000)
+  showLatency(wanted)
+  for (const [index, list] of (lists.get('slow') ?? []).entries()) {
+    const { title, columns } = data.lists.slow[index]
+    if (columns[ENDED_AT][0] !== 'ended at') continue
+    list.showPart(
+      wanted && `${title}. Below: those of the kept calls that ended in the range`,
+      ({ cells, whole }) => {
+        const endMs = Number(whole[ENDED_AT]) / 1e6
+        return wanted !== undefined && endMs >= wanted.fromMs && endMs < wanted.toMs ? [...cells] : undefined
+      },
+    )
+  }
+  await showTree(0)
+}
+
+/** Index of the column with the end of a call, in lists of slow calls. */
+const ENDED_AT = 1
+
+/** Returns a sentence with the parts of the page that show the whole recording, also if a range is selected. */
+function wholeText() {
+  const names = Object.keys(data.lists)
+    .filter((it) => TABS.includes(it) && !['latency', 'slow'].includes(it))
+    .map((it) => element(`tab-${it}`).textContent)
+  if (data.trees.length > 1) names.push('the other entries of the list beside the tabs')
+  return names.length === 0 ? '' : ` Of the whole recording: ${names.join(', ')}.`
+}
+
+/** @param {Range | undefined} wanted */
+function showLatency(wanted) {
+  const [percentiles, distribution] = lists.get('latency') ?? []
+  if (percentiles === undefined || data.isComparison) return
+  const calls = callsOfRange(wanted ?? { fromMs: 0, toMs: 0, segments: [], rows: [] })
+  percentiles.showPart(
+    wanted &&
+      `Latency of ${countText(calls.count)} root ${calls.count === 1 ? 'call' : 'calls'} in the range`,
+    ({ name }) => {
+      if (name === 'minimum') return [calls.min]
+      if (name === 'maximum') return [calls.max]
+      return [name === 'mean' ? calls.mean : calls.percentile(Number(name.slice(1)))]
+    },
+  )
+  let below = 0
+  const bars = calls.bars.map((count) => {
+    below += count
+    return [count, (100 * count) / calls.count, (100 * below) / calls.count]
+  })
+  distribution?.showPart(wanted && 'Distribution in the range', ({ index }) => bars[index] ?? [0, 0, 100])
+}
+
+/** Shows what a row of a list stands for: a place in a tree, or the callers of a method. @param {ListRow} row */
+async function chosen({ place, method }) {
+  if (place !== undefined) {
+    await showTree(place.tree)
+    showTab('tree')
+    treeRows?.show(pathTo(place.node))
+  } else if (method >= 0) {
+    showCallers(method)
+    showTab('callers')
+  }
 }
 
 /** @param {string} name */
@@ -67,10 +202,141 @@ function showTab(name) {
     element(`tab-${tab}`).setAttribute('aria-selected', String(tab === name))
     element(`panel-${tab}`).hidden = tab !== name
   }
+  link.hidden = true
+  drawTab(name)
+}
+
+/** @param {string} name */
+function drawTab(name) {
   if (name === 'flame') flame.draw()
   if (name === 'tree') treeRows?.draw()
   if (name === 'hot') hotRows?.draw()
   if (name === 'callers') traceRows?.draw()
+  for (const list of lists.get(name) ?? []) list.draw()
+}
+
+function shownTab() {
+  return TABS.find((it) => element(`tab-${it}`).getAttribute('aria-selected') === 'true') ?? TABS[0]
+}
+
+/**
+ * Returns the position of the selected row of a tab, as in a link. Empty if no row is selected.
+ *
+ * @param {string} tab
+ * @returns {readonly number[]}
+ */
+function positionIn(tab) {
+  switch (tab) {
+    case 'flame':
+      return flame.selected < 0 ? [] : [flame.selected]
+    case 'tree':
+      return treeRows?.path.slice(-1) ?? []
+    case 'hot':
+      return hotRows?.path.map(({ method }) => method) ?? []
+    case 'callers':
+      return traceRows?.path.map(({ method }) => method) ?? []
+    case 'timeline':
+      return timeline === undefined ? [] : [timeline.second]
+    default: {
+      const list = activeLists.get(tab) ?? 0
+      const row = lists.get(tab)?.[list]?.current
+      return row === undefined ? [] : list === 0 ? [row.index] : [row.index, list]
+    }
+  }
+}
+
+/**
+ * Selects the row at a position in a tab.
+ *
+ * @param {string} tab
+ * @param {readonly number[]} at
+ * @returns {boolean}  false if there is no such row
+ */
+function showPosition(tab, at) {
+  const [first, second = 0] = at
+  switch (tab) {
+    case 'flame':
+    case 'tree':
+      if (tree === undefined || first >= tree.count) return false
+      if (tab === 'flame') flame.zoom(first)
+      else treeRows?.show(pathTo(first))
+      return true
+    case 'hot':
+      return hotRows?.showWhere([isMethod(first)]) ?? false
+    case 'callers':
+      if (data.names[first] === undefined) return false
+      showCallers(first)
+      return traceRows?.showWhere(at.map(isMethod)) ?? false
+    case 'timeline':
+      return timeline?.show(first) ?? false
+    default:
+      return lists.get(tab)?.[second]?.show(first) ?? false
+  }
+}
+
+/**
+ * @param {number} method
+ * @returns {(row: { method: number }) => boolean}
+ */
+function isMethod(method) {
+  return (row) => row.method === method
+}
+
+/**
+ * Makes a link to the selected row of a tab, and copies it if the browser permits.
+ *
+ * @param {string} tab
+ */
+async function linkRow(tab) {
+  const tree = TREE_TABS.includes(tab) ? treeIndex : 0
+  const fragment = linkText({
+    ...{ tab, tree, at: positionIn(tab), page: PAGE_ID },
+    range: range && [range.fromMs, range.toMs],
+  })
+  history.replaceState(null, '', fragment)
+  // The path of a file is different on the machine of a colleague.
+  const file = decodeURIComponent(location.pathname.slice(location.pathname.lastIndexOf('/') + 1))
+  linkField.value = location.protocol === 'file:' ? file + fragment : location.href
+  link.hidden = false
+  linkField.select()
+  element('link-note').textContent = await copyNote(linkField.value)
+}
+
+/** @param {string} text */
+async function copyNote(text) {
+  // Without a secure context there is no clipboard.
+  if (navigator.clipboard === undefined) return COPY_BY_HAND
+  return await navigator.clipboard.writeText(text).then(
+    () => 'copied',
+    () => COPY_BY_HAND,
+  )
+}
+const COPY_BY_HAND = 'copy it with Ctrl+C'
+
+/** Shows the row of the link in the address bar. A note tells which parts of the link are not in this page. */
+async function followLink() {
+  if (location.hash === '') return
+  const { tab, tree: index, at, range: span, page, unknown } = readLink(location.hash)
+  const missing = [...unknown]
+  const isOfOther = page !== '' && page !== PAGE_ID
+  if (span === undefined) {
+    if (range !== undefined && !isOfOther) await setRange(undefined)
+  } else if (!isOfOther && !(await showRange(span[0], span[1])))
+    missing.push(`range=${span.map((ms) => ms / 1000).join('-')}`)
+  if (tab !== '' && !TABS.includes(tab)) missing.push(`tab=${tab}`)
+  else if (tab !== '') {
+    if (index >= data.trees.length) missing.push(`tree=${index}`)
+    else if (!isOfOther && TREE_TABS.includes(tab) && index !== treeIndex) await showTree(index)
+    // A search filters the rows of hot methods.
+    if (wanted() !== '') clearSearch()
+    showTab(tab)
+    if (at.length > 0 && !isOfOther && !showPosition(tab, at)) missing.push(positionText(at))
+  }
+  const problem = element('link-problem')
+  problem.hidden = !isOfOther && missing.length === 0
+  problem.textContent = isOfOther
+    ? 'This link is of another page. Open the file that the link names, or ask for the file.'
+    : `This page does not have these parts of the link: ${missing.join(', ')}`
 }
 
 /**
@@ -114,14 +380,16 @@ function showCallers(called) {
   traceRows = new Outline({
     ...{ place: element('callers-place'), label: 'back traces' },
     columns: treeColumns(
-      (node, column) => node.sums[column],
+      /** @param {Trace} node @param {string} column */ (node, column) => node.sums[column],
       () => trace.sums.total,
+      sampledSums(of),
     ),
     children: (node) => (node === undefined ? [trace] : callersOf(of, node)),
     hasChildren: (node) => node.hasCallers,
     name: (node) => fullName(node.method),
     heat: (node) => (trace.sums.total > 0 ? node.sums.total / trace.sums.total : 0),
     chosen: (node) => showCallers(node.method),
+    linked: () => linkRow('callers'),
   })
   traceRows.openLargest(20, trace.sums.total * 0.05)
   mark()
@@ -140,6 +408,7 @@ function showHot() {
   const columns = treeColumns(
     /** @param {Hot} row @param {string} column */ (row, column) => row.sums[column],
     () => rootTotal,
+    sampledSums(tree),
   )
   // The default order is by the methods' self cost.
   const first = data.isComparison ? 'own change' : data.words.self
@@ -160,6 +429,7 @@ function showHot() {
       showCallers(method)
       showTab('callers')
     },
+    linked: () => linkRow('hot'),
   })
   hotRows.draw()
   const { hotLeftOut } = tree.head
@@ -169,6 +439,8 @@ function showHot() {
     `Enter or a double click: who calls it.${rest}`
 }
 
+/** List of the trees; absent if the page has one tree. */
+const choice = document.getElementById('shown')
 /** Number of trees requested so far. A tree is not shown if another tree was requested during its decoding. */
 let asked = 0
 
@@ -177,9 +449,12 @@ async function showTree(index) {
   const head = data.trees[index]
   if (head === undefined) return
   const mine = ++asked
-  const decoded = await decodeTree(head)
+  const shown = index === 0 ? range : undefined
+  const decoded = shown === undefined ? await decodeTree(head) : await treeOfRange(shown)
   if (mine !== asked) return
   tree = decoded
+  treeIndex = index
+  if (choice instanceof HTMLSelectElement) choice.value = String(index)
   const { total, total0, self, self0 } = decoded.columns
   rootTotal = 0
   largestChange = 0
@@ -191,22 +466,26 @@ async function showTree(index) {
       largestChange = Math.max(largestChange, Math.abs(self[i] - self0[i]))
   }
   element('left-out').textContent =
-    head.leftOut > 0
-      ? `The ${countText(decoded.count)} largest contexts are in this page; ${countText(head.leftOut)} smaller ones are not. Costs of what is shown are whole.`
+    decoded.head.leftOut > 0
+      ? `The ${countText(decoded.count)} largest contexts are in this page; ${countText(decoded.head.leftOut)} smaller ones are not. Costs of what is shown are whole.`
       : ''
   flame.show(decoded, weightsOf(decoded, widths()))
+  const notes = new Map(decoded.head.notes)
   treeRows = new Outline({
     ...{ place: element('tree-place'), label: 'calling context tree' },
     columns: treeColumns(
       /** @param {number} node @param {string} column */ (node, column) => decoded.columns[column][node],
       () => rootTotal,
+      (node) => deviationOf(decoded, node),
     ),
     children: (node) => childrenOf(decoded, node ?? -1),
     hasChildren: (node) => decoded.size[node] > 1,
     name: (node) => fullName(decoded.method[node]),
     note: (node) => {
       const left = decoded.leftOut?.[node] ?? 0
-      return left > 0 ? `and ${countText(left)} smaller ${left === 1 ? 'context' : 'contexts'} below` : ''
+      const rest =
+        left > 0 ? `and ${countText(left)} smaller ${left === 1 ? 'context' : 'contexts'} below` : ''
+      return [notes.get(node) ?? '', rest].filter((it) => it !== '').join(', ')
     },
     heat: (node) => (rootTotal > 0 ? total[node] / rootTotal : 0),
     selected: describe,
@@ -214,22 +493,29 @@ async function showTree(index) {
       showCallers(decoded.method[node])
       showTab('callers')
     },
+    linked: () => linkRow('tree'),
   })
   treeRows.openLargest(30, rootTotal * 0.02)
   showHot()
   traced = -1
-  const largest = head.hot[0]
+  const largest = decoded.head.hot[0]
   if (largest !== undefined) showCallers(largest[0])
   find()
 }
 
 function widths() {
-  const choice = document.getElementById('widths')
-  return choice instanceof HTMLSelectElement ? choice.value : 'now'
+  const wide = document.getElementById('widths')
+  return wide instanceof HTMLSelectElement ? wide.value : 'now'
 }
 
 function wanted() {
   return search.value.trim().toLowerCase()
+}
+
+function clearSearch() {
+  search.value = ''
+  find()
+  showHot()
 }
 
 function mark() {
@@ -237,6 +523,7 @@ function mark() {
   const isMatch = /** @param {number} method */ (method) =>
     words !== '' && fullName(method).toLowerCase().includes(words)
   treeRows?.mark((node) => tree !== undefined && isMatch(tree.method[node]))
+  for (const list of [...lists.values()].flat()) list.mark(words)
   traceRows?.mark((node) => isMatch(node.method))
 }
 
@@ -292,12 +579,10 @@ search.addEventListener('input', () => {
 })
 search.addEventListener('keydown', (event) => {
   if (event.key === 'Enter') {
-    if (element('panel-hot').hidden && element('panel-flame').hidden) showTab('tree')
+    if (shownTab() !== 'hot' && shownTab() !== 'flame') showTab('tree')
     findNext()
   } else if (event.key === 'Escape') {
-    search.value = ''
-    find()
-    showHot()
+    clearSearch()
     search.blur()
   }
 })
@@ -313,14 +598,17 @@ element('theme').addEventListener('click', () => {
 document.getElementById('widths')?.addEventListener('change', () => {
   if (tree !== undefined) flame.show(tree, weightsOf(tree, widths()))
 })
-const threads = document.getElementById('threads')
-if (threads instanceof HTMLSelectElement) {
-  threads.addEventListener('change', () => {
-    showTree(Number(threads.value)).catch((error) => {
-      detail.textContent = `This thread cannot be shown: ${error instanceof Error ? error.message : error}`
+if (choice instanceof HTMLSelectElement) {
+  choice.addEventListener('change', () => {
+    showTree(Number(choice.value)).catch((error) => {
+      detail.textContent = `These calls cannot be shown: ${error instanceof Error ? error.message : error}`
     })
   })
 }
+element('range-end').addEventListener('click', () => setRange(undefined))
+element('link-button').addEventListener('click', () => linkRow('flame'))
+document.getElementById('second-link')?.addEventListener('click', () => linkRow('timeline'))
+window.addEventListener('hashchange', () => followLink())
 document.addEventListener('keydown', (event) => {
   if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return
   if (event.ctrlKey || event.metaKey || event.altKey) return
@@ -329,29 +617,33 @@ document.addEventListener('keydown', (event) => {
     search.focus()
   } else if (event.key === 'n') findNext()
   else if (event.key === 'c') {
-    if (!element('panel-flame').hidden && tree !== undefined && flame.selected >= 0)
+    if (shownTab() === 'flame' && tree !== undefined && flame.selected >= 0)
       showCallers(tree.method[flame.selected])
-    else if (!element('panel-tree').hidden && tree !== undefined && treeRows?.current !== undefined) {
+    else if (shownTab() === 'tree' && tree !== undefined && treeRows?.current !== undefined) {
       showCallers(tree.method[treeRows.current])
     } else if (traced >= 0) showCallers(traced)
     showTab('callers')
-  } else if (event.key >= '1' && event.key <= String(TABS.length)) showTab(TABS[Number(event.key) - 1])
+  } else if (event.key === 'l') linkRow(shownTab())
+  else if (event.key === 'Escape' && ['timeline', 'latency'].includes(shownTab())) setRange(undefined)
+  else if (/^\d$/.test(event.key)) {
+    const tab = TABS[(Number(event.key) + 9) % 10]
+    if (tab !== undefined) showTab(tab)
+  }
 })
 window.addEventListener('beforeprint', () => {
   document.body.classList.add('printing')
   for (const tab of TABS) element(`panel-${tab}`).hidden = false
-  flame.draw()
-  for (const rows of [treeRows, hotRows, traceRows]) rows?.draw()
+  for (const tab of TABS) drawTab(tab)
 })
 window.addEventListener('afterprint', () => {
   document.body.classList.remove('printing')
-  const tab = TABS.find((it) => element(`tab-${it}`).getAttribute('aria-selected') === 'true')
-  showTab(tab ?? 'flame')
+  showTab(shownTab())
 })
 
 setTheme(window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')
-showTab('flame')
+showTab(TABS[0])
 await showTree(0)
+await followLink()
 document.body.dataset.ready = 'true'
 // Tests read the drawn frames here, since the contents of a canvas cannot be queried.
 Object.assign(window, { jfluidFrames: () => flame.frames() })

@@ -6,7 +6,7 @@
  * @property {string} title
  * @property {string} hint
  * @property {(node: N) => string} text
- * @property {(node: N) => number} value  sort key, largest first
+ * @property {(node: N) => number} [value]  sort key, largest first; rows are not sorted by a column without it
  */
 
 /**
@@ -15,6 +15,8 @@
  * @property {HTMLElement} place
  * @property {string} label  label for screen readers
  * @property {Column<N>[]} columns
+ * @property {string} [head]  header of the column of names; default: method
+ * @property {boolean} [isInOrder]  whether rows keep the order of `children` until a column is selected; default: sorted by the first column
  * @property {(node: N | undefined) => N[]} children  returns the rows below a node, or the top rows for undefined
  * @property {(node: N) => boolean} hasChildren
  * @property {(node: N) => string} name
@@ -22,6 +24,8 @@
  * @property {(node: N) => number} [heat]  heat from 0 to 1
  * @property {(node: N) => void} [selected]
  * @property {(node: N) => void} [chosen]  called for Enter or a double click on a row without children
+ * @property {(node: N) => boolean} [isChosen]  whether `chosen` is called for the row also if it has children
+ * @property {() => void} linked  called when the user asks for a link to the selected row
  */
 
 const ROW = 22
@@ -37,6 +41,7 @@ export class Outline {
   /** @type {Set<N>} */
   #open = new Set()
   #at = 0
+  /** Index of the column by which rows are sorted; -1 for the order of `children`. */
   #sort = 0
   #isReversed = false
   /** @type {(node: N) => boolean} */
@@ -51,7 +56,8 @@ export class Outline {
   /** @param {OutlineOptions<N>} options */
   constructor(options) {
     this.#o = options
-    const { place, label } = options
+    const { place, label, isInOrder } = options
+    if (isInOrder) this.#sort = -1
     place.replaceChildren(this.#head, this.#scroller)
     this.#head.className = 'head'
     this.#scroller.className = 'rows'
@@ -64,7 +70,6 @@ export class Outline {
     this.#scroller.addEventListener('scroll', () => this.draw())
     this.#scroller.addEventListener('keydown', (event) => this.#key(event))
     this.#scroller.addEventListener('click', (event) => this.#click(event))
-    this.#scroller.addEventListener('dblclick', (event) => this.#doubleClick(event))
     this.#drawHead()
     this.#build()
   }
@@ -74,8 +79,17 @@ export class Outline {
     return this.#rows[this.#at]?.node
   }
 
-  get count() {
-    return this.#rows.length
+  /** Rows from the top row down to the selected row. */
+  get path() {
+    const path = []
+    let depth = Number.POSITIVE_INFINITY
+    for (let at = this.#at; at >= 0 && depth > 0; at--) {
+      const row = this.#rows[at]
+      if (row === undefined || row.depth >= depth) continue
+      path.push(row.node)
+      depth = row.depth
+    }
+    return path.reverse()
   }
 
   /** @param {(node: N) => boolean} isMatch */
@@ -105,21 +119,58 @@ export class Outline {
   }
 
   /**
+   * Selects the row that is found from the top down, and opens its ancestors.
+   *
+   * @param {readonly ((node: N) => boolean)[]} steps  one condition per level
+   * @returns {boolean}  false if there is no such row
+   */
+  showWhere(steps) {
+    const path = []
+    let nodes = this.#children(undefined)
+    for (const isWanted of steps) {
+      const found = nodes.find(isWanted)
+      if (found === undefined) return false
+      path.push(found)
+      nodes = this.#o.hasChildren(found) ? this.#children(found) : []
+    }
+    this.show(path)
+    return true
+  }
+
+  /**
    * Opens rows with the largest values first.
    *
    * @param {number} rows  no further row is opened when there are at least this many rows
    * @param {number} least  minimum value of a row that is opened
    */
   openLargest(rows, least) {
-    const { columns } = this.#o
+    const value = this.#o.columns[0].value ?? (() => 0)
     while (this.#rows.length < rows) {
-      const closed = this.#rows.filter(({ node }) => !this.#open.has(node) && this.#o.hasChildren(node))
-      const [largest] = closed.sort((a, b) => columns[0].value(b.node) - columns[0].value(a.node))
-      if (largest === undefined || columns[0].value(largest.node) < least) break
+      const [largest] = this.#closed().sort((a, b) => value(b.node) - value(a.node))
+      if (largest === undefined || value(largest.node) < least) break
       this.#open.add(largest.node)
       this.#build()
     }
     this.draw()
+  }
+
+  /**
+   * Opens rows in their order, rows without parents first.
+   *
+   * @param {number} rows  no further row is opened when there are at least this many rows
+   */
+  openFirst(rows) {
+    while (this.#rows.length < rows) {
+      const [first] = this.#closed().sort((a, b) => a.depth - b.depth)
+      if (first === undefined) break
+      this.#open.add(first.node)
+      this.#build()
+    }
+    this.draw()
+  }
+
+  #closed() {
+    return this.#rows.filter(({ node }) => !this.#open.has(node) && this.#o.hasChildren(node))
   }
 
   /** @param {N | undefined} node */
@@ -127,12 +178,18 @@ export class Outline {
     const key = /** @type {N} */ (node)
     let found = this.#made.get(key)
     if (found === undefined) {
-      const { value } = this.#o.columns[this.#sort]
-      const sign = this.#isReversed ? -1 : 1
-      found = this.#o.children(node).sort((a, b) => sign * (value(b) - value(a)))
+      found = this.#sorted(this.#o.children(node))
       this.#made.set(key, found)
     }
     return found
+  }
+
+  /** @param {N[]} nodes */
+  #sorted(nodes) {
+    const value = this.#o.columns[this.#sort]?.value
+    if (value === undefined) return nodes
+    const sign = this.#isReversed ? -1 : 1
+    return nodes.sort((a, b) => sign * compared(value(b), value(a)))
   }
 
   #build() {
@@ -156,7 +213,13 @@ export class Outline {
   }
 
   #drawHead() {
-    const heads = this.#o.columns.map(({ title, hint }, index) => {
+    const heads = this.#o.columns.map(({ title, hint, value }, index) => {
+      if (value === undefined) {
+        const text = document.createElement('span')
+        text.className = 'number quiet'
+        text.textContent = title
+        return text
+      }
       const button = document.createElement('button')
       button.className = 'number'
       button.title = `${hint}; click to sort`
@@ -165,15 +228,7 @@ export class Outline {
         this.#isReversed = index === this.#sort && !this.#isReversed
         this.#sort = index
         this.#drawHead()
-        const made = new Map(this.#made)
-        this.#made.clear()
-        const { value } = this.#o.columns[index]
-        const sign = this.#isReversed ? -1 : 1
-        for (const [node, nodes] of made)
-          this.#made.set(
-            node,
-            nodes.sort((a, b) => sign * (value(b) - value(a))),
-          )
+        for (const nodes of this.#made.values()) this.#sorted(nodes)
         this.#build()
         this.draw()
       })
@@ -181,9 +236,10 @@ export class Outline {
     })
     const name = document.createElement('span')
     name.className = 'name'
-    name.textContent = 'method'
+    name.textContent = this.#o.head ?? 'method'
     // biome-ignore lint/plugin/no-spread: the columns of a table
     this.#head.replaceChildren(...heads, name)
+    this.#head.hidden = this.#head.textContent === ''
   }
 
   draw() {
@@ -237,9 +293,10 @@ export class Outline {
       const quiet = document.createElement('span')
       quiet.className = 'quiet'
       quiet.textContent = ` ${behind}`
+      quiet.title = behind
       text.append(quiet)
     }
-    line.append(text)
+    line.append(text, linkButton())
     const part = heat?.(node) ?? 0
     if (part > 0) line.style.setProperty('--heat-part', `${Math.min(100, part * 100).toFixed(1)}%`)
     return line
@@ -269,33 +326,30 @@ export class Outline {
     return true
   }
 
+  /** Whether Enter and a double click open and close the row. @param {N} node */
+  #opens(node) {
+    return this.#o.hasChildren(node) && this.#o.isChosen?.(node) !== true
+  }
+
   #choose() {
     const { current } = this
     if (current !== undefined) this.#o.chosen?.(current)
   }
 
-  /**
-   * Handles a double click. A row with children has already been opened or closed by the click.
-   *
-   * @param {MouseEvent} event
-   */
-  #doubleClick(event) {
-    const { current } = this
-    const target = event.target instanceof Element ? event.target : null
-    if (target?.closest('.row') == null || target.classList.contains('mark')) return
-    if (current !== undefined && !this.#o.hasChildren(current)) this.#choose()
-  }
-
   /** @param {MouseEvent} event */
   #click(event) {
-    const line = event.target instanceof Element ? event.target.closest('.row') : null
-    if (!(line instanceof HTMLElement)) return
-    const wasMark = event.target instanceof Element && event.target.classList.contains('mark')
+    const { target } = event
+    const line = target instanceof Element ? target.closest('.row') : null
+    if (!(line instanceof HTMLElement) || !(target instanceof Element)) return
     this.#select(Number(line.dataset.index))
-    if (wasMark || event.detail === 2) {
-      const { current } = this
-      if (current !== undefined) this.#setOpen(!this.#open.has(current))
-    }
+    const { current } = this
+    if (current === undefined) return
+    // A double click is the second click of a series. The event `dblclick` is not sent if the first click has replaced the row.
+    const isSecond = event.detail === 2
+    if (target.matches('.link')) this.#o.linked()
+    else if (this.#opens(current) || target.matches('.mark')) {
+      if (isSecond || target.matches('.mark')) this.#setOpen(!this.#open.has(current))
+    } else if (isSecond && !target.matches('.mark')) this.#choose()
   }
 
   /** @param {KeyboardEvent} event */
@@ -323,7 +377,7 @@ export class Outline {
       Enter: () => {
         const { current } = this
         if (current === undefined) return
-        if (!this.#o.hasChildren(current)) this.#choose()
+        if (!this.#opens(current)) this.#choose()
         else if (!this.#setOpen(true)) this.#setOpen(false)
       },
     }
@@ -332,4 +386,23 @@ export class Outline {
     event.preventDefault()
     does()
   }
+}
+
+/**
+ * Compares two sort keys, of which both may be infinite.
+ *
+ * @param {number} a
+ * @param {number} b
+ */
+function compared(a, b) {
+  return a === b ? 0 : a - b
+}
+
+function linkButton() {
+  const button = document.createElement('button')
+  button.className = 'link'
+  button.textContent = 'link'
+  button.title = 'link to this row, for a colleague who has this file ( l )'
+  button.tabIndex = -1
+  return button
 }

@@ -40,16 +40,16 @@ import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.ResponseBody;
 
 /**
- * A store of pets: Spring MVC, JPA on H2 in memory, templates, validation, caching, actuator. The report's PetStore, as
- * people write it today.
+ * A store of pets: Spring MVC, JPA on H2 in memory, templates, validation, caching, actuator. A present-day version
+ * of the report's PetStore.
  *
  *   java petstore.PetStore      "port N" when it answers
  *
  *   GET  /pets?kind=&page=      a page of pets, as HTML
  *   POST /orders                {"customer": "...", "lines": [{"pet": 1, "quantity": 2}]}: the order, as JSON
- *   GET  /orders/{id}           the same again
+ *   GET  /orders/{id}           the same order again
  *
- *   roots: petstore.PetStore$Shop.order (10 % of the time or so), org.apache.catalina.connector.CoyoteAdapter.service
+ *   roots: petstore.PetStore$Shop.order (about 10 % of the time), org.apache.catalina.connector.CoyoteAdapter.service
  */
 @SpringBootApplication(proxyBeanMethods = false)
 @EnableCaching

@@ -101,7 +101,7 @@ public final class Eclipse implements Driver.Program {
     public long run() {
         StringWriter messages = new StringWriter();
         InMemory compiler = new InMemory(new PrintWriter(messages));
-        // Not the class path of this JVM, on which an agent's jar may be.
+        // Does not use the class path of this JVM, which may contain an agent's jar.
         List<String> arguments = new ArrayList<>(List.of("-proc:none", "-17", "-nowarn", "-classpath", "none"));
         arguments.addAll(List.of(NAMES));
         if (!compiler.compile(arguments.toArray(String[]::new))) throw new IllegalStateException(messages.toString());

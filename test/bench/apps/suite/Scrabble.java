@@ -17,7 +17,7 @@ public final class Scrabble implements Driver.Program {
     static final int[] AVAILABLE = {9, 2, 2, 1, 12, 2, 3, 2, 9, 1, 1, 4, 2, 6, 8, 2, 1, 6, 4, 6, 4, 2, 2, 1, 2, 1};
     static final int RUNS = 12;
 
-    /** All words of the text. Two of three are allowed. */
+    /** Returns all words of the text. Two of three words are allowed. */
     static List<String> text() {
         return new Words(12_000, 21).all();
     }

@@ -64,7 +64,7 @@ public final class Db implements Driver.Program {
             return a.field(field).compareTo(b.field(field));
         }
 
-        /** Shell's, as the original did. */
+        /** Sorts by Shell sort, as in the original program. */
         void sort(int field) {
             for (int gap = entries.size() / 2; gap > 0; gap /= 2)
                 for (int i = gap; i < entries.size(); i++) sink(i, gap, field);

@@ -9,26 +9,26 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Runs one of the programs of the report's tables when told to, and says how long it took.
+ * Runs one of the programs of the report's tables on request, and prints its duration.
  *
  *   java tables.Driver <class of a Program>
  *   root: tables.Driver.task
  *
- *   run    "done <wall> <CPU time of the thread> <time it wanted a core and had none> <what it computed>", times in ns
+ *   run    "done <wall> <CPU time of the thread> <time it waited for a processor> <result>", times in ns
  *   quit   (or the end of stdin)
  */
 public final class Driver {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
-    /** Linux: time on a core, time in a queue for one, number of turns. */
+    /** Linux: time on a processor, time in a queue for a processor, number of time slices. */
     private static final Path SCHEDULED = Path.of("/proc/thread-self/schedstat");
 
     private Driver() {}
 
-    /** Some work that is the same each time, and says something that would change if it were not. */
+    /** Work that is the same in each run. Its result would change if a run differed. */
     public interface Program {
         long run() throws Exception;
 
-        /** Runs it on the thread where it belongs, and returns when it has run. */
+        /** Runs the program on the thread that it needs, and returns when it has ended. */
         default void call(Runnable it) throws Exception {
             it.run();
         }

@@ -9,7 +9,7 @@ import javax.swing.text.Document;
 
 /** Notepad: a Swing text area, without a display, takes a text, lays it out, paints it, and is edited. */
 public final class Notepad implements Driver.Program {
-    /** On Swing's own thread, as it wants. */
+    /** Runs on Swing's event thread, as Swing requires. */
     @Override
     public void call(Runnable it) throws Exception {
         SwingUtilities.invokeAndWait(it);

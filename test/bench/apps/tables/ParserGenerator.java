@@ -2,7 +2,7 @@ package tables;
 
 import programs.Grammar;
 
-/** jack: ANTLR reads a grammar, makes automata of it, and parses a text by them. */
+/** jack: ANTLR reads a grammar, builds automata from it, and parses a text with them. */
 public final class ParserGenerator implements Driver.Program {
     private final Grammar grammar = new Grammar();
 

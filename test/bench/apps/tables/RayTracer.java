@@ -82,7 +82,7 @@ public final class RayTracer implements Driver.Program {
             this.mirror = mirror;
         }
 
-        /** Distance along the ray, infinite if it misses. */
+        /** Returns the distance along the ray, infinite if the ray misses. */
         double hit(Ray ray) {
             Vector to = center.minus(ray.origin);
             double along = to.dot(ray.direction);

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** jess: rules whose conditions are patterns with variables; a fact that is new makes rules fire, until there is none. */
+/** jess: rules whose conditions are patterns with variables. A new fact makes rules fire, until there is no new fact. */
 public final class Rules implements Driver.Program {
     private static final int PEOPLE = 60;
 
@@ -53,7 +53,7 @@ public final class Rules implements Driver.Program {
         }
     }
 
-    /** What variables stand for: a list that grows at its head. */
+    /** Values of variables: a list that grows at its head. */
     static final class Bindings {
         static final Bindings NONE = new Bindings(null, null, null);
         private final String variable;
@@ -109,7 +109,7 @@ public final class Rules implements Driver.Program {
             return fired * 31 + known.size();
         }
 
-        /** How many facts a pattern matches. */
+        /** Returns the number of facts that match a pattern. */
         int ask(Fact pattern) {
             int found = 0;
             for (Fact fact : facts.getOrDefault(pattern.name(), List.of())) if (pattern.match(fact, Bindings.NONE) != null) found++;

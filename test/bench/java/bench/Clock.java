@@ -5,15 +5,15 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 
 /**
- * The JVM's tick counter as jfluid reads it, beside the monotonic clock. Root: bench.Clock.root, which is never called.
+ * The JVM's tick counter as jfluid reads it, compared with the monotonic clock. Root: bench.Clock.root, which is never called.
  * Lines understood on stdin:
  *
  * <pre>
  *   pair
- *       answers "pair", ticks, the nanoTime() of that moment, and the width: ticks between the readings around it
+ *       answers "pair", ticks, nanoTime() at the same moment, and the width: ticks between the readings before and after it
  *   spin &lt;threads&gt; &lt;ms&gt;
- *       threads "mover-0", "mover-1" … read the counter without a pause; answers "spun", readings,
- *       how many were before their predecessor on the same thread, and the worst of these in ticks
+ *       threads "mover-0", "mover-1" … read the counter without a pause; answers "spun", the number of readings,
+ *       how many readings were below the previous reading of the same thread, and the largest difference in ticks
  *   quit (or the end of stdin)
  * </pre>
  */
@@ -40,7 +40,7 @@ public final class Clock {
         return "pair " + ticks + " " + nanos + " " + best;
     }
 
-    /** One thread that is moved about. */
+    /** A thread that is moved between cores. */
     private static final class Mover extends Thread {
         final long until;
         long readings;

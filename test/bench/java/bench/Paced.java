@@ -5,14 +5,14 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 
 /**
- * One thread that calls the root as often as it is told to, and computes in between.
+ * One thread that calls the root at a requested rate, and computes between the calls.
  *
  *   java bench.Paced        root: bench.Paced.root
  *
- *   depth <n>      a tree of 2^n calls, each to one of four methods by chance: 4^n contexts at the bottom;
+ *   depth <n>      a tree of 2^n calls, each to one of four random methods: 4^n contexts at the bottom;
  *                  0: a hundred calls of one method
- *   pace <n>       n enters and exits a second, 0 for as many as it can
- *   rate <ms>      measures for ms: "rate <enters and exits a second>"
+ *   pace <n>       n entries and exits per second, 0 for as many as possible
+ *   rate <ms>      measures for this time: "rate <entries and exits per second>"
  *   quit           (or the end of stdin)
  */
 public final class Paced {
@@ -21,7 +21,7 @@ public final class Paced {
     private static volatile long events;
     private static volatile int sum;
 
-    /** Enters and exits in a call of the root. */
+    /** Returns the number of entries and exits in one call of the root. */
     private static int eventsOf(int depth) {
         return depth == 0 ? 202 : (6 << depth) - 4;
     }
@@ -85,7 +85,7 @@ public final class Paced {
             since += done;
             if (asked == 0) continue;
             long due = begun + (long) (since * 1e9 / asked);
-            // What it is late by more than 10 ms it does not make up for: that would be another rate.
+            // A delay above 10 ms is not caught up, since that would be another rate.
             if (System.nanoTime() - due > 10_000_000) {
                 begun = System.nanoTime();
                 since = 0;

@@ -9,32 +9,32 @@ import java.util.concurrent.CyclicBarrier;
 import jdk.internal.misc.Unsafe;
 
 /**
- * What one call of a tiny method costs: bare, instrumented, and with the least that any probe could do
- * written out by hand. Root: bench.Probe.root.
+ * Cost of one call of a tiny method: bare, instrumented, and with manually written code that does the minimum work of any probe. Root:
+ * bench.Probe.root.
  *
- * <p>All loops call a method of the same body, one that C2 cannot compute ahead. Lines understood on stdin:
+ * <p>All loops call a method with the same body, which C2 cannot compute in advance. Commands on stdin:
  *
  * <pre>
  *   measure &lt;loop&gt; &lt;threads&gt; &lt;warm-up ms&gt; &lt;rounds&gt; &lt;ms a round&gt;
- *       answers "measured", then wall ns and CPU ns a call of each round, as pairs w:c
+ *       answers "measured", then wall ns and CPU ns per call of each round, as pairs w:c
  *   quit (or the end of stdin)
  * </pre>
  *
  * <pre>
  *   root       calls step() below the root: bare, or instrumented and inside the graph
- *   reference  like(), with two readings of System.nanoTime() and two 8-byte stores by hand
- *   outside    calls step() from elsewhere, in threads that were never in the graph
+ *   reference  like(), with two readings of System.nanoTime() and two 8-byte stores, written manually
+ *   outside    calls step() from code outside the root, in threads that were never in the graph
  *   guarded    takes a monitor, calls nothing
- *   known      the same in threads that have been in the root before
- *   unreached  calls rare() from elsewhere, which the root can call and never does: under scheme B it keeps
+ *   known      the same as outside, in threads that have been in the root before
+ *   unreached  calls rare() from code outside the root. The root can call rare() but never does: under scheme b it keeps
  *              the check for a first invocation
  * </pre>
  *
  */
 public final class Probe {
-    /** Calls of one batch: long enough that entering the root does not count. */
+    /** Number of calls per batch, large enough that the entry of the root has no influence. */
     private static final int BATCH = 20_000;
-    /** Bytes of a chunk of jfluid's buffer; the reference goes round and round in as much. */
+    /** Bytes of a chunk of jfluid's buffer. The reference writes repeatedly into an array of this size. */
     private static final int BUFFER = 32 << 10;
 
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -52,7 +52,7 @@ public final class Probe {
         return x;
     }
 
-    /** Takes a monitor each time that nobody else wants. A root of its own; calls nothing. */
+    /** Repeatedly takes a monitor that no other thread needs. A separate root, which calls nothing. */
     static int guarded(int n, int x) {
         for (int i = 0; i < n; i++) {
             synchronized (GUARD) {
@@ -63,8 +63,8 @@ public final class Probe {
     }
 
     /**
-     * As step(), with a callee that is never called: 0 stays 0, and nothing else becomes 0. Which callee it is, the receiver
-     * decides: scheme B does not look ahead to it.
+     * Like step(), with a callee that is never called: 0 stays 0, and no other value becomes 0. The receiver decides which callee this is,
+     * so scheme b does not look ahead to the callee.
      */
     static int rare(int x) {
         return x == 0 ? RARER[x].of(x) : (x ^ x >>> 15) * 0x2c1b3c6d;
@@ -112,7 +112,7 @@ public final class Probe {
         return x;
     }
 
-    /** As step(), but nothing that the root calls: it stays as it is. */
+    /** Like step(), but the root does not call this method, so its code stays unchanged. */
     static int like(int x) {
         return (x ^ x >>> 15) * 0x2c1b3c6d;
     }

@@ -9,10 +9,10 @@ import java.util.concurrent.CyclicBarrier;
 import jdk.internal.misc.Unsafe;
 
 /**
- * What an execution of a region costs: methods that take 100 ns, 1 us and 10 us or so, and the same with two readings of
- * the clock and a store by hand. Regions: bench.Region.ns100, us1, us10.
+ * Cost of an execution of a region: methods that take about 100 ns, 1 us and 10 us, and the same methods with two readings of the clock and
+ * a store, written manually. Regions: bench.Region.ns100, us1, us10.
  *
- * <p>Lines understood on stdin: as bench.Probe, with the loops ns100, us1, us10, and hand100, hand1, hand10.
+ * <p>Commands on stdin are the commands of bench.Probe, with the loops ns100, us1, us10, and hand100, hand1, hand10.
  */
 public final class Region {
     private static final int BUFFER = 32 << 10;
@@ -20,7 +20,7 @@ public final class Region {
     private static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
     private static volatile int result;
 
-    /** A round takes 1.5 ns or so: each waits for the one before. */
+    /** Executes rounds. A round takes about 1.5 ns, and depends on the previous round. */
     static int rounds(int n, int x) {
         for (int i = 0; i < n; i++) x = (x ^ x >>> 15) * 0x2c1b3c6d;
         return x;

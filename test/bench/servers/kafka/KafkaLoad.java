@@ -21,11 +21,11 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Records at a fixed rate, whatever the broker does, and a consumer that reads them, until it is ended by SIGTERM.
+ * Produces records at a fixed rate, independent of the broker, and consumes them, until SIGTERM.
  *
- * <p>Arguments: port of the broker, records a second, file of latencies, file of requests. A line of the first is the
- * scheduled time of a record (epoch ms), the time from then to its acknowledgement (ms), 200 or 0 for one that failed. A
- * line of the second, ten a second: epoch ms, requests that the producer has sent since its start, and those of the consumer.
+ * <p>Arguments: port of the broker, records per second, file of latencies, file of requests. A line of the first file has the scheduled
+ * time of a record (epoch ms), the time from then to its acknowledgement (ms), and 200, or 0 for a failed record. A line of the second
+ * file, written ten times a second, has the epoch ms, and the requests that the producer and the consumer have sent since their start.
  */
 public class KafkaLoad {
     private static final String TOPIC = "load";
@@ -38,7 +38,7 @@ public class KafkaLoad {
     private volatile KafkaConsumer<byte[], byte[]> consumer;
 
     private KafkaLoad(String port) {
-        // No telemetry: each request of the producer but a few is then one to produce.
+        // Telemetry is disabled, so nearly all requests of the producer are produce requests.
         broker = Map.of("bootstrap.servers", "127.0.0.1:" + port, "enable.metrics.push", false);
     }
 
@@ -129,7 +129,7 @@ public class KafkaLoad {
         }
     }
 
-    /** Over all connections. */
+    /** Returns the number of requests over all connections. */
     private static long sent(String group, Map<MetricName, ? extends Metric> metrics) {
         double total = 0;
         for (var metric : metrics.values()) {

@@ -4,7 +4,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 
 /**
- * What the JDK's own debugger front end has from jdwp.spec, a line each: `Error INVALID_CLASS 21`,
+ * Prints the constants that the JDK's own debugger front end has from jdwp.spec, one per line: `Error INVALID_CLASS 21`,
  * `VirtualMachine.Version 1/1`, `Modifier Count 1`.
  *
  *   java --add-opens jdk.jdi/com.sun.tools.jdi=ALL-UNNAMED dbg.Constants

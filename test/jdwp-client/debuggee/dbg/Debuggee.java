@@ -8,17 +8,17 @@ import java.net.URLClassLoader;
 import java.util.List;
 
 /**
- * What a debugger looks at. It does what its standard input says, a word a line, and answers when it is done:
+ * The program that the tests debug. It executes the words on its standard input, one per line, and answers after each:
  *
- *   call     one call of `call`: "returned <n>"
- *   throw    an exception that is caught
- *   thread   a thread that begins and ends
- *   wait     5 ms in Object.wait
- *   contend  a second thread comes to a lock that is held
+ *   call     calls `call` once: "returned <n>"
+ *   throw    throws an exception and catches it
+ *   thread   starts a thread, which ends
+ *   wait     waits 5 ms in Object.wait
+ *   contend  a second thread blocks at a lock that is held
  *   field    reads `watched` and writes it
  *   load     loads dbg.Late
- *   unload   loads dbg.Late with a loader of its own, and lets go of it
- *   ticks    "ticks <n>": how often the thread "worker" has been round
+ *   unload   loads dbg.Late with a separate loader, and drops the loader
+ *   ticks    "ticks <n>": number of iterations of the thread "worker"
  *   quit     (or the end of stdin)
  */
 public class Debuggee implements Shape {
@@ -172,7 +172,7 @@ public class Debuggee implements Shape {
         return number * number;
     }
 
-    /** The debugger has a thread throw it. */
+    /** The debugger makes a thread throw this exception. */
     static class Poison extends RuntimeException {}
 }
 

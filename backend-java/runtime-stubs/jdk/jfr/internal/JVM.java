@@ -1,6 +1,6 @@
 package jdk.jfr.internal;
 
-/** Compile-time stand-in: javac cannot let java.base read jdk.jfr. Never packaged. */
+/** Replaces the JDK's class for compilation only, since javac cannot let java.base read jdk.jfr. It is never packaged. */
 public final class JVM {
     public static native long counterTime();
 }

@@ -17,7 +17,7 @@ import jdk.internal.misc.Unsafe;
 public final class JFluid1Tsc {
     private JFluid1Tsc() {}
 
-    /** Range of tested JDK releases. */
+    /** First and last JDK release on which this class was tested. */
     private static final int FIRST_JDK = 21;
     private static final int LAST_JDK = 25;
     private static final String FOREIGN = "jdk.internal.foreign.abi.";
@@ -97,7 +97,7 @@ public final class JFluid1Tsc {
     /**
      * Creates the entry point of a function with `longs` long parameters and a long result.
      *
-     * @param waits whether the function may be slow: safepoints then do not wait for it
+     * @param waits whether the function may be slow: a safepoint then does not wait for its return
      */
     private static Object entryPoint(int longs, boolean waits) throws Exception {
         Class<?> entryPoint = Class.forName(FOREIGN + "NativeEntryPoint", true, null);
@@ -136,7 +136,7 @@ public final class JFluid1Tsc {
         return all;
     }
 
-    /** @param of the object; null for a static field */
+    /** @param of object that has the field; null for a static field */
     private static Object field(Class<?> in, Object of, String name) throws ReflectiveOperationException {
         Field field = in.getDeclaredField(name);
         field.setAccessible(true);

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 
-/** Bodies kept in native memory are read back unchanged. */
+/** Method bodies stored in native memory are read back unchanged. */
 final class BodiesTest {
     private static TreeMap<Integer, byte[]> of(Map<Integer, byte[]> bodies) {
         return new TreeMap<>(bodies);

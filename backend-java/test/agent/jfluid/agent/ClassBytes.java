@@ -180,7 +180,7 @@ final class ClassBytes {
         return it.done();
     }
 
-    /** Defines classes in a loader without children; the classes are unloaded with it. */
+    /** A loader without children that defines classes; the classes are unloaded together with the loader. */
     static final class Loader extends ClassLoader {
         Loader() {
             super(Loader.class.getClassLoader());

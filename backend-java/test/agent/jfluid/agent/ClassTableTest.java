@@ -34,7 +34,7 @@ final class ClassTableTest {
         return ((List<?>) list).toArray(new Object[0][]);
     }
 
-    /** Returns the rows of new classes by name. */
+    /** Returns the rows of new classes, keyed by class name. */
     private static Map<String, Object[]> newClasses(ClassTable table) throws IOException {
         Map<String, Object[]> byName = new HashMap<>();
         for (Object[] row : rows(table.refresh()[1])) {
@@ -42,6 +42,15 @@ final class ClassTableTest {
             equal(null, byName.put((String) row[1], row), "twice " + row[1]);
         }
         return byName;
+    }
+
+    static void classesAreFoundByTheirNames() throws IOException {
+        FakeJvm jvm = withObject();
+        jvm.add(String.class, new byte[0]);
+        ClassTable table = new ClassTable(jvm);
+        List<Object> found = table.named(new Object[] {"java.lang.String", "String", "java.lang.Object"});
+        equal(List.of(List.of(table.id(String.class)), List.of(), List.of(table.id(Object.class))), found);
+        that(newClasses(table).containsKey("java/lang/String"), "its row is sent later");
     }
 
     private static Set<Integer> ids(FakeJvm jvm, ClassTable table) {
@@ -52,7 +61,7 @@ final class ClassTableTest {
         return ids;
     }
 
-    /** Checks that each class has a unique number, is found by it, and keeps it. */
+    /** Checks that each class has a unique number, keeps that number, and is found by it. */
     private static void checkAll(FakeJvm jvm, ClassTable table) throws IOException {
         Class<?>[] all = jvm.getAllLoadedClasses();
         int[] before = new int[all.length];
@@ -121,7 +130,7 @@ final class ClassTableTest {
         checkAll(jvm, table);
     }
 
-    /** "Aa" and "BB" have equal hashes, and so have all their concatenations of equal length. */
+    /** "Aa" and "BB" have equal hashes, so all concatenations of n of them have equal hashes. */
     static void namesWithTheSameHashAreDistinguished() throws IOException {
         FakeJvm jvm = withObject();
         ClassTable table = new ClassTable(jvm);
@@ -255,7 +264,7 @@ final class ClassTableTest {
         Set<Integer> gone = new HashSet<>();
         Set<Integer> goneLoaders = new HashSet<>();
         ClassBytes.Loader stays = new ClassBytes.Loader();
-        for (int i = 0; i < 1500; i++) { // every second class stays, some in each chain
+        for (int i = 0; i < 1500; i++) { // half of all classes stay, some in each hash chain
             jvm.load(stays, ClassBytes.empty("p/C" + i));
         }
         Set<Integer> staying = ids(jvm, table);

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 import jdk.internal.misc.Unsafe;
 
-/** State of the client's thread in /proc. Here it is a thread of this JVM with a name that is hard to parse. */
+/** State of the client's thread in /proc. In this test, the client's thread is a thread of this JVM with a name that is hard to parse. */
 final class ClientProcessTest {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final int START_FIELD = 22;

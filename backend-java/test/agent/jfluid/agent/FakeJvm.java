@@ -14,9 +14,9 @@ import java.util.Set;
 import java.util.jar.JarFile;
 
 /**
- * Simulates the part of HotSpot that the agent uses. A retransformation shows classes in order, starting from their base bytes. It refuses
- * the whole batch at the first class it does not accept, and shows no class after that one. The classes are real; their redefinitions are
- * only recorded.
+ * Simulates the part of HotSpot that the agent uses. A retransformation passes classes to the transformers in order, starting from their
+ * base bytes. At the first class that the fake JVM does not accept, it refuses the whole batch and passes no further class. The classes are
+ * real; their redefinitions are only recorded.
  */
 final class FakeJvm implements Instrumentation {
     /** Classes in loading order, with their base bytes. */
@@ -24,14 +24,14 @@ final class FakeJvm implements Instrumentation {
     /** Redefined bytes of classes. */
     private final Map<Class<?>, byte[]> present = new IdentityHashMap<>();
     private final List<ClassFileTransformer> transformers = new ArrayList<>();
-    /** Classes refused after they were shown, if their bytes are not the base bytes. */
+    /** Classes that are refused after they were passed to the transformers, unless their bytes are the base bytes. */
     final Set<Class<?>> rejected = new HashSet<>();
-    /** Classes refused before they are shown, as JDK 25 does with a class that it cannot link. */
+    /** Classes that are refused before they are passed to the transformers. JDK 25 does this to a class that it cannot link. */
     final Set<Class<?>> unseen = new HashSet<>();
     final Set<Class<?>> unmodifiable = new HashSet<>();
     /** Error thrown by the next retransformation, once. */
     Error next;
-    /** Error thrown once after the next retransformation. */
+    /** Error thrown at the end of the next retransformation, once. */
     Error nextDone;
     /** Number of retransformations. */
     int calls;

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Redefinitions in which the JVM refuses some classes: the redefined classes, and the number of calls of the JVM. */
+/** Redefinitions in which the JVM refuses some classes: which classes are redefined, and how many redefinition calls are needed. */
 final class HotSwapTest {
     private static final byte[] POOL = {1, 0, 1, 'x'};
 
@@ -22,7 +22,7 @@ final class HotSwapTest {
         final ClassTable table = new ClassTable(jvm);
         final RuntimeLink runtime = new RuntimeLink();
         final List<Class<?>> classes = new ArrayList<>();
-        /** Names of classes redefined by another agent; with "!" if they lost their bodies. */
+        /** Names of classes that another agent redefined; a name ends with "!" if the class lost its bodies. */
         final List<String> changed = new ArrayList<>();
         final HotSwap swap = new HotSwap(jvm, table, runtime, new HotSwap.LoadHook() {
             @Override
@@ -46,7 +46,7 @@ final class HotSwapTest {
             }
         }
 
-        /** A loader that has resolved the probes already: on a busy machine it might count as locked. */
+        /** Returns a loader that has resolved the probe classes already. On a busy machine, a loader that has not might count as locked. */
         ClassBytes.Loader loader() {
             ClassBytes.Loader loader = new ClassBytes.Loader();
             long until = System.nanoTime() + 10_000_000_000L;
@@ -94,7 +94,8 @@ final class HotSwapTest {
         }
 
         /**
-         * Checks that all classes return the number, except the classes that were refused with this reason, which must have their own code.
+         * Checks that the method of each class returns the number, except in classes refused with the reason `why`, which must have their
+         * original code.
          */
         void check(int number, Map<Integer, String> refused, String why, int... which) {
             Map<Integer, String> expected = new HashMap<>();
@@ -181,7 +182,7 @@ final class HotSwapTest {
         }
     }
 
-    /** Each further call would cost the application a full garbage collection. */
+    /** Each further redefinition call would cost the application a full garbage collection. */
     static void thereIsNoRetryWithoutMetaspace() {
         World world = new World(10);
         world.jvm.next = new OutOfMemoryError("Metaspace");
@@ -235,12 +236,12 @@ final class HotSwapTest {
         TreeMap<Integer, byte[]> b = new TreeMap<>(Map.of(1, ClassBytes.returning(12, 0)));
         equal(Map.of(), world.redefine(world.swap.prepare(Map.of(id, a))));
         equal(Splicer.splice(base, 1, POOL, a), world.jvm.bytesOf(c));
-        world.swap.extendPool(id, HotSwap.crc(base), 1, POOL); // extending by the same entries again drops nothing
+        world.swap.extendPool(id, HotSwap.crc(base), 1, POOL); // extending the pool by the same entries drops no body
         equal(Map.of(), world.redefine(world.swap.prepare(Map.of(id, b))));
         TreeMap<Integer, byte[]> both = new TreeMap<>(a);
         both.putAll(b);
         equal(Splicer.splice(base, 1, POOL, both), world.jvm.bytesOf(c));
-        // An empty body means the method's own code.
+        // An empty body restores the method's original code.
         equal(Map.of(), world.redefine(world.swap.prepare(Map.of(id, new TreeMap<>(Map.of(0, new byte[0]))))));
         equal(Splicer.splice(base, 1, POOL, b), world.jvm.bytesOf(c));
         // The base has changed: bodies for the old base are dropped.
@@ -312,7 +313,7 @@ final class HotSwapTest {
         equal(1, world.value(0));
     }
 
-    /** The JVM has refused a class before: it is unchanged and is not redefined again. */
+    /** A class that the JVM has refused before is unchanged and is not redefined again. */
     static void onlyClassesOfTheCallThatEndedInWantOfMemoryAreRestored() {
         World world = new World(4);
         world.jvm.rejected.add(world.classes.get(1));

@@ -23,7 +23,7 @@ final class InsideSamplerTest {
     private static final int TAKEN = 4;
     private static final int DROPPED = 6;
     private static final int STACK_BYTES = 8;
-    private static final int SAMPLE_BYTES = 32;
+    private static final int SAMPLE_BYTES = 36;
 
     /** A session with a sampler whose thread is not started. */
     private static final class Session implements AutoCloseable {
@@ -51,7 +51,7 @@ final class InsideSamplerTest {
             for (int i = 0; i < methods.length; i++) {
                 trace[methods.length - 1 - i] = new StackTraceElement("p.C", methods[i], null, -1);
             }
-            sampler.take(self, trace, 0, 1);
+            sampler.take(self, trace, 0, 0, 1);
         }
 
         Object[] all() {
@@ -85,6 +85,17 @@ final class InsideSamplerTest {
         }
     }
 
+    static void aRootCallWithAValueHasAFrameOfTheValueBelowTheRoot() {
+        try (Session session = new Session()) {
+            StackTraceElement root = new StackTraceElement("p.C", "root", null, -1);
+            session.sampler.take(session.self, new StackTraceElement[] {root}, 70, 0, 1);
+            List<?> frames = (List<?>) session.all()[NEW_FRAMES];
+            equal(2, frames.size());
+            equal("", ((Object[]) frames.get(1))[0]);
+            equal("by#70", ((Object[]) frames.get(1))[1]);
+        }
+    }
+
     static void thereAreMoreTicksUntilThereAreSamplesEnoughAndForFifteenSecondsAtMost() {
         equal(2, InsideSampler.timesAt(0, 0));
         equal(2, InsideSampler.timesAt(199, 14_000_000_000L));
@@ -105,7 +116,7 @@ final class InsideSamplerTest {
             Object[] all = session.all();
             equal(InsideSampler.MAX_FRAMES, frames + ((List<?>) all[NEW_FRAMES]).size());
             equal(3L, all[DROPPED]);
-            equal((long) InsideSampler.MAX_FRAMES, all[TAKEN]); // all except the root, and m1 again
+            equal((long) InsideSampler.MAX_FRAMES, all[TAKEN]); // the accepted samples
         }
     }
 
@@ -157,6 +168,23 @@ final class InsideSamplerTest {
             session.sampler.lookRound();
             equal(1, session.sampler.threads.size());
             equal(0L, session.all()[DROPPED]);
+        }
+    }
+
+    static void aSlowCallWithEnoughSamplesIsPreferredNoLonger() {
+        try (Session session = new Session()) {
+            JFluid1Roots.slowFrom(0, false);
+            JFluid1.countRootExit(0, ROOT);
+            JFluid1.countRootEntry(ROOT);
+            session.sampler.lookRound();
+            for (int i = 0; i < InsideSampler.ENOUGH_OF_CALL; i++) {
+                equal(1, session.sampler.slowFirst());
+                session.take("m");
+            }
+            equal(0, session.sampler.slowFirst());
+            JFluid1.countRootExit(0, ROOT);
+            JFluid1.countRootEntry(ROOT);
+            equal(1, session.sampler.slowFirst());
         }
     }
 }

@@ -22,7 +22,7 @@ import java.util.List;
 final class LinkTest {
     private static final int USUAL = 64 << 10;
 
-    /** A link, and the client's end of it. */
+    /** A link, and the client's end of the connection. */
     private static final class Pair implements AutoCloseable {
         private final Path dir = Files.createTempDirectory("jfluid-link-");
         private final Path socket = dir.resolve("link");
@@ -47,7 +47,7 @@ final class LinkTest {
             }
         }
 
-        /** Returns the next message; null if none is complete although all bytes have arrived. */
+        /** Returns the next message; null if all bytes have arrived but no message is complete. */
         Object[] receive() throws IOException {
             link.await(200);
             return link.receive();

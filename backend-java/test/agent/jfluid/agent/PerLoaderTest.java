@@ -8,7 +8,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** One value per loader, by identity, until the loader is collected. */
+/** One value per loader until the loader is collected; loaders are compared by identity. */
 final class PerLoaderTest {
     private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
 

@@ -11,7 +11,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 
-/** A spliced class file equals, byte by byte, a class file built with these bodies. */
+/** A spliced class file equals, byte by byte, a class file built directly with the spliced bodies. */
 final class SplicerTest {
     private static final byte[] NOTHING = {};
 
@@ -24,8 +24,8 @@ final class SplicerTest {
     }
 
     /**
-     * Builds a class with everything that may surround a body: fields and methods with attributes, methods without code, attributes
-     * before and after Code.
+     * Builds a class that has, around its method bodies, everything that a class file may have there: fields and methods with attributes,
+     * methods without code, attributes before and after Code.
      *
      * @param pool adds constants before the name of the attribute Code
      * @param end  adds constants after all other constants

@@ -3,7 +3,7 @@ package jfluid.agent;
 import static jfluid.check.Check.equal;
 import static jfluid.check.Check.that;
 
-/** Determines which thread restores classes if a redefinition outlives its session. */
+/** Which thread restores the classes if a redefinition ends after its session. */
 final class SwapTest {
     private static final Class<?>[] IN_JVM = {String.class, Integer.class};
 

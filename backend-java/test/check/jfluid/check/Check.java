@@ -26,19 +26,19 @@ public final class Check {
         }
     }
 
-    /** Checks for equality; arrays by their elements. */
+    /** Checks that two values are equal; arrays are compared by their elements. */
     public static void equal(Object expected, Object actual) {
         equal(expected, actual, "");
     }
 
-    /** @param where the case, for the message */
+    /** @param where description of the checked case, for the message */
     public static void equal(Object expected, Object actual, String where) {
         if (!Objects.deepEquals(expected, actual)) {
             fail((where.isEmpty() ? "" : where + ": ") + difference(expected, actual));
         }
     }
 
-    /** Describes the difference of two values; of long arrays only the part around the first difference. */
+    /** Describes the difference between two values; for long arrays, only the part around the first difference. */
     private static String difference(Object expected, Object actual) {
         boolean areArrays = expected != null && actual != null && expected.getClass().isArray()
                 && expected.getClass() == actual.getClass();
@@ -58,7 +58,7 @@ public final class Check {
         return at < Array.getLength(array) ? Array.get(array, at) : "nothing";
     }
 
-    /** @return the exception; null if no exception or another exception was thrown, which fails the test */
+    /** @return the exception; null if the body threw no exception or an exception of another type: the test then fails */
     public static <T extends Throwable> T raises(Class<T> type, Body body) {
         return raises(type, body, "");
     }
@@ -92,7 +92,7 @@ public final class Check {
         return failures;
     }
 
-    /** Returns the innermost frame of a test or of a helper in its file: {@code MessagePackTest.java:42}. */
+    /** Returns the innermost frame in a test's file, for example {@code MessagePackTest.java:42}. */
     static String place(StackTraceElement[] trace) {
         for (StackTraceElement frame : trace) {
             String file = frame.getFileName();

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.Comparator;
 
 /**
- * Runs the tests of the classes named by its arguments. A test is a static non-private method without parameters. Prints
- * {@code N passed, N failed}; exit status 1 if a test has failed.
+ * Runs the tests of the classes named by its arguments. A test is a static non-private method without parameters. Prints {@code N passed, N
+ * failed}. The exit status is 1 if a test has failed.
  */
 public final class Main {
     private Main() {}

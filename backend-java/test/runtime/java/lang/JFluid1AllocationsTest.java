@@ -9,7 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Choice, class number and size of recorded allocations. */
+/** Which allocations are recorded, with which class number and size. */
 final class JFluid1AllocationsTest {
     private static JFluid1Threads.ThreadInfo thread(int number) {
         return new JFluid1Threads.ThreadInfo(new Thread(), number, number, false);
@@ -93,9 +93,22 @@ final class JFluid1AllocationsTest {
             long each = JFluid1Memory.OBJECT_BYTES;
             long three = base + 3 * each + 7 & ~7L;
             long four = base + 4 * each + 7 & ~7L;
-            expected.append(" 1>0 1<" + three + " 1>" + three + " 1<" + (three + four) + " 1<" + (three + four)
-                    + " allocated:0");
+            expected.append(" 1>0 1<" + three + " 1>" + three + " 1<" + (three + four) + " allocated:0"
+                    + " 1<" + (three + four));
             equal(expected.toString(), session.written());
+        }
+    }
+
+    static void bytesAllocatedToNumberAClassAreNotTheProgramsBytes() {
+        try (TestSession session = session(200, 1)) {
+            JFluid1SurvivorsTest.Gauge gauge = (JFluid1SurvivorsTest.Gauge) JFluid1Allocations.gauge;
+            gauge.allocatedBySizeOf = 1000;
+            session.inside(() -> {
+                JFluid1.allocatedObject(new Object());
+                gauge.allocated += 16;
+            });
+            equal(1016L, gauge.allocated);
+            that(session.written().endsWith(" 1<48 allocated:16 1<48"), session.written());
         }
     }
 
@@ -111,7 +124,7 @@ final class JFluid1AllocationsTest {
                     long took = session.self().executed - before;
                     long header =
                             JFluid1Memory
-                                    .BYTES_AT; // of all arrays except, without compressed class pointers, arrays of 8-byte elements
+                                    .BYTES_AT; // a minimum: larger for 8-byte elements if class pointers are not compressed
                     long least = header + 5L * bytes[i];
                     that(took >= least && took <= least + 8 + 7 && took % 8 == 0, arrays[i].getClass() + " " + took);
                     equal(arrays[i].getClass(), JFluid1Allocations.PRIMITIVE_ARRAYS[4 + i]);
@@ -228,9 +241,9 @@ final class JFluid1AllocationsTest {
                 gauge.allocated = 1500;
                 JFluid1Allocations.notItsOwn(session.self(), 100);
             });
-            equal("adjust root 1>0 1<0 allocated:400", session.written());
+            equal("adjust root 1>0 allocated:400 1<0", session.written());
             session.inside(() -> gauge.allocated += 2 * TICK_MASK + 5); // more bytes than fit into a word
-            that(session.written().endsWith(" allocated:" + TICK_MASK + " allocated:" + TICK_MASK + " allocated:5"),
+            that(session.written().endsWith(" allocated:" + TICK_MASK + " allocated:" + TICK_MASK + " allocated:5 1<0"),
                     session.written());
             session.inside(() -> gauge.allocated = -1); // the JVM has stopped counting
             that(session.written().endsWith(" root 1>0 1<0"), session.written());

@@ -6,7 +6,7 @@ import static jfluid.check.Check.that;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A thread's tree for a user's profiler, and its reports. */
+/** A thread's tree for a user's profiler, and the thread's reports to the profiler. */
 final class JFluid1ContextsTest {
     /** Requests a report every `granularity` bytecodes and records the context of the thread. */
     private static final class Reporter extends JFluid1Contexts.Reporter {
@@ -35,7 +35,7 @@ final class JFluid1ContextsTest {
         return context.caller == null ? "" : path(context.caller) + "/" + context.id;
     }
 
-    /** {@code 1:1x5(2:3x7 )}: id, calls, bytecodes, callees by id. */
+    /** Returns a context as {@code 1:1x5(2:3x7 )}: method id, calls, bytecodes, callees in the order of their ids. */
     private static String show(JFluid1Contexts.Context context) {
         List<JFluid1Contexts.Context> callees = new ArrayList<>();
         for (JFluid1Contexts.Context c = context.callees; c != null; c = c.next) {

@@ -56,7 +56,7 @@ final class JFluid1RequestsTest {
         }
     }
 
-    /** Each timeout halves the next timeout: two seconds in total. */
+    /** Each timeout halves the next timeout, so all timeouts together are two seconds. */
     static void eachUnansweredWaitHalvesTheNext() {
         try (TestSession session = new TestSession(100, 1)) {
             session.answers = false;
@@ -95,7 +95,7 @@ final class JFluid1RequestsTest {
         }
     }
 
-    /** The thread may hold a lock that the redefinition waits for. */
+    /** The thread in the load hook may hold a lock that the redefinition waits for. */
     static void aLoadHookWaits250MsWhileARedefinitionRuns() throws InterruptedException {
         try (TestSession session = new TestSession(100, 1)) {
             session.answers = false;

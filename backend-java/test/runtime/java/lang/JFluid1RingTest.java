@@ -175,7 +175,7 @@ final class JFluid1RingTest {
         }
     }
 
-    /** Another thread owns the chunk now and rests: the state is the same as before. */
+    /** Another thread owns the chunk now and is outside root calls, so the chunk's state is the same as before. */
     static void anIdleChunkOfAnotherThreadIsNotTaken() {
         try (TestSession session = new TestSession(100, 2)) {
             session.inside(() -> {});
@@ -252,7 +252,7 @@ final class JFluid1RingTest {
     static void aThreadWaitsOneSecondForAFreeChunk() {
         try (TestSession session = new TestSession(8, 2)) {
             session.ready(2);
-            session.state(1, CHUNK_BUSY); // the chunk of a thread that never leaves
+            session.state(1, CHUNK_BUSY); // its thread never leaves the root call
             session.live();
             long before = System.nanoTime();
             session.inside(() -> {

@@ -6,7 +6,7 @@ import static jfluid.check.Check.that;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Samples by bytecodes: their rate, their frames, and that only changes are written. */
+/** Samples are taken every N bytecodes, report the right frames, and write only the changes since the previous sample. */
 final class JFluid1SamplesTest {
     private static TestSession session(int words, int every, int random) {
         TestSession session = new TestSession(words, 2);

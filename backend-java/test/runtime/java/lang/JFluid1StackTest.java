@@ -9,12 +9,12 @@ import java.util.List;
 
 /** StackOverflowErrors that end instrumented methods, and probes on a nearly full stack. */
 final class JFluid1StackTest {
-    /** Methods with probes; 1 is the root of a session's `inside`. */
+    /** Ids of methods with probes; method 1 is the root that TestSession.inside() calls. */
     private static final int ROOT = 1;
     private static final int OUTER = 2;
     private static final int INNER = 3;
     private static final int STACK = 256 << 10;
-    /** Number of calls before the end of the stack that a test checks one by one. */
+    /** Number of call depths near the end of the stack that a test checks one by one. */
     private static final int NEAR = 150;
 
     static void anErrorIsReportedByTheFirstMethodWithRoom() {
@@ -195,7 +195,7 @@ final class JFluid1StackTest {
         }
     }
 
-    /** @param isEntry false if the event may be lost */
+    /** @param isEntry whether the probe must write its event if it returns; false if the event may be lost */
     private static void forEachCallNearTheEnd(long kind, boolean isEntry, Runnable probe) throws InterruptedException {
         try (TestSession session = new TestSession(100, 4)) {
             session.ready(ROOT, INNER);
@@ -305,7 +305,7 @@ final class JFluid1StackTest {
         }
     }
 
-    /** Returns the number of calls of deep() from here to the end of the stack. */
+    /** Returns the numbers of nested calls of deep() with which the stack is nearly full. */
     private static int[] nearTheEnd() {
         for (int i = 0; i < 2000; i++) {
             runs(300, () -> {}); // compiled, so that the depth is constant

@@ -15,9 +15,12 @@ final class JFluid1SurvivorsTest {
     static final class Gauge extends JFluid1Allocations.Gauge {
         int collections;
         long allocated;
+        /** Bytes that sizeOf() itself allocates. */
+        long allocatedBySizeOf;
 
         @Override
         public long sizeOf(Object o) {
+            allocated += allocatedBySizeOf;
             return 48;
         }
 
@@ -47,7 +50,7 @@ final class JFluid1SurvivorsTest {
             JFluid1Survivors.follow(session.self(), 3, o, bytes);
         }
 
-        /** Reported new objects: tokens, collections before their allocation, bytes. */
+        /** Returns the reported new objects: for each, token, number of garbage collections before its allocation, bytes. */
         long[] came() {
             return (long[]) JFluid1Survivors.look()[2];
         }
@@ -91,7 +94,7 @@ final class JFluid1SurvivorsTest {
             equal("adjust root 1>0 track:" + (3L << 25) + " track:" + (3L << 25 | second), tracks);
             goes = null;
             equal(Set.of(second), it.awaitGone(1));
-            // The slot is reused after all free slots, and then with another token.
+            // The slot is reused only after all other free slots, and with another token.
             it.follow(new Object(), 8);
             equal(2 * second, it.came()[0]);
             java.lang.ref.Reference.reachabilityFence(stays);

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Submitted tasks: each submission is taken once; submissions of one object are taken oldest first. */
+/** Submitted tasks: each submission is removed once; submissions of one object are removed oldest first. */
 final class JFluid1TasksTest {
     private static final int MOST = 1 << 16;
     private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;

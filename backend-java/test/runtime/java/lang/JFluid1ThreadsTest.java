@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import jdk.internal.misc.Unsafe;
 
-/** The thread table: a thread is found by its id until it has ended, also in a shared bucket. */
+/** The thread table: a thread is found by its id until it has ended, even if several threads share a bucket. */
 final class JFluid1ThreadsTest {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final int BUCKETS = 1 << 16;
@@ -117,7 +117,7 @@ final class JFluid1ThreadsTest {
         }
     }
 
-    /** No number is reused: its events would be attributed to another thread. */
+    /** No thread number is reused: events of the new thread would be attributed to the earlier thread. */
     static void threadsAreNotRecordedWhenNumbersAreUsedUp() {
         try (TestSession session = new TestSession(10, 1)) {
             int most = (1 << THREAD_NUMBER_BITS) - 1;

@@ -9,7 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Wait ids: one id per class and kind, until all ids are used. */
+/** Wait ids: each pair of class and kind has its own id, until all ids are used. */
 final class JFluid1WaitsTest {
     private static final int WAITED_CLASSES = BLOCKED_OTHER - FIRST_WAIT_CLASS;
     private static final int BLOCKED_CLASSES = FIRST_METHOD_BESIDE_WAITS - FIRST_BLOCKED_CLASS;

@@ -8,12 +8,12 @@ import jdk.internal.misc.Unsafe;
 
 /**
  * A session in this JVM, with the test as client and agent. The ring is in native memory; requests of threads are answered at once, on the
- * requesting thread. Threads count executed bytecodes, so that a test determines their times.
+ * requesting thread. Threads count executed bytecodes as their clock, so that a test determines the times of events.
  */
 final class TestSession implements AutoCloseable {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final int CHUNKS_AT = RING_STATES + 4096;
-    /** Bits of a word above its ticks, without its kind. */
+    /** Mask of the method id in a word that has been shifted right by the bits of its time. */
     private static final int METHOD_MASK = 0x3fffff;
 
     final int chunkBytes;
@@ -34,7 +34,7 @@ final class TestSession implements AutoCloseable {
         this(words, chunkCount, true);
     }
 
-    /** @param counts false if events have times of the machine's clock in place of bytecodes */
+    /** @param counts whether events have numbers of bytecodes; if false, they have times of the machine's clock */
     TestSession(int words, int chunkCount, boolean counts) {
         this(words, chunkCount, counts, 0);
     }
@@ -109,7 +109,7 @@ final class TestSession implements AutoCloseable {
         return U.getIntVolatile(null, trees + 4L * block);
     }
 
-    /** Frees a block like the client: empties it. */
+    /** Frees a block as the client does, by clearing it. */
     void freeBlock(int block) {
         U.setMemory(block(block), BLOCK_BYTES, (byte) 0);
         U.putIntVolatile(null, trees + 4L * block, BLOCK_FREE);
@@ -191,13 +191,13 @@ final class TestSession implements AutoCloseable {
         return words;
     }
 
-    /** Frees a chunk like the client: empties it. */
+    /** Frees a chunk as the client does, by clearing it. */
     void free(int chunk) {
         U.setMemory(chunk(chunk), chunkBytes, (byte) 0);
         state(chunk, CHUNK_FREE);
     }
 
-    /** Reads and returns full chunks, per writer oldest first. @return number of chunks */
+    /** Reads full chunks, for each writer the oldest first, and frees them. @return number of chunks */
     int collect() {
         int count = 0;
         for (int c = 0; c < chunkCount; c++) {
@@ -215,7 +215,7 @@ final class TestSession implements AutoCloseable {
         return count;
     }
 
-    /** Returns all words of one writer, of collected and current chunks. */
+    /** Returns all words of one writer, from collected chunks and from current chunks. */
     long[] wordsOf(int writer) {
         List<long[]> rows = new ArrayList<>(collected);
         for (int c = 0; c < chunkCount; c++) {
@@ -286,6 +286,8 @@ final class TestSession implements AutoCloseable {
                                   : control == CONTROL_ALLOCATED ? "allocated:"
                                   : control == CONTROL_TRACK     ? "track:"
                                   : control == CONTROL_OVERFLOW  ? "overflow:"
+                                  : control == CONTROL_VALUE     ? "value:"
+                                  : control == CONTROL_THREW     ? "threw:"
                                   : control == CONTROL_SITE      ? "site:"
                                                                  : "?" + Long.toHexString(control) + ":")
                         + rest;

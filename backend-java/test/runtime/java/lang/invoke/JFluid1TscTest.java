@@ -29,7 +29,7 @@ final class JFluid1TscTest {
         }
     }
 
-    /** Reading the counter preserves registers, compiled and interpreted. */
+    /** Reading the counter preserves registers, in compiled and in interpreted code. */
     static void itLeavesWhatAMethodHasInRegisters() {
         if (JFluid1Tsc.problem() != null) {
             return;

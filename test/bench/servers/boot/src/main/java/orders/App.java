@@ -41,7 +41,7 @@ import org.springframework.web.bind.annotation.RequestMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** A service as many are: HTTP, security, JPA on a database in memory. */
+/** A typical service: HTTP, security, JPA on a database in memory. */
 @SpringBootApplication
 public class App {
     public static void main(String[] args) {
@@ -61,7 +61,7 @@ public class App {
                 .build();
     }
 
-    /** Without an encoder of ours, Spring replaces the {noop} password by a bcrypt one at the first request. */
+    /** Provides a password encoder. Without it, Spring replaces the {noop} password by a bcrypt password at the first request. */
     @Bean
     UserDetailsService users(@Value("${orders.bcrypt}") boolean bcrypt) {
         var user = User.withUsername("u").password(bcrypt ? "{noop}p" : "p").roles("USER").build();
@@ -169,7 +169,7 @@ class Shop {
                 .toList();
     }
 
-    /** 1 + n queries: the lines of a purchase and each product are fetched lazily. */
+    /** Makes 1 + n queries: the lines of a purchase and each product are fetched lazily. */
     @Transactional(readOnly = true)
     public List<OrderView> history(String customer) {
         return purchases.findTop5ByCustomerOrderByIdDesc(customer).stream().map(this::view).toList();
