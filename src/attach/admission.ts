@@ -94,11 +94,27 @@ export class NotJvm extends AttachError {
 
 /** The process is a JVM other than HotSpot. It does not support HotSpot's attach protocol. */
 export class NotHotSpot extends AttachError {
-  static sample = () => new NotHotSpot(4711, 'Eclipse OpenJ9 VM')
+  static sample = () => new NotHotSpot(4711, 'Eclipse OpenJ9')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Run the program on a HotSpot JVM (OpenJDK 17 or newer).'
+  readonly hint =
+    'Run the program on a HotSpot JVM (OpenJDK 17 or newer), or profile it with a tool for its VM, such as IBM Health Center for OpenJ9.'
   constructor(pid: number, vm: string) {
     super(pid, `not HotSpot: ${vm}`, `cannot attach to JVM ${pid}: the VM is ${vm}, not HotSpot`)
+  }
+}
+
+/** The process is a native image of GraalVM: its code was compiled before its start, and no JVM could change it. */
+export class NativeImage extends AttachError {
+  static sample = () => new NativeImage(4711, '/opt/shop/shop-native')
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint: string
+  constructor(pid: number, program: string) {
+    super(
+      pid,
+      'native image',
+      `cannot attach to ${pid}: ${program} is a GraalVM native image, which contains no JVM`,
+    )
+    this.hint = `Run the program on a HotSpot JVM (OpenJDK 17 or newer) to profile it with jfluid, or sample the native image with Linux perf: perf record -g -p ${pid}`
   }
 }
 
@@ -329,6 +345,17 @@ export function looksLikeJvm({ process, perf, hasPerfFile }: TargetFacts): boole
   return hasPerfFile ? true : undefined
 }
 
+/** Name of the VM in the performance data of a native image that was built with `--enable-monitoring=jvmstat`. */
+const NATIVE_IMAGE_VM = 'Substrate VM'
+
+/** Returns whether a process is a native image; false when unknown. */
+export function isNativeImage({ process, perf }: Pick<TargetFacts, 'process' | 'perf'>): boolean {
+  return process.isNativeImage || perf?.vmName === NATIVE_IMAGE_VM
+}
+
+const programOf = ({ executable, commandLine, name }: TargetProcess): string =>
+  executable ?? commandLine[0] ?? name
+
 /**
  * Returns why `client` cannot attach to the process, or `undefined` if no known fact forbids it.
  * An unreadable fact is not a reason to refuse: the handshake detects the problem later.
@@ -338,7 +365,8 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
   const { pid } = process
   if (process.threadGroup !== pid) return new NoSuchProcess(pid, { threadOf: process.threadGroup })
   if (process.state === 'Z' || process.state === 'X') return new NoSuchProcess(pid, 'has ended')
-  if (looksLikeJvm(facts) === false) return new NotJvm(pid, process.executable ?? process.name)
+  if (isNativeImage(facts)) return new NativeImage(pid, programOf(process))
+  if (looksLikeJvm(facts) === false) return new NotJvm(pid, programOf(process))
   if (process.vmLibrary?.kind === 'openj9') return new NotHotSpot(pid, 'Eclipse OpenJ9')
   if (javaVersion !== undefined && (featureOf(javaVersion) ?? OLDEST_JDK) < OLDEST_JDK) {
     return new JdkTooOld(pid, javaVersion)
@@ -350,7 +378,7 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
   // is a JVM: SIGQUIT may kill other programs.
   const unseen = looksLikeJvm(facts) === undefined && !facts.hasSocket
   if (unseen && !isJavaLauncher(process.executable, process.commandLine)) {
-    return new NotJvm(pid, process.executable ?? process.commandLine[0] ?? process.name)
+    return new NotJvm(pid, programOf(process))
   }
   if (!(perf?.attachSupported ?? !facts.attachDisabledByOption)) return new AttachDisabled(pid)
   if (process.lostRuntime) return new RuntimeReplaced(pid, process.vmLibrary?.path ?? 'libjvm.so')

@@ -1,12 +1,21 @@
 // Lists the JVMs of this machine for `jfluid ps`, with their containers.
-// A process is listed if it has mapped a libjvm. If its maps are unreadable (another user's process), it is listed if it has hsperfdata or
+// A process is listed if it has mapped a libjvm, or is a native image (whose users search it among the JVMs). If its maps are unreadable (another user's process), it is listed if it has hsperfdata or
 // its program is named `java`. Read-only: no process is signalled.
 
 import { readdirSync } from 'node:fs'
+import { basename } from 'node:path'
 import { textOf } from '../base/visible.ts'
-import { attachProblem, type Client, looksLikeJvm, type TargetFacts, thisClient } from './admission.ts'
-import { isJavaLauncher, mainClassOf, parseJavaCommand } from './java-command.ts'
+import {
+  attachProblem,
+  type Client,
+  isNativeImage,
+  looksLikeJvm,
+  type TargetFacts,
+  thisClient,
+} from './admission.ts'
+import { isJavaLauncher, type JavaCommand, mainClassOf, parseJavaCommand } from './java-command.ts'
 import { readTargetFacts } from './target-facts.ts'
+import type { TargetProcess } from './target-process.ts'
 
 export interface Jvm {
   pid: number
@@ -45,7 +54,7 @@ export function jvmsWithFacts(
     const facts = readTargetFacts(Number(name))
     if (facts === undefined || facts.process.state === 'Z') continue
     const { executable, commandLine } = facts.process
-    if (looksLikeJvm(facts) ?? isJavaLauncher(executable, commandLine)) {
+    if (isNativeImage(facts) || (looksLikeJvm(facts) ?? isJavaLauncher(executable, commandLine))) {
       found.push({ jvm: describeJvm(facts, client, users), facts })
     }
   }
@@ -55,20 +64,33 @@ export function jvmsWithFacts(
 /** Describes one JVM for `listJvms`. */
 export function describeJvm(facts: TargetFacts, client: Client, users = userNames()): Jvm {
   const { process, perf } = facts
-  const started = parseJavaCommand(process.commandLine)
+  const native = isNativeImage(facts)
+  const started = native ? nativeCommand(process) : parseJavaCommand(process.commandLine)
   const container = containerOf(process.pid)
   return {
     pid: process.pid,
     user: users.get(process.euid) ?? String(process.euid),
     uid: process.euid,
     version: facts.javaVersion,
-    vm: perf?.vmName ?? (process.vmLibrary?.kind === 'openj9' ? 'Eclipse OpenJ9' : undefined),
-    mainClass: mainClassOf(perf?.javaCommand, process.commandLine),
+    vm: perf?.vmName ?? vmOf(process),
+    mainClass: native ? started.main : mainClassOf(perf?.javaCommand, process.commandLine),
     command: perf?.javaCommand ?? (started.main && [started.main, ...started.args].join(' ')),
     container: container && containerLabel(container),
     startedAt: Math.round(process.startedAt),
     attachable: attachProblem(facts, client)?.reason ?? true,
   }
+}
+
+/** Returns the name of a VM without performance data; undefined if it may be any HotSpot JVM. */
+function vmOf({ vmLibrary, isNativeImage }: TargetProcess): string | undefined {
+  if (isNativeImage) return 'GraalVM native image'
+  return vmLibrary?.kind === 'openj9' ? 'Eclipse OpenJ9' : undefined
+}
+
+/** Returns the program of a native image, which takes the place of the main class, and its arguments. */
+function nativeCommand({ executable, commandLine }: TargetProcess): Pick<JavaCommand, 'main' | 'args'> {
+  const program = executable ?? commandLine[0]
+  return { main: program && basename(program), args: commandLine.slice(1) }
 }
 
 /** Reads user names from /etc/passwd, keyed by uid. Users from other sources (LDAP) are shown by number. */

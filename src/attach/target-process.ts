@@ -8,6 +8,7 @@ import { posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ifVisible, linkOf, namesIn, textOf } from '../base/visible.ts'
 import { isFrozen } from './control-groups.ts'
+import { isNativeImage } from './native-image.ts'
 
 /** Clock ticks per second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
 const USER_HZ = 100
@@ -119,7 +120,7 @@ export function parseEnvironment(text: string): Map<string, string> {
 /** Virtual machine library that a process has mapped. */
 export interface VmLibrary {
   kind: 'hotspot' | 'openj9'
-  /** Path of libjvm.so in the target's own root. */
+  /** Path of libjvm.so in the target's own root; of libj9vm if OpenJ9 runs without libjvm.so. */
   path: string
 }
 
@@ -129,13 +130,13 @@ export interface VmLibrary {
  */
 export function findVmLibrary(maps: string): VmLibrary | undefined {
   let jvm: string | undefined
-  let openj9 = false
+  let j9: string | undefined
   for (const [, path, name] of maps.matchAll(/ (\/[^\n]*\/(lib(?:jvm|j9vm\d*)\.so))(?: \(deleted\))?$/gm)) {
     if (name === 'libjvm.so') jvm ??= path
-    else openj9 = true
+    else j9 ??= path
   }
-  if (jvm === undefined) return undefined
-  return { kind: openj9 ? 'openj9' : 'hotspot', path: jvm }
+  const path = jvm ?? j9
+  return path === undefined ? undefined : { kind: j9 === undefined ? 'hotspot' : 'openj9', path }
 }
 
 /** Runtime libraries that a JVM may have to load because of an attach. */
@@ -174,6 +175,8 @@ export interface TargetProcess extends ProcessStatus {
   executable: string | undefined
   /** `null`: the process maps no JVM library. `undefined`: unreadable. */
   vmLibrary: VmLibrary | null | undefined
+  /** Whether the program is a GraalVM native image, which has no JVM. False if unreadable. */
+  isNativeImage: boolean
   /** Whether the process must not load further libraries of its runtime: see `hasLostRuntime`. */
   lostRuntime: boolean
   /** File that the process has mapped, such as hsperfdata_root/7, in its own /tmp. `null`: none. `undefined`: unreadable. */
@@ -226,6 +229,7 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
     startedAt: atTicks(startTicks),
     ...readCommand(pid),
     vmLibrary,
+    isNativeImage: vmLibrary === null && isNativeImage(pid),
     lostRuntime: maps !== undefined && hasLostRuntime(maps),
     perfDataName: maps === undefined ? undefined : mappedPerfData(maps, status.nsPid),
     hasJavaAgent: maps !== undefined && vmLibrary ? mapsInstrument(maps) : undefined,

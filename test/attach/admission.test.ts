@@ -20,6 +20,7 @@ const PROCESS: TargetProcess = {
   commandLine: ['java', 'Main'],
   executable: '/jdk/bin/java',
   vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
+  isNativeImage: false,
   lostRuntime: false,
   perfDataName: 'hsperfdata_me/4711',
   hasJavaAgent: false,
@@ -57,6 +58,15 @@ describe('an attach is refused', () => {
     ['for a zombie process', { process: { state: 'Z' } }, 'NoSuchProcess 68'],
     ['for a program that is not a JVM', { process: { vmLibrary: null }, perf: undefined }, 'NotJvm 69'],
     ['for an OpenJ9 JVM', { process: { vmLibrary: { kind: 'openj9', path: '/x' } } }, 'NotHotSpot 69'],
+    ['for a native image', { process: { vmLibrary: null, isNativeImage: true } }, 'NativeImage 69'],
+    [
+      'for a native image with performance data that permit an attach',
+      {
+        process: { vmLibrary: null },
+        perf: { complete: true, attachSupported: true, vmName: 'Substrate VM' },
+      },
+      'NativeImage 69',
+    ],
     ['for JDK 8', { javaVersion: '1.8.0_392' }, 'JdkTooOld 69'],
     ['for JDK 11', { javaVersion: '11.0.21' }, 'JdkTooOld 69'],
     ['for JDK 16', { javaVersion: '16.0.2' }, 'JdkTooOld 69'],

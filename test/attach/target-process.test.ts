@@ -122,6 +122,7 @@ describe('the file /proc/<pid>/maps', () => {
   it('a process that also maps libj9vm is an OpenJ9 JVM', () => {
     const j9 = hotspot + line('/opt/ibm/lib/default/libj9vm29.so')
     assert.equal(findVmLibrary(j9)?.kind, 'openj9')
+    assert.equal(findVmLibrary(line('/opt/ibm/lib/default/libj9vm29.so'))?.kind, 'openj9')
   })
 
   it('a process counts as a HotSpot JVM even if the files of its JDK were replaced', () => {

@@ -6,6 +6,7 @@
 import {
   attachProblem,
   JdkTooOld,
+  NativeImage,
   NoSuchProcess,
   NotHotSpot,
   NotJvm,
@@ -82,7 +83,7 @@ export interface Dismissal {
 }
 
 /** Problems that make `detach` fail at once. Other attach problems matter only if the agent must get a request. */
-const HOPELESS = [NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner]
+const HOPELESS = [NoSuchProcess, NotJvm, NotHotSpot, NativeImage, JdkTooOld, NotOwner]
 
 /**
  * Ends the session of another client.

@@ -7,6 +7,8 @@ import {
   type Client,
   featureOf,
   JdkTooOld,
+  NativeImage,
+  NotHotSpot,
   NotJvm,
   OLDEST_JDK,
   SELECTIVE_INVALIDATION_JDK,
@@ -109,10 +111,11 @@ export function examine(
   if (facts === undefined) return undefined
   const jvm = describeJvm(facts, client)
   const problem = attachProblem(facts, client)
-  // No other check makes sense for a process that is not a JVM.
-  if (problem instanceof NotJvm || facts.process.threadGroup !== pid) {
+  // The other checks are about HotSpot JVMs.
+  const isOther = problem instanceof NotHotSpot || problem instanceof NativeImage
+  if (isOther || problem instanceof NotJvm || facts.process.threadGroup !== pid) {
     return {
-      jvm: { ...jvm, mainClass: facts.process.name },
+      jvm: isOther ? jvm : { ...jvm, mainClass: facts.process.name },
       findings: problem === undefined ? [] : [refused('attach', problem)],
     }
   }

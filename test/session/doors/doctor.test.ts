@@ -11,6 +11,7 @@ const PROCESS: TargetProcess = {
   ...{ uid: 1000, euid: 1000, gid: 100, egid: 100, catchesSigquit: true, ignoresSigquit: false },
   ...{ startTicks: 1, startedAt: 0, commandLine: ['java', 'Main'], executable: '/jdk/bin/java' },
   vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
+  isNativeImage: false,
   lostRuntime: false,
   perfDataName: 'hsperfdata_me/4711',
   hasJavaAgent: false,
