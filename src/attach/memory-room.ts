@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_TEMPFAIL } from '../base/errors.ts'
 import { AttachError } from './admission.ts'
 import { run } from './command.ts'
-import type { AttachConnection } from './handshake.ts'
+import { type AttachConnection, openAttachSocket } from './handshake.ts'
 
 /** Metaspace that a session needs. The first session in a JVM used 2.6 MiB, on JDK 17 and 25; instrumented methods need more. */
 export const METASPACE_NEEDED = 6 << 20
@@ -42,6 +42,24 @@ export async function refuseWithoutMetaspace(connection: AttachConnection): Prom
 export async function leftOfMetaspace(connection: AttachConnection): Promise<number> {
   const { code, text } = await run(connection, 'jcmd', ['VM.metaspace basic scale=KB'])
   return code === 0 ? metaspaceLeft(text) : Number.POSITIVE_INFINITY
+}
+
+/** Returns the metaspace that a JVM uses, in bytes; undefined if the JVM does not report it. @throws AttachError and others */
+export async function readMetaspaceUsed(pid: number): Promise<number | undefined> {
+  const { code, text } = await run(await openAttachSocket(pid), 'jcmd', ['VM.metaspace basic scale=KB'])
+  return code === 0 ? metaspaceUsed(text) : undefined
+}
+
+/**
+ * Returns the used metaspace, in bytes; undefined if the report has an unknown format. Unlike the performance counters, which the JVM
+ * updates in collections, the report has the current number.
+ *
+ * @param report  output of `VM.metaspace basic scale=KB`
+ */
+export function metaspaceUsed(report: string): number | undefined {
+  // With a class space, the last of these lines has the sum. Without it, there is only one line.
+  const used = [...report.matchAll(/([\d.]+) KB used\.$/gm)].at(-1)?.[1]
+  return used === undefined ? undefined : Number(used) * 1024
 }
 
 /** Bytes per unit, keyed by the lower-case letter of the unit. */

@@ -10,7 +10,8 @@ import type { Flags } from '../options/table.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
 import { pushedValues } from '../profile/values.ts'
-import { PushHostUnknown } from '../push/errors.ts'
+import { PushHostUnknown, PushUnavailable } from '../push/errors.ts'
+import type { Labels } from '../push/identity.ts'
 import type { Push, push } from '../push/push.ts'
 import { parseStore } from '../push/store.ts'
 import { nameNow } from './file-name.ts'
@@ -36,8 +37,16 @@ export class ProfileNotPushed extends JfluidError {
     })
   readonly exitCode: number
   readonly hint: string
-  constructor(problem: JfluidError, path: string, to: Pick<Push, 'store' | 'labels'>) {
-    super(`${problem.message}; the profile is in ${path}`)
+  /** Whether the store certainly has not accepted the profile, and may accept it later. */
+  readonly mayRepeat: boolean
+  constructor(
+    readonly reason: JfluidError,
+    readonly path: string,
+    readonly to: Pick<Push, 'store' | 'labels'>,
+  ) {
+    super(`${reason.message}; the profile is in ${path}`)
+    const problem = reason
+    this.mayRepeat = reason instanceof PushHostUnknown || (reason instanceof PushUnavailable && reason.retry)
     this.exitCode = problem.exitCode
     // A query may contain a secret.
     const then = to.store.url.search === '' ? 'Then' : 'Then, with the query part of the URL added'
@@ -75,6 +84,8 @@ export class Destination {
     /** The push module is loaded before the recording: at the end, another version may be installed on disk. */
     readonly store: { readonly to: Push; readonly send: typeof push } | null,
     readonly tell: (line: string) => void,
+    /** Returns labels that depend on the profile. Labels of the user have priority. */
+    readonly labelsOf: (profile: Profile) => Labels,
   ) {}
 
   /**
@@ -92,6 +103,7 @@ export class Destination {
    *
    * @param to    result of `check`
    * @param tell  receives messages for the user, during this call and the recording
+   * @param labelsOf  returns further labels of a profile
    * @throws CannotWriteProfile
    */
   static async of(
@@ -99,10 +111,11 @@ export class Destination {
     to: Push | null,
     pid: number,
     tell: (line: string) => void,
+    labelsOf: (profile: Profile) => Labels = () => new Map(),
   ): Promise<Destination> {
     if (to !== null) warnAboutStore(to, tell)
     const store = to === null ? null : { to, send: (await import('../push/push.ts')).push }
-    return new Destination(await placeOf(flags, pid, tell), flags.out !== undefined, store, tell)
+    return new Destination(await placeOf(flags, pid, tell), flags.out !== undefined, store, tell, labelsOf)
   }
 
   /**
@@ -129,7 +142,8 @@ export class Destination {
       if (problem !== null) this.tell(nothing)
       return { ...onlyKept, lines: [nothing, ...kept] }
     }
-    const { to, send } = this.store
+    const { send } = this.store
+    const to = { ...this.store.to, labels: new Map([...this.labelsOf(profile), ...this.store.to.labels]) }
     const store = to.store.shown
     const values = pushedValues(profile)
     if (values !== null) this.tell(values)

@@ -11,6 +11,11 @@ export interface StopSignal {
   readonly signal: NodeJS.Signals | null
   /** Replaces the action of the next signal only; null restores the normal action. */
   instead(handler: (() => void) | null): void
+  /**
+   * Returns a stop signal for a part of the work. What waits for the part's signal is released by `dispose` of the part: this matters if
+   * the work has many parts and no signal arrives for days.
+   */
+  part(): StopSignal
   dispose(): void
 }
 
@@ -46,6 +51,7 @@ export function stopSignal(names = endingSignals()): StopSignal {
     resolve = r
   })
   let instead: (() => void) | null = null
+  const parts = new Set<(signal: NodeJS.Signals) => void>()
   const handlers = names.map((name) => {
     let again = false
     const handler = (): void => {
@@ -60,20 +66,45 @@ export function stopSignal(names = endingSignals()): StopSignal {
       again = true
       signal ??= name
       resolve(name)
+      for (const fire of parts) fire(name)
     }
     process.on(name, handler)
     return () => process.off(name, handler)
   })
-  return {
-    fired,
+  const whole: Omit<StopSignal, 'fired' | 'dispose'> = {
     get signal() {
       return signal
     },
     instead: (handler) => {
       instead = handler
     },
-    dispose: () => {
-      for (const off of handlers) off()
+    part() {
+      let fire: (signal: NodeJS.Signals) => void = () => {}
+      const partFired = new Promise<NodeJS.Signals>((r) => {
+        fire = r
+      })
+      if (signal !== null) fire(signal)
+      parts.add(fire)
+      return stopping(whole, partFired, () => parts.delete(fire))
     },
+  }
+  return stopping(whole, fired, () => {
+    for (const off of handlers) off()
+  })
+}
+
+function stopping(
+  whole: Omit<StopSignal, 'fired' | 'dispose'>,
+  fired: StopSignal['fired'],
+  dispose: () => void,
+): StopSignal {
+  return {
+    fired,
+    get signal() {
+      return whole.signal
+    },
+    instead: (handler) => whole.instead(handler),
+    part: () => whole.part(),
+    dispose,
   }
 }

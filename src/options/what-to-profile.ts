@@ -81,4 +81,16 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
     default: 10_000,
     defaultText: '10s',
   }),
+  option({
+    name: '--repeat <time>',
+    help: 'record a session of --duration at this interval, until Ctrl-C: 10m, 1h; waits for a JVM named by its main class if it restarts',
+    commands: ['record'],
+    value: duration,
+    excludes: { jdwp: 'the agent of a debug port is loaded for one session' },
+    isOfThisMachine: ['record'],
+    notWithAll: {
+      why: '--repeat records one JVM again and again',
+      instead: 'Start one jfluid record --repeat for each JVM.',
+    },
+  }),
 ])

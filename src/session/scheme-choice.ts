@@ -44,15 +44,18 @@ export interface Reached {
   readonly pauseMs: number | null
   /** Free bytes of the JVM's metaspace; Infinity if it is unlimited or the limit is unknown. */
   readonly metaspaceLeft: number
+  /** Maximum metaspace of the session, bytes. Default: MAX_METASPACE_BYTES. */
+  readonly mostMetaspace?: number | undefined
 }
 
 const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 /** @returns the reason why scheme b would be harmful; null if it would be harmless */
-export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reached): string | null {
+export function whyNotB(reached: Reached): string | null {
+  const { isTooMuch, classBytes, pauseMs, metaspaceLeft, mostMetaspace = MAX_METASPACE_BYTES } = reached
   if (isTooMuch) return `scheme b may instrument more than ${thousands(MAX_METHODS)} methods`
   const metaspace = classBytes * METASPACE_PER_CLASS_BYTE
-  if (metaspace > MAX_METASPACE_BYTES) return `scheme b would need about ${mib(metaspace)} of metaspace`
+  if (metaspace > mostMetaspace) return `scheme b would need about ${mib(metaspace)} of metaspace`
   if (metaspace > metaspaceLeft - MIN_FREE_METASPACE_BYTES)
     return `scheme b would need about ${mib(metaspace)} of metaspace, and ${mib(metaspaceLeft)} are left`
   if (pauseMs !== null && pauseMs > MAX_PAUSE_MS)
@@ -135,5 +138,6 @@ async function reachedFrom(
     classBytes: bytes,
     pauseMs: predictedPauseMs(size, taken.size, memorySlowness()),
     metaspaceLeft: await door.metaspaceLeft(),
+    mostMetaspace: request.metaspaceBytes,
   }
 }

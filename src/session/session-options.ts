@@ -34,6 +34,11 @@ export interface SessionRequest extends Passed {
    * changed. Classes loaded later get no probes beyond the limit. Default: no limit.
    */
   readonly maxMethods?: number
+  /**
+   * Maximum metaspace in bytes that this session's redefinitions below the roots may use, if less than `MAX_METASPACE_BYTES`. If 0, only
+   * the roots are timed, and the scheme must be adaptive or auto.
+   */
+  readonly metaspaceBytes?: number
   /** Whether a busy JVM is accepted even if its first redefinition discards all compiled code. */
   readonly mayFlush?: boolean
   readonly roots: readonly RootPattern[]

@@ -27,6 +27,7 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--duration': { values: ['', '0s', '-1s', '10', '1 s'] },
   '--all': { values: ['', ' '] },
   '--wait-for': { values: ['', ' '] },
+  '--repeat': { values: ['', '0s', '-1s', '10', 'daily'] },
   '--wait-timeout': { values: ['', '0s', 'soon'] },
   '--autosave': { values: ['', '0s', 'often'] },
   '--tolerance': { values: ['', '-1%', 'little'] },

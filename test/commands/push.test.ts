@@ -155,6 +155,7 @@ describe('a recording with --push', () => {
     fired: new Promise(() => {}),
     signal: null,
     instead: () => {},
+    part: () => stop,
     dispose: () => {},
   }
 

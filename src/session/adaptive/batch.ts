@@ -42,6 +42,7 @@ export function patternsOf(seen: readonly Seen[]): RootPattern[] {
  * Returns the batch to instrument.
  * @param seen       sampled methods that may be chosen
  * @param longestMs  maximum pause of the JVM, ms
+ * @param mostMetaspace  maximum metaspace of the batch, bytes
  * @param beside     number of other classes in the same redefinition
  * @returns null if no method of `seen` is worth instrumenting
  */
@@ -50,10 +51,13 @@ export async function batchOf(
   longestMs: number,
   arming: Arming,
   door: OpenDoor,
+  mostMetaspace = MAX_METASPACE_BYTES,
   beside = 0,
 ): Promise<Batch | NoBatch | null> {
   const chosen = chooseMethods(seen)
   if (chosen.size === 0) return null
+  if (mostMetaspace <= 0)
+    return { why: 'only the root is timed: earlier sessions have used the metaspace that jfluid may use' }
   const fitting = await arming.classesWithin(longestMs, USUAL_LIMITS.classes + beside)
   const classes = Math.max(0, fitting - beside)
   const most = Math.min(classes, chosen.size)
@@ -65,7 +69,7 @@ export async function batchOf(
     }
   }
   const left = await door.metaspaceLeft()
-  const room = Math.min(MAX_METASPACE_BYTES, left - MIN_FREE_METASPACE_BYTES)
+  const room = Math.min(mostMetaspace, left - MIN_FREE_METASPACE_BYTES)
   if (room <= 0)
     return {
       why: `only the root is timed: ${mib(left)} of the metaspace are left, and jfluid keeps ${mib(MIN_FREE_METASPACE_BYTES)} free`,

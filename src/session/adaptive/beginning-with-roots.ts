@@ -120,7 +120,7 @@ async function firstBatch(
   const longestMs = withRootsMs(MAX_PAUSE_MS, await arming.predict(beside, size))
   let batch: Batch | NoBatch | null
   try {
-    batch = await batchOf(seen, longestMs, arming, door, beside)
+    batch = await batchOf(seen, longestMs, arming, door, options.metaspaceBytes, beside)
   } catch (error) {
     if (error instanceof LinkLost) throw error
     debug.reveal?.(`adaptive: no batch with the roots: ${String(error)}`) // the controller tries again

@@ -302,7 +302,8 @@ export class Controller {
       return
     }
     const longestMs = batchPauseMs(MAX_PAUSE_MS, first)
-    const batch = await batchOf(seen, longestMs, arming, this.engine.door)
+    const { door, options } = this.engine
+    const batch = await batchOf(seen, longestMs, arming, door, options.metaspaceBytes)
     if (batch === null || this.#stopped) return
     if ('why' in batch) {
       this.#holdWithout(batch.why)

@@ -1,0 +1,228 @@
+// Decisions of `record --repeat`: when the next session begins, whether the machine is too busy, how much metaspace the sessions have used,
+// and the texts for the user. Nothing here reads a clock or the target.
+
+import type { Pressure } from '../attach/pressure.ts'
+import { maxOf } from '../base/arrays.ts'
+import { durationText } from '../base/duration.ts'
+import { thousands } from '../base/thousands.ts'
+import type { Profile } from '../profile/profile.ts'
+import { plural, roundSpan, span } from '../profile/text.ts'
+
+/** The interval is doubled after each skipped or failed session, up to this factor. */
+export const MAX_BACK_OFF = 8
+
+/** Doubles the factor of the interval after a skipped or failed session. A recorded session resets it to 1. */
+export function backOff(factor: number): number {
+  return Math.min(MAX_BACK_OFF, factor * 2)
+}
+
+/**
+ * Returns the start of the next session, in ms: a multiple of the interval after the first session. So a long session or a suspended
+ * machine causes no drift, and no sessions that follow each other without a pause.
+ *
+ * @param begunMs  start of the first session
+ * @param lastMs   planned start of the last session
+ * @param nowMs    the present time
+ * @param factor   number of intervals until the next session, see `backOff`
+ */
+export function nextStart(
+  begunMs: number,
+  lastMs: number,
+  nowMs: number,
+  intervalMs: number,
+  factor: number,
+): number {
+  const planned = Math.round((lastMs - begunMs) / intervalMs) + factor
+  const possible = Math.ceil((nowMs - begunMs) / intervalMs)
+  return begunMs + Math.max(planned, possible) * intervalMs
+}
+
+/** Above this share of the time with runnable threads, the threads of the target wait too often for a processor. */
+const MAX_DELAYED_PART = 0.5
+/** Less waiting than this share of the elapsed time is of no importance: the target hardly runs. */
+const MIN_DELAYED_OF_ELAPSED = 0.1
+const MAX_THROTTLED_PART = 0.1
+
+/** Returns the reason to record nothing now; null if the target gets the processor time that it needs. */
+export function whyBusy({ elapsedMs, ranMs, delayedMs, throttledMs }: Pressure): string | null {
+  const part = (of: number, all: number): string => `${Math.round((100 * of) / all)} %`
+  if (throttledMs !== null && throttledMs > MAX_THROTTLED_PART * elapsedMs)
+    return `the processor quota of the JVM was used up in ${part(Math.min(throttledMs, elapsedMs), elapsedMs)} of the time`
+  const runnable = ranMs + delayedMs
+  if (delayedMs > MAX_DELAYED_PART * runnable && delayedMs > MIN_DELAYED_OF_ELAPSED * elapsedMs)
+    return `threads of the JVM waited for a processor in ${part(delayedMs, runnable)} of the time in which they could run`
+  return null
+}
+
+/** Metaspace that all sessions with one JVM together may use. Sessions beyond it redefine only the roots. */
+export const MAX_METASPACE_OF_SESSIONS_BYTES = 24 << 20
+
+/**
+ * Maximum metaspace of the agent and of one redefined class. The agent used 2.6 MiB, a redefined class 7 to 90 KiB. A session cannot have
+ * used more, so the rest is the program's: a program that starts loads many classes.
+ */
+const MAX_BYTES_OF_AGENT = 4 << 20
+const MAX_BYTES_OF_CLASS = 256 << 10
+
+/**
+ * Estimates the metaspace that sessions use in one JVM, from the JVM's own figure before and after each session. The program itself may
+ * load classes during a session. The program's rate is known from the time between the sessions, and is subtracted.
+ */
+export class MetaspaceAccount {
+  #duringBytes = 0
+  #duringMs = 0
+  #betweenBytes = 0
+  #betweenMs = 0
+  #last: { readonly bytes: number; readonly atMs: number } | null = null
+
+  /** @param bytes  used metaspace; undefined if unknown */
+  before(bytes: number | undefined, atMs: number): void {
+    if (bytes !== undefined && this.#last !== null) {
+      this.#betweenBytes += bytes - this.#last.bytes
+      this.#betweenMs += atMs - this.#last.atMs
+    }
+    this.#last = bytes === undefined ? null : { bytes, atMs }
+  }
+
+  /**
+   * @param bytes    used metaspace; undefined if unknown
+   * @param classes  number of classes that the session has redefined
+   */
+  after(bytes: number | undefined, atMs: number, classes: number): void {
+    if (bytes !== undefined && this.#last !== null) {
+      const most = MAX_BYTES_OF_AGENT + classes * MAX_BYTES_OF_CLASS
+      this.#duringBytes += Math.min(most, bytes - this.#last.bytes)
+      this.#duringMs += atMs - this.#last.atMs
+    }
+    this.#last = bytes === undefined ? null : { bytes, atMs }
+  }
+
+  /** Bytes that the sessions use. Memory that the JVM frees between sessions is memory of earlier versions of redefined classes. */
+  get bytes(): number {
+    if (this.#betweenBytes <= 0) return Math.max(0, this.#duringBytes + this.#betweenBytes)
+    const own = (this.#betweenBytes / Math.max(1, this.#betweenMs)) * this.#duringMs
+    return Math.max(0, this.#duringBytes - own)
+  }
+
+  /** Bytes that are left for further sessions; 0 if only roots may be redefined. */
+  get leftBytes(): number {
+    return Math.max(0, MAX_METASPACE_OF_SESSIONS_BYTES - this.bytes)
+  }
+}
+
+/** Cost of a session for the target. A part is null if the mode or the JVM does not report it. */
+export interface Overhead {
+  /** Processor time of probes and stacks per time recorded: 0.01 is 1 % of one processor. */
+  readonly part: number | null
+  readonly longestPauseMs: number | null
+}
+
+/** Number of events per call: an entry event and an exit event. */
+const EVENTS_PER_CALL = 2
+
+export function overheadOf(profile: Profile): Overhead {
+  const { calibration, detach, durationMs, events, instrumentation, mode, stacks } = profile
+  const pairNs = calibration.innerNs + calibration.outerNs
+  const costMs = (stacks?.costMs ?? 0) + ((events.count / EVENTS_PER_CALL) * pairNs) / 1e6
+  const isKnown = mode !== 'sample' && durationMs > 0 && (pairNs > 0 || stacks !== undefined)
+  const pauses = [
+    instrumentation.longestPauseMs,
+    detach?.pauseMs,
+    ...(stacks?.pauses.map((it) => it.measuredMs) ?? []),
+  ].filter((it) => typeof it === 'number')
+  return {
+    part: isKnown ? costMs / durationMs : null,
+    longestPauseMs: pauses.length === 0 ? null : maxOf(pauses),
+  }
+}
+
+const OVERHEAD_BOUNDS = [0.01, 0.03, 0.1]
+const PAUSE_BOUNDS_MS = [50, 150, 400]
+
+/**
+ * Returns the labels of a session's own cost. The values are ranges, since each different value of a label is a separate series in a profile
+ * server.
+ */
+export function overheadLabels({ part, longestPauseMs }: Overhead): Map<string, string> {
+  const range = (value: number, bounds: readonly number[], text: (bound: number) => string): string => {
+    const above = bounds.findIndex((it) => value < it)
+    if (above === 0) return `<${text(bounds[0]!)}`
+    if (above < 0) return `>=${text(bounds.at(-1)!)}`
+    return `${text(bounds[above - 1]!)}-${text(bounds[above]!)}`
+  }
+  const labels = new Map<string, string>()
+  if (part !== null)
+    labels.set(
+      'overhead',
+      range(part, OVERHEAD_BOUNDS, (it) => `${Math.round(it * 100)}%`),
+    )
+  if (longestPauseMs !== null)
+    labels.set(
+      'longest_pause',
+      range(longestPauseMs, PAUSE_BOUNDS_MS, (it) => `${it}ms`),
+    )
+  return labels
+}
+
+/** Local time as 2026-11-29 18:35:02. */
+export function timeOf(date: Date): string {
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** What a session has recorded, as text. */
+export function recordedText(profile: Profile, metaspaceBytes: number | null): string {
+  const { durationMs, events, mode, rootCalls, stacks } = profile
+  const calls = stacks?.rootCalls ?? rootCalls?.count
+  const what =
+    mode === 'sample'
+      ? plural(events.count, 'sample')
+      : calls === undefined
+        ? plural(Math.round(events.count / EVENTS_PER_CALL), 'call')
+        : `${thousands(calls)} root ${calls === 1 ? 'call' : 'calls'}`
+  const { part, longestPauseMs } = overheadOf(profile)
+  return [
+    `${what} in ${roundSpan(durationMs)}`,
+    ...(part === null ? [] : [`overhead ${(part * 100).toFixed(1)} % of a processor`]),
+    ...(longestPauseMs === null ? [] : [`longest pause ${span(longestPauseMs)}`]),
+    ...(metaspaceBytes === null ? [] : [metaspaceText(metaspaceBytes)]),
+  ].join(', ')
+}
+
+const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
+
+function metaspaceText(bytes: number): string {
+  return `metaspace ${mib(bytes)} of ${MAX_METASPACE_OF_SESSIONS_BYTES >> 20} MiB`
+}
+
+/** Totals of all sessions. */
+export interface Totals {
+  readonly recorded: number
+  readonly pushed: number
+  readonly unpushed: number
+  readonly skipped: number
+  readonly failed: number
+  /** Number of JVMs that were recorded one after the other. */
+  readonly jvms: number
+  readonly longestPauseMs: number
+}
+
+export function summaryText(totals: Totals, elapsedMs: number, isPushed: boolean): string {
+  const { recorded, pushed, unpushed, skipped, failed, jvms, longestPauseMs } = totals
+  return [
+    `${plural(recorded, 'session')} in ${roundSpan(elapsedMs)}`,
+    ...(isPushed ? [`${pushed} pushed`] : []),
+    ...(unpushed > 0 ? [`${unpushed} not pushed`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(jvms > 1 ? [`${jvms} JVMs one after the other`] : []),
+    ...(longestPauseMs > 0 ? [`longest pause ${span(longestPauseMs)}`] : []),
+  ].join(', ')
+}
+
+/** @param nextMs  time until the next session */
+export function againText(nextMs: number, factor: number, intervalMs: number): string {
+  const wider =
+    factor === 1 ? '' : ` (the interval is ${durationText(intervalMs * factor)} until a session succeeds)`
+  return `next session in ${roundSpan(Math.max(1000, nextMs))}${wider}`
+}

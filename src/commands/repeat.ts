@@ -1,0 +1,476 @@
+// record --repeat: one session after the other with the same JVM, or with the JVM that replaces it, until a signal or an error that another
+// session would not change. Each session prints one line. Between two sessions nothing of jfluid runs in the JVM.
+//
+// The first session decides whether the options fit the JVM: its error ends the command. Later errors are printed, and the interval is
+// doubled until a session succeeds (`repeat-plan.ts`).
+
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readMetaspaceUsed } from '../attach/memory-room.ts'
+import { startPressure } from '../attach/pressure.ts'
+import { readTargetFacts } from '../attach/target-facts.ts'
+import { durationText } from '../base/duration.ts'
+import { EX_IOERR, EX_TEMPFAIL, JfluidError, UsageError } from '../base/errors.ts'
+import { allCallsNeeded } from '../options/refusals.ts'
+import type { Flags } from '../options/table.ts'
+import { readProfile } from '../profile/file.ts'
+import type { Profile } from '../profile/profile.ts'
+import type { SessionRequest } from '../session/session-options.ts'
+import { createProgress, type Progress } from '../tui/progress.ts'
+import { isContainerName } from './containers/name.ts'
+import { Destination, ProfileNotPushed } from './destination.ts'
+import { nameNow } from './file-name.ts'
+import { EndedBySignal, JvmEnded, NotRestored, RootNeverCalled } from './outcome.ts'
+import { callsOf, type Recorded, recordStarted } from './record-once.ts'
+import {
+  againText,
+  backOff,
+  MAX_METASPACE_OF_SESSIONS_BYTES,
+  MetaspaceAccount,
+  nextStart,
+  overheadLabels,
+  overheadOf,
+  recordedText,
+  summaryText,
+  type Totals,
+  timeOf,
+  whyBusy,
+} from './repeat-plan.ts'
+import { sampledInstead } from './samples-instead.ts'
+import { keepStatus, type StopSignal, signalStatus, stopSignal } from './signals.ts'
+import type { RecordedSource, Way } from './source.ts'
+import { checkHere, targetOf } from './target.ts'
+import { readTargetLabels } from './target-labels.ts'
+import { checkWait, jvmFor, WaitInterrupted } from './wait-for.ts'
+import { wayOf } from './ways.ts'
+
+export type RepeatFlags = Flags<'record'> & { readonly repeat: number }
+
+/** A session would last until the next session begins, or longer. */
+export class RepeatTooShort extends UsageError {
+  static sample = () => new RepeatTooShort(30_000, 30_000)
+  readonly hint: string
+  constructor(repeatMs: number, durationMs: number) {
+    super(
+      `--repeat ${durationText(repeatMs)} is not longer than --duration ${durationText(durationMs)}: sessions would have no pause`,
+    )
+    this.hint = `Give a shorter --duration, or a longer --repeat: --repeat ${durationText(durationMs * 10)}`
+  }
+}
+
+/** Each session would replace the file of the session before. */
+export class RepeatIntoOneFile extends UsageError {
+  static sample = () => new RepeatIntoOneFile('shop.jfluid')
+  readonly hint =
+    'Give a directory that exists, or a name with %t, which stands for the time: --out shop-%t.jfluid'
+  constructor(out: string) {
+    super(`with --repeat each session would replace the file ${out} of the session before`)
+  }
+}
+
+/** The JVM, which was named by its process id, has ended between two sessions. */
+export class RepeatedJvmEnded extends JfluidError {
+  static sample = () => new RepeatedJvmEnded(4711, '12 sessions in 2:00:00')
+  readonly exitCode = EX_IOERR
+  readonly hint =
+    'Name the JVM by its main class in place of the process id: jfluid then waits until it runs again.'
+  constructor(pid: number, summary: string) {
+    super(`JVM ${pid} has ended, after ${summary}`)
+  }
+}
+
+/** Sessions with all calls would use more metaspace. */
+export class MetaspaceUsedUp extends JfluidError {
+  static sample = () => new MetaspaceUsedUp(4711, '--scheme b')
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint: string
+  constructor(pid: number, needs: string) {
+    super(
+      `the sessions have used ${MAX_METASPACE_OF_SESSIONS_BYTES >> 20} MiB of the metaspace of JVM ${pid}, and ${needs} needs more in each session`,
+    )
+    this.hint = `Leave ${needs} out, so that later sessions time only the roots; or restart the program, since the JVM does not free this memory.`
+  }
+}
+
+/** Time over which the use of the processors is measured before a session. */
+const PRESSURE_MS = 3_000
+const FIRST_PRESSURE_MS = 1_000
+/** Maximum number of files of profiles that the store has not received. */
+const MAX_UNPUSHED = 12
+const MAX_NOTES = 200
+/** Minimum age of a JVM that replaces another one. */
+const MIN_AGE_MS = 30_000
+
+/** @throws RepeatTooShort, RepeatIntoOneFile before any JVM is examined */
+export async function checkRepeat(flags: RepeatFlags): Promise<void> {
+  const { duration, out, repeat } = flags
+  if (repeat <= duration) throw new RepeatTooShort(repeat, duration)
+  if (out !== undefined && !out.includes('%t') && !(await isDirectory(out))) throw new RepeatIntoOneFile(out)
+}
+
+/** Returns the time since the start of a process, ms. */
+function ageOf(pid: number): number {
+  return Date.now() - (readTargetFacts(pid)?.process.startedAt ?? 0)
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (it) => it.isDirectory(),
+    () => false,
+  )
+}
+
+export async function recordRepeatedly(pidText: string | undefined, flags: RepeatFlags): Promise<void> {
+  await checkRepeat(flags)
+  Destination.check(flags)
+  checkWait(pidText, flags)
+  if (pidText !== undefined) checkHere(pidText, '--repeat')
+  const repeated = new Repeated(pidText, flags)
+  try {
+    await repeated.run()
+  } finally {
+    keepStatus()
+    repeated.close()
+  }
+}
+
+/** What one attempt of a session has led to. */
+type Attempt = 'recorded' | 'waiting' | 'skipped' | 'failed' | 'over'
+
+class Repeated {
+  readonly #progress = createProgress(process.stderr)
+  readonly #stop = stopSignal()
+  readonly #begunAt = performance.now()
+  #totals: Totals = {
+    ...{ recorded: 0, pushed: 0, unpushed: 0, skipped: 0, failed: 0, jvms: 1, longestPauseMs: 0 },
+  }
+  /** Notes that have been printed, without their numbers. */
+  readonly #noted = new Set<string>()
+  readonly #unpushed: { readonly path: string; readonly problem: ProfileNotPushed }[] = []
+  #target: { readonly pid: number; readonly startTicks: number | undefined } | null = null
+  #account = new MetaspaceAccount()
+  #isToldRootOnly = false
+  /** Problem of the last session that has not given the target its original code back; null if there is none. */
+  #notRestored: NotRestored | null = null
+
+  constructor(
+    readonly pidText: string | undefined,
+    readonly flags: RepeatFlags,
+  ) {}
+
+  close(): void {
+    this.#stop.dispose()
+    this.#progress.close()
+  }
+
+  async run(): Promise<void> {
+    const { duration, repeat } = this.flags
+    const pid = await this.#find()
+    if (pid === null) return
+    this.#progress.note(
+      `recording JVM ${pid} for ${durationText(duration)} every ${durationText(repeat)}; Ctrl-C ends jfluid`,
+    )
+    let pressure = startPressure(pid)
+    await this.#pause(FIRST_PRESSURE_MS)
+    const begun = performance.now()
+    let planned = begun
+    let factor = 1
+    while (this.#stop.signal === null) {
+      const attempt = await this.#attempt(pressure)
+      if (attempt === 'over' || this.#stop.signal !== null) break
+      factor = attempt === 'skipped' || attempt === 'failed' ? backOff(factor) : 1
+      planned = nextStart(begun, planned, performance.now(), repeat, factor)
+      await this.#idle(planned - PRESSURE_MS, () => againText(planned - performance.now(), factor, repeat))
+      pressure = startPressure(this.#target?.pid ?? 0)
+      await this.#idle(planned, () => againText(planned - performance.now(), factor, repeat))
+    }
+    this.#end()
+  }
+
+  /** Prints the summary. @throws the error of the end, which sets the exit code */
+  #end(): void {
+    this.#progress.done(this.#summary())
+    const { signal } = this.#stop
+    if (signal === null || (signal === 'SIGINT' && this.#totals.recorded > 0)) {
+      if (this.#notRestored !== null) throw this.#notRestored
+      process.exitCode = 0
+    } else process.exitCode = signalStatus(signal)
+  }
+
+  #summary(): string {
+    return summaryText(this.#totals, performance.now() - this.#begunAt, this.flags.push !== undefined)
+  }
+
+  #add(more: Partial<Totals>): void {
+    const sums = Object.entries(more).map(([key, value]) => [key, this.#totals[key as keyof Totals] + value])
+    this.#totals = { ...this.#totals, ...Object.fromEntries(sums) }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const over = new AbortController()
+    const part = this.#stop.part()
+    void part.fired.then(() => over.abort())
+    await sleep(Math.max(0, ms), undefined, { signal: over.signal }).catch(() => {})
+    part.dispose()
+  }
+
+  async #idle(untilMs: number, text: () => string): Promise<void> {
+    while (performance.now() < untilMs && this.#stop.signal === null) {
+      this.#progress.update(text())
+      await this.#pause(Math.min(1000, untilMs - performance.now()))
+    }
+  }
+
+  /** Prints a line with the time. */
+  #line(text: string): void {
+    this.#progress.note(`${timeOf(new Date())}  ${text}`)
+  }
+
+  /** Prints a note once, even if its numbers differ between sessions. */
+  #noteOnce(text: string): void {
+    const key = text.replace(/\d+/g, '#')
+    if (this.#noted.has(key)) return
+    if (this.#noted.size >= MAX_NOTES) this.#noted.clear()
+    this.#noted.add(key)
+    this.#line(text)
+  }
+
+  /** Name of the JVM that also names its successor; undefined if the user gave a process id. */
+  get #name(): string | undefined {
+    const { pidText, flags } = this
+    if (flags.waitFor !== undefined) return flags.waitFor
+    return pidText === undefined || /^\d*$/.test(pidText) || isContainerName(pidText) ? undefined : pidText
+  }
+
+  /** Whether another JVM may follow when the JVM has ended: it was not named by its process id. */
+  get #hasSuccessor(): boolean {
+    return this.#name !== undefined || (this.pidText !== undefined && isContainerName(this.pidText))
+  }
+
+  /** Returns the process id of the JVM, after a wait if it does not run; null if a signal ended the wait. */
+  async #find(): Promise<number | null> {
+    const { pidText, flags } = this
+    const isAgain = this.#target !== null
+    const name = this.#name
+    try {
+      const pid =
+        isAgain && name !== undefined
+          ? await jvmFor(undefined, { ...flags, waitFor: name })
+          : await jvmFor(pidText, flags)
+      this.#target = { pid, startTicks: readTargetFacts(pid)?.process.startTicks }
+      return pid
+    } catch (problem) {
+      if (problem instanceof WaitInterrupted && this.#stop.signal !== null && isAgain) return null
+      throw problem
+    }
+  }
+
+  /**
+   * Makes sure that the JVM runs. If it has ended, waits for its successor.
+   *
+   * @returns null if a signal ended the wait
+   * @throws RepeatedJvmEnded
+   */
+  async #present(): Promise<number | null> {
+    const { pid, startTicks } = this.#target!
+    const facts = readTargetFacts(pid)
+    const isThere =
+      facts !== undefined && facts.process.state !== 'Z' && facts.process.startTicks === startTicks
+    if (isThere) return pid
+    if (!this.#hasSuccessor) throw new RepeatedJvmEnded(pid, this.#summary())
+    const { pidText } = this
+    const isContainer = pidText !== undefined && isContainerName(pidText)
+    if (!isContainer) this.#line(`JVM ${pid} has ended; waiting for a JVM '${this.#name}'`)
+    const next = isContainer ? await targetOf(pidText) : await this.#find()
+    if (next === null) return null
+    this.#target = { pid: next, startTicks: readTargetFacts(next)?.process.startTicks }
+    this.#account = new MetaspaceAccount()
+    this.#isToldRootOnly = false
+    this.#noted.clear()
+    this.#add({ jvms: 1 })
+    this.#line(`JVM ${next} is recorded from now on`)
+    return next
+  }
+
+  async #attempt(pressure: ReturnType<typeof startPressure>): Promise<Attempt> {
+    try {
+      const before = this.#target!.pid
+      const pid = await this.#present()
+      if (pid === null) return 'over'
+      // A program that starts uses the processors, and its first calls are of no interest for the calls of a day.
+      if (pid !== before && ageOf(pid) < MIN_AGE_MS) return 'waiting'
+      const busy = this.flags.yes || pid !== before ? null : whyBusy(pressure())
+      if (busy === null) return await this.#session(pid)
+      this.#add({ skipped: 1 })
+      this.#line(`session skipped: ${busy} (--yes records anyway)`)
+      return 'skipped'
+    } catch (problem) {
+      const isFirst = this.#totals.recorded === 0
+      if (!(problem instanceof JfluidError) || problem instanceof RepeatedJvmEnded) throw problem
+      if (problem instanceof MetaspaceUsedUp) throw problem
+      if (isFirst && problem.exitCode !== EX_TEMPFAIL) throw problem
+      this.#add({ failed: 1 })
+      this.#line(`session failed: ${problem.message}. ${problem.hint}`)
+      return 'failed'
+    }
+  }
+
+  async #session(pid: number): Promise<Attempt> {
+    const part = this.#stop.part()
+    try {
+      const account = this.#account
+      account.before(await readMetaspaceUsed(pid), performance.now())
+      const recorded = await this.#record(pid, part)
+      if (recorded === null) return 'over'
+      const { profile, problem } = recorded
+      const after =
+        problem instanceof JvmEnded ? undefined : await readMetaspaceUsed(pid).catch(() => undefined)
+      account.after(after, performance.now(), profile.instrumentation.redefinedClasses)
+      await this.#tell(recorded, after === undefined ? null : account.bytes)
+      if (problem instanceof JvmEnded && !this.#hasSuccessor) throw new RepeatedJvmEnded(pid, this.#summary())
+      return 'recorded'
+    } finally {
+      part.dispose()
+    }
+  }
+
+  /** @returns null if a signal ended the session before it recorded */
+  async #record(pid: number, stop: StopSignal): Promise<Recorded | null> {
+    const { repeat: _, waitFor: _for, waitTimeout: _timeout, ...given } = this.flags
+    const flags: Flags<'record'> = {
+      ...given,
+      autosave: given.autosave ?? 'off',
+      ...(given.out !== undefined && { out: await fileOf(given.out, pid) }),
+    }
+    const more = this.#limits(pid)
+    const way = await wayOf('record', `${pid}`, flags, () => callsOf(`${pid}`, flags, more, false))
+    try {
+      return await this.#recordBy(way, flags, stop)
+    } catch (problem) {
+      const instead = await sampledInstead(problem, flags)
+      if (instead === null) throw problem
+      return await this.#recordBy(instead.way, instead.flags, stop)
+    }
+  }
+
+  /** Returns the limits of a session in a JVM in which earlier sessions have used metaspace. @throws MetaspaceUsedUp */
+  #limits(pid: number): Partial<SessionRequest> {
+    const { flags } = this
+    const metaspaceBytes = this.#account.leftBytes
+    if (metaspaceBytes > 0) return { metaspaceBytes }
+    if (flags.mode === 'sample') return {}
+    const named = flags.scheme === 'a' || flags.scheme === 'b' ? `--scheme ${flags.scheme}` : null
+    const needs = flags.region !== undefined ? '--region' : (named ?? allCallsNeeded({ ...flags }))
+    if (needs !== null) throw new MetaspaceUsedUp(pid, needs)
+    if (!this.#isToldRootOnly) {
+      this.#isToldRootOnly = true
+      this.#line(
+        `only the roots are timed from now on: the sessions have used ${MAX_METASPACE_OF_SESSIONS_BYTES >> 20} MiB of the metaspace of JVM ${pid}, which the JVM does not free`,
+      )
+    }
+    return { metaspaceBytes: 0, scheme: 'adaptive' }
+  }
+
+  async #recordBy(way: Way, flags: Flags<'record'>, stop: StopSignal): Promise<Recorded | null> {
+    const progress = this.#quiet()
+    const tell = (line: string): void => this.#noteOnce(line)
+    const push = Destination.check(flags)
+    let to: Destination | undefined
+    let source: RecordedSource | null = null
+    const found = async (pid: number): Promise<void> => {
+      const ofTarget = readTargetLabels(pid)
+      const labelsOf = (profile: Profile) => new Map([...ofTarget, ...overheadLabels(overheadOf(profile))])
+      to = await Destination.of(flags, push, pid, tell, labelsOf)
+    }
+    try {
+      const context = { progress, isShown: false, tell, untold: () => [], found, stop: () => stop }
+      source = await way(context)
+      if (source === null || to === undefined) return null
+      return await recordStarted(source, flags.duration, to, stop, progress)
+    } finally {
+      await source?.leave?.()
+    }
+  }
+
+  /** Shows phases only on a terminal, and prints each note once. */
+  #quiet(): Progress {
+    const progress = this.#progress
+    return {
+      phase: (text) => progress.update(text),
+      update: (text) => progress.update(text),
+      note: (text) => this.#noteOnce(text),
+      done: (text) => progress.update(text),
+      close: () => progress.close(),
+    }
+  }
+
+  /** Prints the line of a recorded session. Errors of the session are printed, and the next session is planned as usual. */
+  async #tell(recorded: Recorded, metaspaceBytes: number | null): Promise<void> {
+    const { profile, put, problem, parts } = recorded
+    const { longestPauseMs } = overheadOf(profile)
+    this.#add({ recorded: 1, ...(put.store !== null && { pushed: 1 }) })
+    this.#totals = {
+      ...this.#totals,
+      longestPauseMs: Math.max(this.#totals.longestPauseMs, longestPauseMs ?? 0),
+    }
+    this.#notRestored = problem instanceof NotRestored ? problem : null
+    const isEmpty = profile.events.count === 0
+    const where = put.store !== null ? 'pushed' : put.path === null ? null : `in ${put.path}`
+    const kept = isEmpty && this.flags.push !== undefined ? 'nothing is pushed' : where
+    const text = recordedText(profile, metaspaceBytes)
+    this.#line(`session ${this.#totals.recorded}: ${text}${kept === null ? '' : `, ${kept}`}`)
+    for (const line of parts) this.#line(line)
+    if (problem !== null && !(problem instanceof RootNeverCalled) && !(problem instanceof EndedBySignal))
+      this.#line(problem.message)
+    if (put.problem !== null) await this.#notPut(put.problem)
+    else if (isEmpty && this.flags.out === undefined && put.path !== null) await rm(put.path, { force: true })
+    else if (put.store !== null) await this.#pushAgain()
+  }
+
+  /** Keeps the files of the last profiles that were not pushed. */
+  async #notPut(problem: JfluidError): Promise<void> {
+    this.#line(problem.message)
+    this.#add({ unpushed: 1 })
+    if (!(problem instanceof ProfileNotPushed)) return
+    this.#unpushed.push({ path: problem.path, problem })
+    if (this.#unpushed.length <= MAX_UNPUSHED || this.flags.out !== undefined) return
+    const { path } = this.#unpushed.shift()!
+    await rm(path, { force: true })
+    this.#line(`removed ${path}: at most ${MAX_UNPUSHED} profiles that were not pushed are kept`)
+  }
+
+  /** Pushes the profiles that a store did not receive because it was not reachable. */
+  async #pushAgain(): Promise<void> {
+    const { push } = await import('../push/push.ts')
+    const again = this.#unpushed.filter(({ problem }) => problem.mayRepeat)
+    for (const each of again) {
+      const to = Destination.check(this.flags)
+      if (this.#stop.signal !== null || to === null) return
+      const { path, problem } = each
+      const ended = new AbortController()
+      const part = this.#stop.part()
+      void part.fired.then(() => ended.abort())
+      try {
+        await push(await readProfile(path), { ...to, labels: problem.to.labels }, () => {}, ended.signal)
+      } catch (error) {
+        if (!(error instanceof JfluidError)) throw error
+        this.#line(`${error.message}; the profile stays in ${path}`)
+        return
+      } finally {
+        part.dispose()
+      }
+      this.#unpushed.splice(this.#unpushed.indexOf(each), 1)
+      this.#add({ pushed: 1, unpushed: -1 })
+      if (this.flags.out === undefined) await rm(path, { force: true })
+      this.#line(`pushed ${path}, which was not pushed before`)
+    }
+  }
+}
+
+/** Returns the file of a session: in a directory, or with the time in place of %t. */
+async function fileOf(out: string, pid: number): Promise<string> {
+  if (!out.includes('%t') && (await isDirectory(out))) return join(out, nameNow(pid, '.jfluid'))
+  const time = timeOf(new Date()).replace(/[-:]/g, '').replace(' ', '-')
+  return out.replaceAll('%t', time)
+}
