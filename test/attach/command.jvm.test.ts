@@ -54,7 +54,7 @@ forEachJdk((jdk) => {
     jar = join(dir, 'agent.jar')
     const manifest = join(dir, 'manifest')
     writeFileSync(manifest, 'Agent-Class: Agent\n')
-    await promisify(execFile)(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+    await promisify(execFile)(join(jdk.tools, 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
   })
 
   async function attach(flags: string[] = []) {

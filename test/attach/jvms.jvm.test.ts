@@ -56,7 +56,7 @@ forEachJdk((jdk) => {
 
   it('a JVM that was started from a jar is listed with the file name of the jar, even if the directory name contains a blank', async () => {
     const jar = join(temporaryDirectory('jfluid test '), 'my app.jar')
-    const tool = join(jdk.home, 'bin', 'jar')
+    const tool = join(jdk.tools, 'jar')
     await promisify(execFile)(tool, ['--create', '--file', jar, '--main-class', 'Waiter', '-C', classes, '.'])
     const java = startJava(jdk, ['-jar', jar, 'run'])
     await java.line(/ready/)

@@ -122,7 +122,7 @@ export async function hostileJar(jdk: Jdk): Promise<string> {
   const dir = temporaryDirectory('jfluid-agent-')
   const jar = join(dir, 'hostile.jar')
   writeFileSync(join(dir, 'manifest'), 'Premain-Class: fix.Hostile\nCan-Retransform-Classes: true\n')
-  execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, join(dir, 'manifest'), '-C', classes, '.'])
+  execFileSync(join(jdk.tools, 'jar'), ['cfm', jar, join(dir, 'manifest'), '-C', classes, '.'])
   return jar
 }
 

@@ -8,7 +8,17 @@ import type { Jdk } from '../support/jdks.ts'
 import { type Chance, Harmed, type Outcome, type Row, trials } from './trials.ts'
 
 /** Name used in rows; nothing with this name is started. */
-const jdk: Jdk = { home: '/jdk', java: 'java', javac: 'javac', version: 17, full: '17.0.15' }
+const jdk: Jdk = {
+  home: '/jdk',
+  java: 'java',
+  javac: 'javac',
+  version: 17,
+  full: '17.0.15',
+  tools: '',
+  isRuntime: false,
+  vendor: '',
+  root: null,
+}
 const UNHARMED: Outcome = { harm: [], profile: 'kept', left: [] }
 
 /** Returns the row for some outcomes, and the error that `trials` throws. */

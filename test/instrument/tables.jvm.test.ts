@@ -113,7 +113,7 @@ function placed({ instructions, names, rows }: Listing): string[] {
 
 async function javap(jdk: Jdk, dir: string, className: string): Promise<Map<string, Listing>> {
   const args = ['-v', '-p', '-cp', dir, className]
-  const { stdout } = await promisify(execFile)(join(jdk.home, 'bin/javap'), args, { maxBuffer: 16 << 20 })
+  const { stdout } = await promisify(execFile)(join(jdk.tools, 'javap'), args, { maxBuffer: 16 << 20 })
   return parse(stdout)
 }
 

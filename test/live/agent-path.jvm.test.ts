@@ -133,7 +133,7 @@ forEachJdk((jdk) => {
       writeFileSync(join(folder, path), other.test(path) ? `${Buffer.from(bytes)}0` : bytes)
     }
     const own = readdirSync(folder).filter((it) => it !== 'META-INF')
-    execFileSync(join(jdk.home, 'bin/jar'), [
+    execFileSync(join(jdk.tools, 'jar'), [
       ...['cfm', jar, join(folder, 'META-INF/MANIFEST.MF')],
       ...own.flatMap((it) => ['-C', folder, it]),
     ])

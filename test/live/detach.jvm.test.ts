@@ -165,7 +165,7 @@ forEachJdk((jdk) => {
 
     // Remaining classes: the runtime, the agent and its loader. Remaining objects: only those that the next session needs.
     const ours = await jvm.virtualMachine.allClasses()
-    const inJar = execFileSync(join(jdk.home, 'bin', 'jar'), ['tf', AGENT_JAR], { encoding: 'utf8' })
+    const inJar = execFileSync(join(jdk.tools, 'jar'), ['tf', AGENT_JAR], { encoding: 'utf8' })
       .split('\n')
       .filter((name) => name.endsWith('.class'))
       .map((name) => `L${name.replace(/^(agent|runtime)\//, '').replace(/\.class$/, '')};`)

@@ -199,7 +199,7 @@ forOldestJdk((jdk) => {
     const jar = join(temporaryDirectory(), 'waiter.jar')
     const manifest = join(temporaryDirectory(), 'manifest')
     writeFileSync(manifest, 'Premain-Class: fix.Waiter\nCan-Retransform-Classes: true\n')
-    execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+    execFileSync(join(jdk.tools, 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
     const swapped = await openSwapped(jdk, [`-javaagent:${jar}`, '-cp', jar, 'fix.Waiter'])
     const { java, agent, a, b, c, before, extend, leave, live } = swapped
     await Promise.all([a, b, c].map((it) => extend(it)))

@@ -15,7 +15,7 @@ export async function startOther(jdk: Jdk, option?: 'on' | 'off'): Promise<JavaP
   const dir = temporaryDirectory('jfluid-agent-')
   const [jar, manifest] = [join(dir, 'other.jar'), join(dir, 'manifest')]
   writeFileSync(manifest, 'Premain-Class: fix.Other\nCan-Retransform-Classes: true\n')
-  execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+  execFileSync(join(jdk.tools, 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
   const agent = `-javaagent:${jar}${option === undefined ? '' : `=${option}`}`
   const java = startJava(jdk, ['-Xlog:redefine+class+load', agent, '-cp', jar, 'fix.Other'])
   await java.line(/ready/)

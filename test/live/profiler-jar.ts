@@ -19,7 +19,7 @@ export async function profilerJar(
   const dir = temporaryDirectory('jfluid-profiler-')
   const [manifest, jar] = [join(dir, 'manifest'), join(dir, 'p.jar')]
   writeFileSync(manifest, `Jfluid-Profiler: ${name}\n`)
-  const tool = join(jdk.home, 'bin', 'jar')
+  const tool = join(jdk.tools, 'jar')
   execFileSync(tool, ['--create', '--file', jar, '--manifest', manifest, '-C', classes, '.'])
   return jar
 }

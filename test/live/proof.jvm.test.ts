@@ -66,7 +66,7 @@ async function startKeeper(jdk: Jdk): Promise<JavaProcess> {
   const dir = temporaryDirectory('jfluid-keeper-')
   const [jar, manifest] = [join(dir, 'keeper.jar'), join(dir, 'manifest')]
   writeFileSync(manifest, 'Premain-Class: fix.Keeper\nCan-Retransform-Classes: true\n')
-  execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+  execFileSync(join(jdk.tools, 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
   const java = startJava(jdk, [`-javaagent:${jar}`, '-cp', jar, 'fix.Keeper'])
   await java.line(/^ready/)
   return java

@@ -102,7 +102,7 @@ forNewestJdk((jdk) => {
       join(dir, 'manifest'),
       'Premain-Class: fix.Meddler\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n',
     )
-    execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, join(dir, 'manifest'), '-C', all, '.'])
+    execFileSync(join(jdk.tools, 'jar'), ['cfm', jar, join(dir, 'manifest'), '-C', all, '.'])
     meddler = [`-javaagent:${jar}`, '-cp', jar, 'fix.Meddler']
   })
 

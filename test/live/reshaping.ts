@@ -43,7 +43,7 @@ export async function startReshaping(jdk: Jdk): Promise<JavaProcess> {
   const dir = temporaryDirectory('jfluid-agent-')
   const [jar, manifest] = [join(dir, 'reshaping.jar'), join(dir, 'manifest')]
   writeFileSync(manifest, 'Premain-Class: Reshaping\nCan-Retransform-Classes: true\n')
-  execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+  execFileSync(join(jdk.tools, 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
   const options = jdk.version >= 21 ? ['-XX:+EnableDynamicAgentLoading'] : []
   const java = startJava(jdk, [...options, `-javaagent:${jar}`, '-cp', jar, 'Reshaping'])
   await java.line(/ready/)

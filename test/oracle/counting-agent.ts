@@ -63,7 +63,7 @@ const sources = join(dirname(fileURLToPath(import.meta.url)), 'counting-agent')
 export async function buildCountingAgent(jdk: Jdk): Promise<CountingAgent> {
   const dir = temporaryDirectory('jfluid-counting-')
   const run = promisify(execFile)
-  const jar = join(jdk.home, 'bin', 'jar')
+  const jar = join(jdk.tools, 'jar')
   const asm = await Promise.all(ASM.map((it) => mavenArtifact(it)))
   const classes = join(dir, 'classes')
   mkdirSync(classes)

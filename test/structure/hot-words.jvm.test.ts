@@ -38,7 +38,7 @@ forEachJdk((jdk) => {
   it('two adjacent ThreadInfo objects share no cache line that both threads write at every event', async () => {
     const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
     const dir = temporaryDirectory('jfluid-hot-')
-    execFileSync(join(newest.home, 'bin', 'jar'), ['xf', jar, 'runtime'], { cwd: dir })
+    execFileSync(join(newest.tools, 'jar'), ['xf', jar, 'runtime'], { cwd: dir })
     const internals = '--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED'
     const classes = await compileJava(
       jdk,

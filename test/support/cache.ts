@@ -4,21 +4,9 @@
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export function cacheDirectory(): string {
-  return join(process.env.XDG_CACHE_HOME || join(home() ?? tmpdir(), '.cache'), 'jfluid')
-}
-
-/** Returns the home directory; null for a user without HOME and without an entry in passwd. */
-function home(): string | null {
-  try {
-    return homedir()
-  } catch {
-    return null
-  }
-}
+export { cacheDirectory } from './cache-directory.mjs'
 
 export interface Fetched {
   /** Name in error messages. */

@@ -285,7 +285,7 @@ export function nodeFor(user: { uid: number; gid: number }): string {
 export interface CompileOptions {
   /** Directory of the class files; default: a temporary directory. */
   outDir?: string
-  /** `--release`, default 17. `null` compiles for the JDK itself, with internal packages visible. */
+  /** `--release`, default 17, or 11 for JDK 11. `null` compiles for the JDK itself, with internal packages visible. */
   release?: number | null
   /** Further options of `javac`: `-g`, `-parameters`, `-cp`, … */
   options?: readonly string[]
@@ -306,12 +306,12 @@ function sourcesIn(directory: string): Map<string, string> {
 export async function compileJava(
   jdk: Jdk,
   sources: Record<string, string> | string,
-  { outDir, release = 17, options = [] }: CompileOptions = {},
+  { outDir, release = releaseFor(jdk), options = [] }: CompileOptions = {},
 ): Promise<string> {
   const classes = outDir ?? classDirectory()
   mkdirSync(classes, { recursive: true })
   const given = typeof sources === 'string' ? sourcesIn(sources) : new Map(Object.entries(sources))
-  const compilation = { jdk, options: javacOptions(release, options), sources: given }
+  const compilation = { jdk, options: javacOptions(jdk, release, options), sources: given }
   await compiledOnce(compilation, classes, async (into) => {
     // The options may refer to the given directory.
     const dir = typeof sources === 'string' ? sources : temporaryDirectory('jfluid-sources-')
@@ -333,15 +333,24 @@ export async function compileJava(
  * @throws Error with javac's output
  */
 export async function compiledFiles(jdk: Jdk, files: readonly string[], release: number): Promise<string> {
-  const compilation = { jdk, options: [...javacOptions(release, []), ...files], sources: new Map() }
+  const compilation = { jdk, options: [...javacOptions(jdk, release, []), ...files], sources: new Map() }
   const classes = await compiledClasses(compilation, (into) => javac(compilation, [], into))
   if (classes === null) throw new Error(`not cached: ${compilation.options.join(' ')}`)
   return classes
 }
 
-function javacOptions(release: number | null, options: readonly string[]): string[] {
-  const level = release === null ? [] : ['--release', String(release)]
-  return ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...level, ...options]
+/** Returns the release for which programs are compiled: the oldest that the tests are written for, if the JDK runs it. */
+export function releaseFor({ version }: Jdk): number {
+  return Math.min(version, 17)
+}
+
+function javacOptions(jdk: Jdk, release: number | null, options: readonly string[]): string[] {
+  return ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...levelOf(jdk, release), ...options]
+}
+
+function levelOf({ home, isRuntime, version }: Jdk, release: number | null): string[] {
+  if (release !== null) return ['--release', `${release}`]
+  return isRuntime ? ['--system', home, '-source', `${version}`, '-target', `${version}`] : []
 }
 
 async function javac(

@@ -1,9 +1,10 @@
 // Tests that need more than a JDK are skipped if the requirement is missing. On a machine that runs test:full no requirement may be missing.
 
 import { expect, it } from 'vitest'
+import { TARGETS } from '../jdks/table-text.mjs'
 import { cannotContain, PIDS } from './contained.ts'
 import { freezers } from './freezer.ts'
-import { jdks } from './jdks.ts'
+import { targets } from './jdks.ts'
 
 it('the machine runs the tests as root', () => expect(process.geteuid?.()).toBe(0))
 
@@ -14,8 +15,6 @@ it('the machine can create containers, with and without a user namespace', () =>
 
 it('the machine has control groups that can be frozen', () => expect(freezers()).not.toEqual([]))
 
-it('the machine has a JDK with security managers and a JDK with virtual threads', () => {
-  const versions = jdks.map(({ version }) => version)
-  expect(Math.min(...versions)).toBeLessThan(24)
-  expect(Math.max(...versions)).toBeGreaterThanOrEqual(21)
+it('each JDK that jfluid supports as a target is there (npm run jdks)', () => {
+  expect(targets.map(({ version }) => version)).toEqual(expect.arrayContaining(TARGETS))
 })

@@ -51,7 +51,7 @@ export async function mavenArtifact(
 export async function unpackedArtifact(jdk: Jdk, artifact: Artifact): Promise<string> {
   const file = await mavenArtifact(artifact)
   const dir = temporaryDirectory('jfluid-artifact-')
-  await promisify(execFile)(join(jdk.home, 'bin', 'jar'), ['xf', file], { cwd: dir })
+  await promisify(execFile)(join(jdk.tools, 'jar'), ['xf', file], { cwd: dir })
   return dir
 }
 

