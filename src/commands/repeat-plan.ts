@@ -56,6 +56,10 @@ export function whyBusy({ elapsedMs, ranMs, delayedMs, throttledMs }: Pressure):
 
 /** Metaspace that all sessions with one JVM together may use. Sessions beyond it redefine only the roots. */
 export const MAX_METASPACE_OF_SESSIONS_BYTES = 24 << 20
+/** A collection of the JVM may free metaspace. Methods below the roots are timed again if less than this is used. */
+const AGAIN_BELOW_BYTES = 16 << 20
+/** Metaspace after which no session changes any class. On JDK 17 even a session that redefines only a root uses 0.1 to 0.2 MiB. */
+export const MOST_METASPACE_BYTES = 2 * MAX_METASPACE_OF_SESSIONS_BYTES
 
 /**
  * Maximum metaspace of the agent and of one redefined class. The agent used 2.6 MiB, a redefined class 7 to 90 KiB. A session cannot have
@@ -74,6 +78,7 @@ export class MetaspaceAccount {
   #betweenBytes = 0
   #betweenMs = 0
   #last: { readonly bytes: number; readonly atMs: number } | null = null
+  #isRootOnly = false
 
   /** @param bytes  used metaspace; undefined if unknown */
   before(bytes: number | undefined, atMs: number): void {
@@ -95,6 +100,7 @@ export class MetaspaceAccount {
       this.#duringMs += atMs - this.#last.atMs
     }
     this.#last = bytes === undefined ? null : { bytes, atMs }
+    this.#isRootOnly = this.bytes >= (this.#isRootOnly ? AGAIN_BELOW_BYTES : MAX_METASPACE_OF_SESSIONS_BYTES)
   }
 
   /** Bytes that the sessions use. Memory that the JVM frees between sessions is memory of earlier versions of redefined classes. */
@@ -106,7 +112,7 @@ export class MetaspaceAccount {
 
   /** Bytes that are left for further sessions; 0 if only roots may be redefined. */
   get leftBytes(): number {
-    return Math.max(0, MAX_METASPACE_OF_SESSIONS_BYTES - this.bytes)
+    return this.#isRootOnly ? 0 : Math.max(0, MAX_METASPACE_OF_SESSIONS_BYTES - this.bytes)
   }
 }
 

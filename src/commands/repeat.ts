@@ -28,6 +28,7 @@ import {
   backOff,
   MAX_METASPACE_OF_SESSIONS_BYTES,
   MetaspaceAccount,
+  MOST_METASPACE_BYTES,
   nextStart,
   overheadLabels,
   overheadOf,
@@ -80,16 +81,23 @@ export class RepeatedJvmEnded extends JfluidError {
   }
 }
 
-/** Sessions with all calls would use more metaspace. */
+/** Further sessions would use more metaspace than jfluid may use in one JVM. */
 export class MetaspaceUsedUp extends JfluidError {
-  static sample = () => new MetaspaceUsedUp(4711, '--scheme b')
+  static sample = () => [
+    new MetaspaceUsedUp(4711, 25 << 20, '--scheme b'),
+    new MetaspaceUsedUp(4711, 49 << 20, null),
+  ]
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
-  constructor(pid: number, needs: string) {
+  /** @param needs  option that needs more metaspace than sessions that time only the roots; null if even these sessions use too much */
+  constructor(pid: number, bytes: number, needs: string | null) {
     super(
-      `the sessions have used ${MAX_METASPACE_OF_SESSIONS_BYTES >> 20} MiB of the metaspace of JVM ${pid}, and ${needs} needs more in each session`,
+      `the sessions have used ${bytes >> 20} MiB of the metaspace of JVM ${pid}, which the JVM does not free; ${needs ?? 'each session'} needs more`,
     )
-    this.hint = `Leave ${needs} out, so that later sessions time only the roots; or restart the program, since the JVM does not free this memory.`
+    this.hint =
+      needs === null
+        ? 'Restart the program, or use --mode sample, which changes no class.'
+        : `Leave ${needs} out, so that later sessions time only the roots; or restart the program.`
   }
 }
 
@@ -99,7 +107,7 @@ const FIRST_PRESSURE_MS = 1_000
 /** Maximum number of files of profiles that the store has not received. */
 const MAX_UNPUSHED = 12
 const MAX_NOTES = 200
-/** Minimum age of a JVM that replaces another one. */
+/** Minimum age of a JVM that replaces another one, or the interval if that is shorter. */
 const MIN_AGE_MS = 30_000
 
 /** @throws RepeatTooShort, RepeatIntoOneFile before any JVM is examined */
@@ -299,7 +307,7 @@ class Repeated {
       const pid = await this.#present()
       if (pid === null) return 'over'
       // A program that starts uses the processors, and its first calls are of no interest for the calls of a day.
-      if (pid !== before && ageOf(pid) < MIN_AGE_MS) return 'waiting'
+      if (pid !== before && ageOf(pid) < Math.min(MIN_AGE_MS, this.flags.repeat)) return 'waiting'
       const busy = this.flags.yes || pid !== before ? null : whyBusy(pressure())
       if (busy === null) return await this.#session(pid)
       this.#add({ skipped: 1 })
@@ -357,16 +365,22 @@ class Repeated {
   /** Returns the limits of a session in a JVM in which earlier sessions have used metaspace. @throws MetaspaceUsedUp */
   #limits(pid: number): Partial<SessionRequest> {
     const { flags } = this
-    const metaspaceBytes = this.#account.leftBytes
-    if (metaspaceBytes > 0) return { metaspaceBytes }
+    const { bytes, leftBytes: metaspaceBytes } = this.#account
+    if (metaspaceBytes > 0) {
+      if (this.#isToldRootOnly)
+        this.#line('methods below the roots are timed again: the JVM has freed metaspace')
+      this.#isToldRootOnly = false
+      return { metaspaceBytes }
+    }
     if (flags.mode === 'sample') return {}
+    if (bytes >= MOST_METASPACE_BYTES) throw new MetaspaceUsedUp(pid, bytes, null)
     const named = flags.scheme === 'a' || flags.scheme === 'b' ? `--scheme ${flags.scheme}` : null
     const needs = flags.region !== undefined ? '--region' : (named ?? allCallsNeeded({ ...flags }))
-    if (needs !== null) throw new MetaspaceUsedUp(pid, needs)
+    if (needs !== null) throw new MetaspaceUsedUp(pid, bytes, needs)
     if (!this.#isToldRootOnly) {
       this.#isToldRootOnly = true
       this.#line(
-        `only the roots are timed from now on: the sessions have used ${MAX_METASPACE_OF_SESSIONS_BYTES >> 20} MiB of the metaspace of JVM ${pid}, which the JVM does not free`,
+        `only the roots are timed from now on: the sessions have used ${MAX_METASPACE_OF_SESSIONS_BYTES >> 20} MiB of the metaspace of JVM ${pid}`,
       )
     }
     return { metaspaceBytes: 0, scheme: 'adaptive' }

@@ -115,6 +115,12 @@ describe('the metaspace that sessions use', () => {
     expect(account([50, 65], [65, 73]).leftBytes).toBe(MIB)
     expect(account([50, 65], [65, 75]).leftBytes).toBe(0)
   })
+
+  it('leaves metaspace again after the JVM has freed a third of it', () => {
+    expect(account([50, 75], [74, 74]).leftBytes).toBe(0)
+    expect(account([50, 75], [66, 66]).leftBytes).toBe(0)
+    expect(account([50, 75], [65, 65]).leftBytes).toBe(9 * MIB)
+  })
 })
 
 describe('the overhead of a session', () => {

@@ -1,0 +1,105 @@
+// record --repeat: one session after the other, with the JVM that replaces the first one, with a store that is not reachable for a time, and
+// on a busy machine.
+
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { ingested, startStore } from '../push/stores.ts'
+import {
+  compileJava,
+  type JavaProcess,
+  startJava,
+  startProcess,
+  temporaryDirectory,
+} from '../support/java-process.ts'
+import { forNewestJdk, newest } from '../support/jdks.ts'
+import { cli, stderrLine } from '../support/jfluid.ts'
+import { remainsOf } from './remains.ts'
+import { nameOf, sourceOf } from './wait-for-program.ts'
+
+/** Starts sessions of 200 ms with a pause between them. */
+function repeat(cwd: string, ...args: readonly string[]): JavaProcess {
+  const times = ['--repeat', '3s', '--duration', '200ms']
+  return startProcess(process.execPath, [cli, 'record', ...args, ...times], { cwd })
+}
+
+async function end(client: JavaProcess): Promise<{ code: number | null; stderr: string }> {
+  client.child.kill('SIGINT')
+  const { code } = await client.exit
+  return { code, stderr: client.stderr() }
+}
+
+forNewestJdk((jdk) => {
+  it('--repeat records one session after the other, and the JVM that replaces the first one', async () => {
+    const name = nameOf('Repeated')
+    const classes = await compileJava(jdk, { [`fix/${name}.java`]: sourceOf(name) })
+    const env = { OTEL_SERVICE_NAME: 'shop', OTEL_RESOURCE_ATTRIBUTES: 'service.version=1.4' }
+    const start = () => startJava(jdk, ['-cp', classes, `fix.${name}`], { env })
+    // The store refuses the second profile, and its repetition after a second.
+    const store = await startStore((response, nth) => {
+      response.statusCode = nth === 2 || nth === 3 ? 503 : 200
+      response.end()
+    })
+    const first = start()
+    await first.line(/ready/)
+    const cwd = temporaryDirectory('jfluid-repeat-')
+    const client = repeat(cwd, name, '--root', `fix.${name}.work`, '--push', store.url, '--yes')
+    await stderrLine(client, /session 1: .* root calls in .*, pushed$/m)
+    await stderrLine(client, /HTTP 503.*; the profile is in jfluid-/)
+    await stderrLine(client, /session 3: .*, pushed$/m)
+    await stderrLine(client, /pushed jfluid-\d+-\d+-\d+\.jfluid, which was not pushed before/)
+    expect(await remainsOf(first.pid, [client.pid])).toEqual([])
+    first.child.kill('SIGKILL')
+    await stderrLine(client, new RegExp(`JVM ${first.pid} has ended; waiting for a JVM '${name}'`))
+    const second = start()
+    await stderrLine(client, new RegExp(`JVM ${second.pid} is recorded from now on`))
+    await stderrLine(client, /session 4: .*, pushed$/m)
+    const { code, stderr } = await end(client)
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/^\d sessions in .*, \d pushed, 2 JVMs one after the other, longest pause /m)
+    expect(readdirSync(cwd)).toEqual([])
+    const names = store.received.map(({ url }) => url.searchParams.get('name'))
+    for (const it of names) expect(it).toMatch(/^shop\{pid=\d+,mode=exact,version=1\.4,host=[^,]+,/)
+    expect(names[0]).toMatch(/,overhead=[<>=\d%-]+,longest_pause=[<>=\dms-]+\}$/)
+    const { samples } = await ingested(store.received[0]!)
+    expect(samples.some(({ stack }) => stack.at(-1) === `fix.${name}.step`)).toBe(true)
+    expect(await remainsOf(second.pid, [client.pid])).toEqual([])
+  })
+
+  it('--repeat with a process id ends when the JVM ends', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker'])
+    await java.line(/^ready/)
+    const cwd = temporaryDirectory('jfluid-repeat-')
+    const client = repeat(cwd, `${java.pid}`, '--root', 'fix.Ticker.work', '--out', 'p-%t.jfluid', '--yes')
+    await stderrLine(client, /session 2: .*, in p-\d{8}-\d{6}\.jfluid$/m)
+    java.child.kill('SIGKILL')
+    expect((await client.exit).code, client.stderr()).toBe(74)
+    expect(client.stderr()).toMatch(new RegExp(`JVM ${java.pid} has ended, after \\d sessions? in `))
+    expect(readdirSync(cwd).length).toBeGreaterThanOrEqual(2)
+    expect(readdirSync(cwd).filter((it) => !/^p-\d{8}-\d{6}\.jfluid$/.test(it))).toEqual([])
+  })
+})
+
+it('--repeat skips sessions while threads of the JVM wait for processors', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker', '6'])
+  await java.line(/^ready/)
+  execFileSync('taskset', ['-acp', '0', `${java.pid}`], { stdio: 'ignore' }) // six threads share one processor
+  const store = await startStore()
+  const cwd = temporaryDirectory('jfluid-repeat-')
+  const client = repeat(cwd, `${java.pid}`, '--root', 'fix.Ticker.work', '--push', store.url)
+  await stderrLine(client, /session skipped: threads of the JVM waited for a processor in \d+ % of the time/)
+  const { code, stderr } = await end(client)
+  expect(code, stderr).toBe(130)
+  expect(stderr).toMatch(/^0 sessions in .*, 0 pushed, 1 skipped$/m)
+  expect(store.received).toEqual([])
+})
+
+it('an error of the first session ends --repeat', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/^ready/)
+  const cwd = temporaryDirectory('jfluid-repeat-')
+  const client = repeat(cwd, `${java.pid}`, '--root', 'fix.Ticker.wrok', '--out', cwd, '--yes')
+  expect((await client.exit).code, client.stderr()).toBe(67)
+  expect(readdirSync(cwd)).toEqual([])
+})
