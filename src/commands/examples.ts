@@ -45,6 +45,8 @@ const TEXTS: { readonly [command: string]: { readonly [line: string]: string } }
     'record 4711 -r Checkout.pay --mode alloc --duration 1m --out p.jfluid':
       'record the allocations of one minute',
     'record 4711 -r Checkout.pay --push http://pyroscope:4040': 'send the profile to a Pyroscope server',
+    'record shop -r Checkout.pay --repeat 10m --push http://pyroscope:4040':
+      'send a profile of ten seconds every ten minutes, until Ctrl-C',
     "record --all 'shop-*.jar' --root Checkout.pay --out p.jfluid": 'record several JVMs into one profile',
   },
   proxy: {

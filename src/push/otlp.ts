@@ -106,8 +106,17 @@ function profileHead(
     .put(7, id.subarray(0, 16))
 }
 
-/** OpenTelemetry's attribute names for jfluid's labels. */
-const ATTRIBUTES: Readonly<Record<string, string>> = { pid: 'process.pid' }
+/** OpenTelemetry's attribute names for jfluid's labels. OpenTelemetry has no names for the last two. */
+const ATTRIBUTES: Readonly<Record<string, string>> = {
+  pid: 'process.pid',
+  version: 'service.version',
+  host: 'host.name',
+  namespace: 'k8s.namespace.name',
+  pod: 'k8s.pod.name',
+  container: 'k8s.container.name',
+  overhead: 'jfluid.overhead',
+  longest_pause: 'jfluid.longest_pause',
+}
 
 function resourceOf({ target }: Profile, { service, labels }: Identity): Fields {
   const resource = new Fields()
