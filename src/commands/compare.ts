@@ -10,7 +10,7 @@ import { pagePieces } from '../export/html/page.ts'
 import { html } from '../export/html/profile-page.ts'
 import { METRICS } from '../measures/columns.ts'
 import type { Flags } from '../options/table.ts'
-import { changesOf } from '../profile/changes.ts'
+import { type Changes, changesOf } from '../profile/changes.ts'
 import { changesJsonPieces } from '../profile/changes-json.ts'
 import { type Compared, changesPieces, type Recording, verdictText } from '../profile/changes-text.ts'
 import { measureText } from '../profile/comparable.ts'
@@ -94,6 +94,41 @@ export async function compare(
   afterPath: string | undefined,
   flags: Flags<'compare'>,
 ): Promise<void> {
+  const { before, after, changes, verdicts } = await comparison(beforePath, afterPath, flags)
+  const failed = verdicts.filter((it) => it.failed)
+  // The status is set before the output: if the reader closes the pipe early, the process ends with this status.
+  if (failed.length > 0) process.exitCode = EX_REGRESSION
+  if (flags.html !== undefined) {
+    const pieces = () => pagePieces(comparePage(before, after, changes, verdicts))
+    if (!(await exportUnlessStopped(after.profile, { ...html, pieces }, flags.html, {}))) return
+  }
+  const pieces =
+    flags.json === true
+      ? changesJsonPieces(before, after, changes, verdicts, flags.top)
+      : changesPieces(before, after, changes, verdicts, {
+          ...terminalOptions(process.stdout),
+          top: flags.top,
+        })
+  await writePieces(process.stdout, pieces)
+  for (const it of verdicts.filter(({ isBelowErrorBound }) => isBelowErrorBound)) say(hiddenText(it))
+  const [fails, ...more] = failed
+  if (fails !== undefined)
+    throw new ChangedTooMuch(fails.condition.text, verdictText(fails, changes), more.length)
+}
+
+export interface Comparison {
+  readonly before: Compared
+  readonly after: Compared
+  readonly changes: Changes
+  readonly verdicts: readonly Verdict[]
+}
+
+/** Reads and compares the profiles. @throws errors of `compare`, except CannotWriteExport and ChangedTooMuch */
+export async function comparison(
+  beforePath: string | undefined,
+  afterPath: string | undefined,
+  flags: Flags<'compare'>,
+): Promise<Comparison> {
   const paths = [beforePath, afterPath].filter((it) => it !== undefined)
   const sides = sidesOf(paths, flags.before, flags.after, existsSync)
   // Both sides use the same number for a value, so that its rows are compared.
@@ -114,26 +149,7 @@ export async function compare(
   const conditions = (flags.failIf ?? []).map((text) => parseCondition(text, metric))
   const changes = changesOf(before.profile, after.profile, options)
   const names = [...before.profile.methodNames, ...after.profile.methodNames]
-  const verdicts = conditions.flatMap((it) => judge(it, changes, names))
-  const failed = verdicts.filter((it) => it.failed)
-  // The status is set before the output: if the reader closes the pipe early, the process ends with this status.
-  if (failed.length > 0) process.exitCode = EX_REGRESSION
-  if (flags.html !== undefined) {
-    const pieces = () => pagePieces(comparePage(before, after, changes, verdicts))
-    if (!(await exportUnlessStopped(after.profile, { ...html, pieces }, flags.html, {}))) return
-  }
-  const pieces =
-    flags.json === true
-      ? changesJsonPieces(before, after, changes, verdicts, flags.top)
-      : changesPieces(before, after, changes, verdicts, {
-          ...terminalOptions(process.stdout),
-          top: flags.top,
-        })
-  await writePieces(process.stdout, pieces)
-  for (const it of verdicts.filter(({ isBelowErrorBound }) => isBelowErrorBound)) say(hiddenText(it))
-  const [fails, ...more] = failed
-  if (fails !== undefined)
-    throw new ChangedTooMuch(fails.condition.text, verdictText(fails, changes), more.length)
+  return { before, after, changes, verdicts: conditions.flatMap((it) => judge(it, changes, names)) }
 }
 
 /** Returns the warning for a condition whose limit is below the noise: it passes, although the limit may be exceeded. */

@@ -7,7 +7,7 @@ import { methodsNamed, NoSuchMethod } from '../profile/find-method.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
 import { NotOfRange } from '../profile/range.ts'
 import { reportJsonPieces } from '../profile/report/json.ts'
-import { type TracedMethods, terminalOptions } from '../profile/report/page.ts'
+import { type ReportOptions, type TracedMethods, terminalOptions } from '../profile/report/page.ts'
 import { reportPieces } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import { readPart } from './read.ts'
@@ -34,6 +34,20 @@ export class NoSuchTracedCall extends UsageError {
 
 /** @throws CannotReadProfile and similar errors, NoSuchMethod, NoSuchTracedCall, NotOfRange; after the report, EmptyProfile */
 export async function report(file: string, flags: Flags<'report'>): Promise<void> {
+  const { profile, options } = await readForReport(file, flags)
+  const pieces =
+    flags.json === true
+      ? reportJsonPieces(profile, options)
+      : reportPieces(profile, { ...terminalOptions(process.stdout), ...options })
+  await writePieces(process.stdout, pieces)
+  mustHaveData('report', file, profile)
+}
+
+/** Reads the data of a report. @throws errors of `report`, except EmptyProfile */
+export async function readForReport(
+  file: string,
+  flags: Flags<'report'>,
+): Promise<{ readonly profile: Profile; readonly options: ReportOptions }> {
   const profile = await readPart(file, flags)
   const backTraces = (flags.backTraces ?? []).map((text) => tracedMethods(text, profile))
   const { trace } = flags
@@ -46,12 +60,7 @@ export async function report(file: string, flags: Flags<'report'>): Promise<void
     threads: flags.threads === true,
     backTraces,
   }
-  const pieces =
-    flags.json === true
-      ? reportJsonPieces(profile, options)
-      : reportPieces(profile, { ...terminalOptions(process.stdout), ...options })
-  await writePieces(process.stdout, pieces)
-  mustHaveData('report', file, profile)
+  return { profile, options }
 }
 
 function tracedMethods(text: string, { merged, methodNames }: Profile): TracedMethods {

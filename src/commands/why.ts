@@ -52,10 +52,17 @@ export async function why(
 
 export type WhyFlags = Pick<Flags<'why'>, 'duration' | 'json' | 'top'>
 
-/** @returns false if a signal ended the command before sampling began; the exit status is set then @throws NothingWorked, and errors of `searchWhy` */
-export async function whyOf(pid: number, flags: WhyFlags, print: (text: string) => void): Promise<boolean> {
-  const progress = createProgress(process.stderr)
-  const stop = stopSignal()
+/**
+ * @returns false if a signal ended the command before sampling began; the exit status is set then
+ * @throws NothingWorked, and errors of `searchWhy`
+ */
+export async function whyOf(
+  pid: number,
+  flags: WhyFlags,
+  print: (text: string) => void,
+  progress = createProgress(process.stderr),
+  stop = stopSignal(),
+): Promise<boolean> {
   try {
     const why = await searchWhy(pid, {
       ...(flags.duration === undefined ? WHY_SAMPLING : { durationMs: flags.duration }),
