@@ -95,6 +95,10 @@ const TEXTS: { readonly [command: string]: { readonly [line: string]: string } }
     'push p.jfluid --to http://pyroscope:4040': 'send a profile to a Pyroscope server',
     'push p.jfluid --to otlp+http://collector:4318': 'send a profile over OTLP (experimental)',
   },
+  mcp: {
+    mcp: 'the tools list, report and compare',
+    'mcp --allow-attach': 'also the tools why and record',
+  },
   'agent-path': {
     'agent-path': 'print the option',
     'agent-path > agent.option': 'write the option to a file',

@@ -144,6 +144,19 @@ export function commandLine(version: string): Command {
       (await import('./push.ts')).pushCommand(file, flags),
     )
 
+  command(
+    'mcp',
+    'let an assistant list JVMs and read profiles (Model Context Protocol, standard input and output)',
+  )
+    .addHelpText(
+      'after',
+      `
+An assistant starts the command and ends it by closing its standard input. The
+chapter docs/assistants.md has the configuration and all tools. Without
+--allow-attach no tool touches a JVM.`,
+    )
+    .action(async (flags: Flags<'mcp'>) => (await import('./mcp.ts')).mcp(flags))
+
   command('agent-path', 'print the JVM option that preloads the agent')
     .addHelpText(
       'after',

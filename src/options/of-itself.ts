@@ -1,4 +1,4 @@
-// Options of the command proxy, and options that control the configuration file.
+// Options of the commands proxy and mcp, and options that control the configuration file.
 
 import { inGroup, option, SESSION } from './option.ts'
 import { duration } from './value.ts'
@@ -61,6 +61,12 @@ export const OF_ITSELF = inGroup('Options', [
     commands: ['why', 'threads', ...SESSION],
     withRegion: true,
     withSamples: true,
+    notInFile: 'gives consent',
+  }),
+  option({
+    name: '--allow-attach',
+    help: 'also offer the tools why and record, with which the assistant attaches to JVMs',
+    commands: ['mcp'],
     notInFile: 'gives consent',
   }),
   option({

@@ -18,7 +18,18 @@ type Group = (typeof GROUPS)[number]
 
 export const COMMANDS = [
   ...(['ps', 'doctor', 'why', 'threads', 'attach', 'record', 'proxy', 'detach', 'run'] as const),
-  ...(['gate', 'open', 'compare', 'report', 'export', 'push', 'agent-path', 'completion', 'man'] as const),
+  ...([
+    'gate',
+    'open',
+    'compare',
+    'report',
+    'export',
+    'push',
+    'mcp',
+    'agent-path',
+    'completion',
+    'man',
+  ] as const),
 ] as const
 
 /** `session` stands for the session options shared by attach, record, run, the library and the proxy. */
