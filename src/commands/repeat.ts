@@ -202,6 +202,8 @@ class Repeated {
     const { signal } = this.#stop
     if (signal === null || (signal === 'SIGINT' && this.#totals.recorded > 0)) {
       if (this.#notRestored !== null) throw this.#notRestored
+      const last = this.#unpushed.at(-1)
+      if (last !== undefined) throw last.problem
       process.exitCode = 0
     } else process.exitCode = signalStatus(signal)
   }

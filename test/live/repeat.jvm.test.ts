@@ -4,8 +4,12 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
+import type { SessionRequest } from '../../src/session/session-options.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { ingested, startStore } from '../push/stores.ts'
+import { closedPort, ingested, startStore } from '../push/stores.ts'
 import {
   compileJava,
   type JavaProcess,
@@ -20,7 +24,7 @@ import { nameOf, sourceOf } from './wait-for-program.ts'
 
 /** Starts sessions of 200 ms with a pause between them. */
 function repeat(cwd: string, ...args: readonly string[]): JavaProcess {
-  const times = ['--repeat', '3s', '--duration', '200ms']
+  const times = ['--repeat', '2s', '--duration', '200ms']
   return startProcess(process.execPath, [cli, 'record', ...args, ...times], { cwd })
 }
 
@@ -93,6 +97,36 @@ it('--repeat skips sessions while threads of the JVM wait for processors', async
   expect(code, stderr).toBe(130)
   expect(stderr).toMatch(/^0 sessions in .*, 0 pushed, 1 skipped$/m)
   expect(store.received).toEqual([])
+})
+
+it.each<readonly [methods: number, limit: Pick<SessionRequest, 'metaspaceBytes'>]>([
+  [2, {}],
+  [1, { metaspaceBytes: 0 }],
+])('%d methods have probes in a session with the limit %j', async (methods, limit) => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/^ready/)
+  const shares = { share: 0.9, sd: 0.01, self: 0.9, innermost: 0.9, samples: 1000, branches: 1, computing: 0 }
+  const session = await Session.start(await attachDoor(java.pid), {
+    ...sessionOptions({ root: ['fix.Ticker.work'], scheme: 'adaptive' }),
+    seen: [{ className: 'fix.Ticker', method: 'tiny', owner: 'user', ...shares }],
+    ...limit,
+  })
+  expect((await session.status()).instrumentedMethods).toBe(methods)
+  await session.detach()
+  await session.close()
+})
+
+it('--repeat ends with the error of the last push if the store is not reachable', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/^ready/)
+  const cwd = temporaryDirectory('jfluid-repeat-')
+  const to = ['--push', await closedPort(), '--yes']
+  const client = repeat(cwd, `${java.pid}`, '--root', 'fix.Ticker.work', ...to)
+  await stderrLine(client, /the profile is in jfluid-/)
+  const { code, stderr } = await end(client)
+  expect(code, stderr).toBe(75)
+  expect(stderr).toMatch(/Then: jfluid push jfluid-\S+\.jfluid --to /)
+  expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+-\d+\.jfluid$/)])
 })
 
 it('an error of the first session ends --repeat', async () => {

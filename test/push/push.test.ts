@@ -111,6 +111,22 @@ describe('push by OTLP', () => {
   const read = async (profile: Profile, given: Given = {}): Promise<Otlp> =>
     otlpOf((await pushed(profile, { path, ...given })).request)
 
+  it('labels have the attribute names of OpenTelemetry', async () => {
+    const labels = [
+      'version=1.4',
+      'host=node-3',
+      'namespace=shop',
+      'pod=shop-1',
+      'container=app',
+      'overhead=<1%',
+    ]
+    const { resource } = await read(profileOf(SMALL), { labels })
+    expect(resource).toMatchObject({
+      ...{ 'service.version': '1.4', 'host.name': 'node-3', 'jfluid.overhead': '<1%' },
+      ...{ 'k8s.namespace.name': 'shop', 'k8s.pod.name': 'shop-1', 'k8s.container.name': 'app' },
+    })
+  })
+
   it('an OTLP store gets a compressed message with a profile per kind of value', async () => {
     const { request } = await pushed(profileOf(SMALL), { path, name: 'shop', labels: ['region=eu'] })
     expect(request.url.href).toBe('http://store/v1development/profiles')
