@@ -4,19 +4,12 @@
 // reasons. Each reason has its own error class. `jfluid ps` and `jfluid attach` use the same decision.
 
 import { EX_CONFIG, EX_NOHOST, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { OLDEST_JDK } from '../base/jdk-releases.ts'
 import { linkOf } from '../base/visible.ts'
 import type { PerfFacts } from './hsperfdata.ts'
 import { isJavaLauncher } from './java-command.ts'
 import { DESCRIPTORS_NEEDED, type Room, THREADS_NEEDED } from './room.ts'
 import type { TargetProcess } from './target-process.ts'
-
-/** Oldest supported JDK feature version. */
-export const OLDEST_JDK = 17
-/**
- * From this version on (JDK-8324241), a redefinition discards only the compiled code that depends on the redefined class. In an older JVM
- * the first redefinition discards all compiled code. The first start of a JVM's flight recorder also redefines classes.
- */
-export const SELECTIVE_INVALIDATION_JDK = 23
 
 /** Returns the feature version of a `java.version` (17 for "17.0.15", 8 for "1.8.0_392"), or null if the text is not a version. */
 export function featureOf(version: string | undefined): number | null {
@@ -97,7 +90,7 @@ export class NotHotSpot extends AttachError {
   static sample = () => new NotHotSpot(4711, 'Eclipse OpenJ9')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Run the program on a HotSpot JVM (OpenJDK 17 or newer), or profile it with a tool for its VM, such as IBM Health Center for OpenJ9.'
+    `Run the program on a HotSpot JVM (OpenJDK ${OLDEST_JDK} or newer), or profile it with a tool for its VM, such as IBM Health Center for OpenJ9.`
   constructor(pid: number, vm: string) {
     super(pid, `not HotSpot: ${vm}`, `cannot attach to JVM ${pid}: the VM is ${vm}, not HotSpot`)
   }
@@ -114,13 +107,13 @@ export class NativeImage extends AttachError {
       'native image',
       `cannot attach to ${pid}: ${program} is a GraalVM native image, which contains no JVM`,
     )
-    this.hint = `Run the program on a HotSpot JVM (OpenJDK 17 or newer) to profile it with jfluid, or sample the native image with Linux perf: perf record -g -p ${pid}`
+    this.hint = `Run the program on a HotSpot JVM (OpenJDK ${OLDEST_JDK} or newer) to profile it with jfluid, or sample the native image with Linux perf: perf record -g -p ${pid}`
   }
 }
 
-/** The JVM is older than JDK 17: it cannot load the agent, and its classes are unknown to jfluid. */
+/** The JVM is older than JDK 11: it cannot load the agent, and its classes are unknown to jfluid. */
 export class JdkTooOld extends AttachError {
-  static sample = () => new JdkTooOld(4711, '11.0.24')
+  static sample = () => new JdkTooOld(4711, '1.8.0_392')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = `Run the program on OpenJDK ${OLDEST_JDK} or newer.`
   constructor(pid: number, version: string) {

@@ -4,8 +4,9 @@
 
 import { debug } from '../base/debug.ts'
 import { EX_TEMPFAIL, NeedsConsent } from '../base/errors.ts'
+import { SINCE } from '../base/jdk-releases.ts'
 import { thousands } from '../base/thousands.ts'
-import { AttachError, featureOf, SELECTIVE_INVALIDATION_JDK } from './admission.ts'
+import { AttachError, featureOf } from './admission.ts'
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 import { findPerfData } from './hsperfdata.ts'
@@ -31,7 +32,7 @@ const MAX_MEASUREMENTS = 10
 export function discardsMuch(feature: number | null, compiled: number | null): boolean {
   return (
     feature !== null &&
-    feature < SELECTIVE_INVALIDATION_JDK &&
+    feature < SINCE.SELECTIVE_INVALIDATION &&
     compiled !== null &&
     compiled >= MIN_COMPILED_METHODS
   )
@@ -84,7 +85,7 @@ export class BusyBeforeFlush extends NeedsConsent {
 export async function refuseBusyBeforeFlush(connection: AttachConnection): Promise<void> {
   const { pid } = connection.target
   const feature = featureToldBy(connection.target) ?? (await featureBehind(connection))
-  if (feature === null || feature >= SELECTIVE_INVALIDATION_JDK) return
+  if (feature === null || feature >= SINCE.SELECTIVE_INVALIDATION) return
   const compiled = await compiledCount(connection)
   if (compiled === null || !discardsMuch(feature, compiled)) return
   const processors = await lacksProcessors(pid)
@@ -130,7 +131,7 @@ function meanOf(looks: readonly Processors[]): Processors {
  * Reads the version from the performance data if the process has mapped that file. An unmapped file may be left over from an earlier JVM
  * with the same pid.
  */
-function featureToldBy(target: TargetProcess): number | null {
+export function featureToldBy(target: TargetProcess): number | null {
   return typeof target.perfDataName === 'string' ? featureOf(findPerfData(target)?.facts?.javaVersion) : null
 }
 

@@ -193,12 +193,12 @@ export class Linker {
 
   /**
    * Returns the class that contains the lambda expression. Its name is a part of the proxy's name. This class may differ
-   * from the nest host, which is the outermost enclosing class.
+   * from the nest host, which is the outermost enclosing class. Before JDK 15 a proxy has no nest host but itself.
    */
   #lambdaHost(proxy: ClassNode): ClassNode | undefined {
     const name = proxy.name.slice(0, proxy.name.search(LAMBDA_PROXY))
     const nestHost = this.hierarchy.get(proxy.nestHost)
-    if (nestHost === undefined || nestHost.name === name) return nestHost
+    if (nestHost?.name === name) return nestHost
     return this.hierarchy.resolve(name, proxy.loader).find((it) => it.loader === proxy.loader) ?? nestHost
   }
 

@@ -1,10 +1,10 @@
 // Creates and connects the parts of a session. `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts` use these parts.
 
-import { SELECTIVE_INVALIDATION_JDK } from '../attach/admission.ts'
 import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { isJdkName } from '../base/jdk-names.ts'
+import { SINCE } from '../base/jdk-releases.ts'
 import { thousands } from '../base/thousands.ts'
 import { NEVER_SLOW } from '../cct/slow-calls.ts'
 import type { Recipe } from '../instrument/class.ts'
@@ -158,6 +158,7 @@ export class Engine {
     }
     const workshop: Workshop = {
       followsLoads: !isAdaptive,
+      feature: facts.feature,
       ...{ agent, listClasses, recorder, clock, classes, turns, instrumenter, revealer },
     }
     this.installation = new Installation(workshop)
@@ -206,7 +207,9 @@ export class Engine {
     if (installation.swaps.latest.length === 0) this.#compilationsBefore = compilations
     const before = this.#compilationsBefore
     const compiledMethods =
-      facts.feature < SELECTIVE_INVALIDATION_JDK ? compiledSince({ counted, compilations, before }) : counted
+      facts.feature < SINCE.SELECTIVE_INVALIDATION
+        ? compiledSince({ counted, compilations, before })
+        : counted
     return { compiledMethods, loadedClasses: facts.loadedClasses }
   }
 

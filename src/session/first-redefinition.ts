@@ -1,6 +1,6 @@
 // Determines whether the JVM has had its first redefinition, which may discard all compiled code.
 
-import { SELECTIVE_INVALIDATION_JDK } from '../attach/admission.ts'
+import { SINCE } from '../base/jdk-releases.ts'
 import type { Engine } from './engine.ts'
 import type { SessionRequest } from './session-options.ts'
 
@@ -16,7 +16,7 @@ export function firstRedefinition({
   | 'is to come'
   | 'may be over'
   | 'is over' {
-  if (facts.feature >= SELECTIVE_INVALIDATION_JDK || facts.keepsCode || options.untilExit === true)
+  if (facts.feature >= SINCE.SELECTIVE_INVALIDATION || facts.keepsCode || options.untilExit === true)
     return 'is over'
   // Another agent was loaded before this session. It may have redefined classes, or only read classes.
   return door.hadAgent === true && !door.woken ? 'may be over' : 'is to come'

@@ -5,6 +5,7 @@ import type { Memory } from './memory.ts'
 
 const MAGIC = 0x464c457f
 const PT_DYNAMIC = 2
+const DT_HASH = 4
 const DT_STRTAB = 5
 const DT_SYMTAB = 6
 const DT_GNU_HASH = 0x6ffffef5
@@ -22,36 +23,72 @@ export async function symbolAddresses(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number> | null> {
   const table = await dynamicTable(memory, base)
-  const [symbols, strings, hash] = [DT_SYMTAB, DT_STRTAB, DT_GNU_HASH].map((tag) => table?.get(tag))
-  if (symbols === undefined || strings === undefined || hash === undefined) return null
+  const [symbols, strings] = [DT_SYMTAB, DT_STRTAB].map((tag) => table?.get(tag))
+  if (table === null || symbols === undefined || strings === undefined) return null
+  const find = await lookupIn(memory, table)
+  if (find === null) return null
 
+  const found = new Map<string, number>()
+  for (const name of names) {
+    for (const index of await find(name)) {
+      const symbol = await memory.read(symbols + SYMBOL_BYTES * index, SYMBOL_BYTES)
+      const [text] = await memory.strings([strings + symbol.u32(0)])
+      if (text === name) {
+        found.set(name, base + symbol.word(0, 8))
+        break
+      }
+    }
+    if (!found.has(name)) return null
+  }
+  return found
+}
+
+/** Returns the indices of the symbols that may have this name. */
+type Lookup = (name: string) => Promise<number[]>
+
+/** Uses the hash table that the library has. Linkers of today write the newer format; some builds of JDK 11 have only the older format. */
+async function lookupIn(memory: Memory, table: ReadonlyMap<number, number>): Promise<Lookup | null> {
+  const [gnu, sysV] = [DT_GNU_HASH, DT_HASH].map((tag) => table.get(tag))
+  if (gnu !== undefined) return await lookupInGnuHash(memory, gnu)
+  return sysV === undefined ? null : await lookupInHash(memory, sysV)
+}
+
+async function lookupInGnuHash(memory: Memory, hash: number): Promise<Lookup | null> {
   const head = await memory.read(hash, 16)
   const [buckets, firstHashed, bloom] = [0, 4, 8].map((at) => head.u32(0, at))
   if (buckets === 0) return null
   const bucketsAt = hash + 16 + 8 * bloom
   const chainsAt = bucketsAt + 4 * buckets
-  const found = new Map<string, number>()
-  for (const name of names) {
+  return async (name) => {
     const wanted = gnuHash(name)
     const first = (await memory.read(bucketsAt + 4 * (wanted % buckets), 4)).u32(0)
-    if (first < firstHashed) return null
+    if (first < firstHashed) return []
     const chain = await memory.read(chainsAt + 4 * (first - firstHashed), 4 * MAX_CHAIN_LENGTH)
+    const indices: number[] = []
     for (let i = 0; i < MAX_CHAIN_LENGTH; i++) {
       const hashed = chain.u32(0, 4 * i)
       // The lowest bit of an entry marks the end of the chain, and is not part of the hash.
-      if ((hashed | 1) === (wanted | 1)) {
-        const symbol = await memory.read(symbols + SYMBOL_BYTES * (first + i), SYMBOL_BYTES)
-        const [text] = await memory.strings([strings + symbol.u32(0)])
-        if (text === name) {
-          found.set(name, base + symbol.word(0, 8))
-          break
-        }
-      }
+      if ((hashed | 1) === (wanted | 1)) indices.push(first + i)
       if ((hashed & 1) === 1) break
     }
-    if (!found.has(name)) return null
+    return indices
   }
-  return found
+}
+
+async function lookupInHash(memory: Memory, hash: number): Promise<Lookup | null> {
+  const head = await memory.read(hash, 8)
+  const [buckets, symbols] = [0, 4].map((at) => head.u32(0, at))
+  if (buckets === 0) return null
+  const chainsAt = hash + 8 + 4 * buckets
+  return async (name) => {
+    const indices: number[] = []
+    let next = (await memory.read(hash + 8 + 4 * (sysVHash(name) % buckets), 4)).u32(0)
+    while (next !== 0 && next < symbols && indices.length < MAX_CHAIN_LENGTH) {
+      indices.push(next)
+      next = (await memory.read(chainsAt + 4 * next, 4)).u32(0)
+    }
+    return indices
+  }
 }
 
 /** Returns the addresses in the dynamic table, keyed by tag. */
@@ -80,5 +117,14 @@ async function dynamicTable(memory: Memory, base: number): Promise<ReadonlyMap<n
 function gnuHash(name: string): number {
   let h = 5381
   for (let i = 0; i < name.length; i++) h = (Math.imul(h, 33) + name.charCodeAt(i)) >>> 0
+  return h
+}
+
+function sysVHash(name: string): number {
+  let h = 0
+  for (let i = 0; i < name.length; i++) {
+    h = ((h << 4) + name.charCodeAt(i)) >>> 0
+    h = (h ^ ((h >>> 24) & 0xf0)) & 0x0fffffff
+  }
   return h
 }

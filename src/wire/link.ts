@@ -1,7 +1,8 @@
 // Connection to the agent: listens for the agent, matches replies to requests, and handles the end of the connection.
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { debug, msText } from '../base/debug.ts'
 import { EX_IOERR, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { afterOwnTime } from '../base/own-time.ts'
@@ -134,9 +135,9 @@ export interface Meeting {
 export class LinkServer {
   readonly #server: Server
   readonly #token: Buffer
-  readonly #strangers = new Set<Socket>()
-  readonly #connection: Promise<Socket>
-  #admit: (agent: Socket) => void = () => {}
+  readonly #strangers = new Set<Duplex>()
+  readonly #connection: Promise<Duplex>
+  #admit: (agent: Duplex) => void = () => {}
   #isAdmitted = false
   #isTaken = false
 
@@ -150,6 +151,11 @@ export class LinkServer {
       if (from === null || plainAddress(socket.remoteAddress ?? '') === plainAddress(from)) this.#meet(socket)
       else socket.destroy()
     })
+  }
+
+  /** Also accepts the agent's token from this connection. */
+  alsoBy(connection: Duplex): void {
+    this.#meet(connection)
   }
 
   /** TCP port; 0 for a UNIX socket. */
@@ -179,7 +185,7 @@ export class LinkServer {
    * Checks the token of a new connection. If the token is wrong, the connection is closed, and the wait for the agent continues. The token
    * is valid for one connection.
    */
-  #meet(socket: Socket): void {
+  #meet(socket: Duplex): void {
     const [eldest] = this.#strangers
     if (eldest !== undefined && this.#strangers.size >= MAX_UNAUTHENTICATED) {
       this.#strangers.delete(eldest)
@@ -218,12 +224,12 @@ export class LinkServer {
     connected()
     this.#isTaken = socket !== null
     this.close()
-    socket?.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_INTERVAL_MS)
+    if (socket instanceof Socket) socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_INTERVAL_MS)
     return socket === null ? null : new Link(socket)
   }
 
   /** Returns the agent's connection, from which nothing but the token has been read. Never resolves if the agent does not connect. */
-  async socket(): Promise<Socket> {
+  async socket(): Promise<Duplex> {
     const socket = await this.#connection
     this.#isTaken = true
     return socket
@@ -256,7 +262,7 @@ export class Link {
   /** Resolves with the reason once either side has closed the connection. */
   readonly closed: Promise<string>
 
-  constructor(private readonly socket: Socket) {
+  constructor(private readonly socket: Duplex) {
     let finish: (reason: string) => void = () => {}
     this.closed = new Promise((resolve) => {
       finish = resolve

@@ -68,8 +68,7 @@ describe('an attach is refused', () => {
       'NativeImage 69',
     ],
     ['for JDK 8', { javaVersion: '1.8.0_392' }, 'JdkTooOld 69'],
-    ['for JDK 11', { javaVersion: '11.0.21' }, 'JdkTooOld 69'],
-    ['for JDK 16', { javaVersion: '16.0.2' }, 'JdkTooOld 69'],
+    ['for JDK 10', { javaVersion: '10.0.2' }, 'JdkTooOld 69'],
     ['if jfluid and the JVM run as different users', { process: { euid: 1001 } }, 'NotOwner 77'],
     ['if jfluid and the JVM run in different groups', { process: { egid: 101 } }, 'NotOwner 77'],
     [

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest'
-import { SELECTIVE_INVALIDATION_JDK } from '../../src/attach/admission.ts'
 import { refuseBusyBeforeFlush } from '../../src/attach/first-redefinition.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { debug } from '../../src/base/debug.ts'
+import { SINCE } from '../../src/base/jdk-releases.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { WAITER } from './waiter.ts'
@@ -21,7 +21,7 @@ forEachJdk((jdk) => {
       asked.push(...(/^command jcmd (\S+):/.exec(text)?.slice(1) ?? []))
     }
     await refuseBusyBeforeFlush(connection)
-    expect(asked).toEqual(jdk.version < SELECTIVE_INVALIDATION_JDK ? ['Compiler.codecache'] : [])
+    expect(asked).toEqual(jdk.version < SINCE.SELECTIVE_INVALIDATION ? ['Compiler.codecache'] : [])
     await java.kill()
   })
 })

@@ -22,7 +22,7 @@ import java.util.jar.JarInputStream;
  */
 public final class Boot {
     /** Oldest supported release, as in {@code admission.ts}. */
-    private static final int OLDEST_JDK = 17;
+    private static final int OLDEST_JDK = 11;
 
     /** Number of attempts to write a failure, and delay between attempts: 2 s in total. */
     private static final int REPORT_TRIES = 40;

@@ -42,6 +42,8 @@ export interface Workshop {
   readonly clock: TargetClock
   readonly classes: TargetClasses
   readonly turns: Turns
+  /** Feature version of the JDK. */
+  readonly feature: number
 }
 
 export class Installation {
@@ -155,7 +157,7 @@ export class Installation {
   async apply(revelations: readonly Revelation[]): Promise<void> {
     const rests = this.#rests.splice(0)
     const all = [...rests.map(({ others }) => others), ...revelations]
-    const { classes } = this.workshop
+    const { classes, feature } = this.workshop
     const tasks: Task[] = []
     const ready: number[] = rests.flatMap(({ readyOwn }) => readyOwn)
     const take = (revelation: Revelation) => {
@@ -164,7 +166,7 @@ export class Installation {
       this.noteSkipped(revelation.skipped)
       if (revelation.reflection && !this.#reflectionHooked) {
         this.#reflectionHooked = true
-        append(tasks, reflectionTasks(classes.bootClasses))
+        append(tasks, reflectionTasks(classes.bootClasses, feature))
       }
     }
     for (const revelation of all) take(revelation)

@@ -1,5 +1,6 @@
 // JDK methods for reflective calls: no call site names the called method, so a probe in the JDK method reports it.
 
+import { SINCE } from '../../base/jdk-releases.ts'
 import type { Task } from './instrumenter.ts'
 
 const HANDLE = 'java/lang/invoke/DirectMethodHandle'
@@ -21,9 +22,22 @@ const POINTS = [
   ],
 ] as const
 
-/** @param bootClasses  ids of the loaded classes of the bootstrap loader, keyed by internal name */
-export function reflectionTasks(bootClasses: ReadonlyMap<string, number>): Task[] {
-  return POINTS.flatMap(([className, name, descriptor]) => {
+/** In newer releases, this method calls newInstanceWithCaller. */
+const OLD_POINT = [
+  'java/lang/reflect/Constructor',
+  'newInstance',
+  '([Ljava/lang/Object;)Ljava/lang/Object;',
+] as const
+
+/**
+ * Returns the tasks for a release. Methods that it lacks are ignored.
+ *
+ * @param bootClasses  ids of the loaded classes of the bootstrap loader, keyed by internal name
+ * @param feature      feature version of the JDK
+ */
+export function reflectionTasks(bootClasses: ReadonlyMap<string, number>, feature: number): Task[] {
+  const points = feature < SINCE.NEW_INSTANCE_WITH_CALLER ? [...POINTS, OLD_POINT] : POINTS
+  return points.flatMap(([className, name, descriptor]) => {
     const classId = bootClasses.get(className)
     return classId === undefined
       ? []

@@ -3,6 +3,7 @@
 // Up to JDK 18, Object.wait(long) and Thread.sleep(long) are native. Their callers in the JDK are in this list, and other callers get
 // probes around the call (instrument/waits.ts).
 
+import { SINCE } from '../../base/jdk-releases.ts'
 import type { MethodName } from '../../cct/tree.ts'
 import { BLOCKED_OTHER, WAIT_PARKED, WAIT_SLEEPING } from '../../events/wait-ids.ts'
 import { WAIT_KINDS, type WaitingMethod, type WaitRecipe } from '../../instrument/waits.ts'
@@ -21,7 +22,7 @@ function points(
   return methods.map(([name, descriptor]) => ({ className, name, descriptor, probe: 'wait', wait }))
 }
 
-/** The methods of JDK 17 to 25 in which threads wait. If one of these methods calls another, only the calling method is recorded. */
+/** The methods of JDK 11 to 25 in which threads wait. If one of these methods calls another, only the calling method is recorded. */
 const POINTS: readonly Point[] = [
   ...points(OBJECT, { kind: 'waiting', on: true }, ['wait', '()V'], ['wait', '(J)V'], ['wait', '(JI)V']),
   ...points(
@@ -47,11 +48,11 @@ const POINTS: readonly Point[] = [
   ),
 ]
 
-/** Probes of Thread.join. They are for JDK 17 and 18 only, where the call of wait(long) in Thread.join has no probes. */
+/** Probes of Thread.join. They are for JDK 11 to 18 only, where the call of wait(long) in Thread.join has no probes. */
 const JOIN = points(THREAD, { kind: 'waiting', on: true }, ['join', '(J)V'])
 
 export function waitRecipe(feature: number, jdk: boolean): WaitRecipe {
-  return { nativeWaits: feature < 19, jdk }
+  return { nativeWaits: feature < SINCE.JAVA_WAITS, jdk }
 }
 
 /** Returns the probes that are possible in this target, and the kinds of waiting that it lacks. `tasksAt` explains the parameters. */

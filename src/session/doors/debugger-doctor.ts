@@ -2,13 +2,14 @@
 // on this machine, the facts that `doctor.ts` reads from its process are included.
 
 import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../../base/class-info.ts'
+import { SINCE } from '../../base/jdk-releases.ts'
 import { granted, type JdwpTarget } from '../../jdwp-client/index.ts'
 import { type ReachOptions, type RootReach, reachAmong } from '../roots/root-reach.ts'
 import { securityManager } from './debugger-calls.ts'
 import { DebuggerClasses } from './debugger-classes.ts'
 import { NoInstrumentThere } from './debugger-launch.ts'
 import { type DebuggedJvm, type DebuggerAddress, openDebuggerPort, textOf } from './debugger-port.ts'
-import { type Check, examine, type Finding, LAST_MANAGER, refused } from './doctor.ts'
+import { type Check, examine, type Finding, refused } from './doctor.ts'
 import { SecurityManagerPresent } from './door.ts'
 import { targetOf } from './jdwp-door.ts'
 
@@ -141,7 +142,7 @@ function agentLoading(): Finding {
 }
 
 async function manager({ jvm, address, version }: DebuggedJvm): Promise<Finding[]> {
-  if (version.major > LAST_MANAGER) return []
+  if (version.major >= SINCE.NO_SECURITY_MANAGER) return []
   const name = await securityManager(jvm)
   if (name === null) return [{ check: 'security manager', level: 'ok', text: 'none' }]
   return [refused('security manager', new SecurityManagerPresent(`the JVM at ${textOf(address)}`, name))]

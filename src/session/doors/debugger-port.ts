@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isStopped, TargetStopped } from '../../attach/admission.ts'
 import { readTargetProcess } from '../../attach/target-process.ts'
 import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { OLDEST_JDK } from '../../base/jdk-releases.ts'
 import { textOf as fileText, linkOf, namesIn } from '../../base/visible.ts'
 import { granted, JdwpTarget, type Version } from '../../jdwp-client/index.ts'
 
@@ -27,7 +28,6 @@ const REFUSED_TIMEOUT_MS = 1000
 const RETRY_DELAY_MS = 50
 /** Time limit for the JVM's reply to a command. */
 const REPLY_TIMEOUT_MS = 10_000
-const OLDEST_JDK = 17
 
 /** Thrown if the machine cannot be reached, or if no process listens at the port. */
 export class NobodyAtPort extends JfluidError {

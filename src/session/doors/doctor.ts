@@ -10,8 +10,6 @@ import {
   NativeImage,
   NotHotSpot,
   NotJvm,
-  OLDEST_JDK,
-  SELECTIVE_INVALIDATION_JDK,
   type TargetFacts,
   thisClient,
 } from '../../attach/admission.ts'
@@ -25,6 +23,7 @@ import { METASPACE_NEEDED, NoMetaspaceLeft } from '../../attach/memory-room.ts'
 import { isBusy, type Processors, usedText } from '../../attach/processors.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
+import { NEWEST_JDK, OLDEST_JDK, SINCE } from '../../base/jdk-releases.ts'
 import { thousands } from '../../base/thousands.ts'
 import { memorySlowness } from '../adaptive/memory-latency.ts'
 import { longestBatchMs } from '../adaptive/pause.ts'
@@ -90,12 +89,6 @@ export interface Places {
   readonly buffer: ReturnType<typeof meetingPlace>
 }
 
-const NEWEST = 25
-/** First JDK that prints a warning when an agent is loaded into a running JVM (JEP 451). */
-const WARNS = 21
-const VIRTUAL_THREADS = 21
-/** The last JDK version with a security manager. */
-export const LAST_MANAGER = 23
 const MIB = 1 << 20
 
 /**
@@ -195,8 +188,11 @@ export function refused(check: Check, { message, hint, exitCode }: JfluidError):
 function jdk({ jvm }: Evidence, feature: number | null): Finding {
   const text = `${jvm.version ?? 'version unknown'}, ${jvm.vm ?? 'VM unknown'}`
   if (feature === null) return note('jdk', text, 'jfluid can read it after an attach.')
-  if (feature >= OLDEST_JDK && feature <= NEWEST) return ok('jdk', text)
-  return note('jdk', `${text}: jfluid supports JDK ${OLDEST_JDK} to ${NEWEST}, and is tested with these only`)
+  if (feature >= OLDEST_JDK && feature <= NEWEST_JDK) return ok('jdk', text)
+  return note(
+    'jdk',
+    `${text}: jfluid supports JDK ${OLDEST_JDK} to ${NEWEST_JDK}, and is tested with these only`,
+  )
 }
 
 function attaching({ facts, jvm, client }: Evidence): Finding {
@@ -234,7 +230,8 @@ function loading(
   if (flag === false && inside !== undefined)
     return refused('agent loading', new OtherBuild(facts.process.pid))
   if (flag === false) return refused('agent loading', new DynamicLoadingDisabled(facts.process.pid))
-  if (flag === true || feature === null || feature < WARNS) return ok('agent loading', 'allowed')
+  if (flag === true || feature === null || feature < SINCE.AGENT_WARNING)
+    return ok('agent loading', 'allowed')
   return note(
     'agent loading',
     `allowed; JDK ${feature} prints a warning of some lines to the error output of the program, once (JEP 451)`,
@@ -270,7 +267,7 @@ function jar({ places: { jar: path, jarSeen } }: Evidence): Finding[] {
 
 /** Reports a security manager that the JVM's options name. A manager that the program sets at run time cannot be detected from outside. */
 function securityManager({ facts, circumstances }: Evidence, feature: number | null): Finding[] {
-  if (feature !== null && feature > LAST_MANAGER) return []
+  if (feature !== null && feature >= SINCE.NO_SECURITY_MANAGER) return []
   const option = circumstances.options.findLast((it) => /^-Djava\.security\.manager(?:=|$)/.test(it))
   const manager = option?.split('=', 2)[1] ?? ''
   if (option === undefined || manager === 'allow' || manager === 'disallow') {
@@ -349,7 +346,7 @@ function buffer({ places: { buffer: place } }: Evidence): Finding {
 function redefinition({ circumstances }: Evidence, feature: number | null): Finding[] {
   if (feature === null) return []
   // If an agent that can redefine classes was present at the start, the compilers have recorded which code depends on which class.
-  if (feature >= SELECTIVE_INVALIDATION_JDK || circumstances.options.some(isOwnAgent)) {
+  if (feature >= SINCE.SELECTIVE_INVALIDATION || circumstances.options.some(isOwnAgent)) {
     return [
       ok(
         'redefinition',
@@ -468,7 +465,7 @@ function threads(
   feature: number | null,
 ): Finding {
   const text = `${thousands(threadCount)} platform threads`
-  if (feature !== null && feature < VIRTUAL_THREADS) return ok('threads', text)
+  if (feature !== null && feature < SINCE.VIRTUAL_THREADS) return ok('threads', text)
   const virtual = [...names].some((it) => it.startsWith('VirtualThread-u'))
   if (!virtual) return ok('threads', `${text}, no virtual threads in use`)
   return note('threads', `${text}, and virtual threads: these share one tree, and their probes are slower`)

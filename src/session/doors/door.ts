@@ -13,7 +13,7 @@ import {
   loadAgent,
   systemProperties,
 } from '../../attach/command.ts'
-import { refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
+import { featureToldBy, refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { findPerfData, hasAllOptions } from '../../attach/hsperfdata.ts'
 import { compiledCount, compiledMethods } from '../../attach/loaded-code.ts'
@@ -38,6 +38,7 @@ import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { agentInside } from './agent-inside.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { type StartJar, seesJar, startJar } from './jar-path.ts'
+import { makePipes, NoPipes, needsPipes } from './pipes.ts'
 import {
   AGENT,
   believedBy,
@@ -190,6 +191,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
     const token = newToken()
     const server = await acting(() => LinkServer.listen(join(dir.inside, SOCKET), token))
     try {
+      if (needsPipes(featureToldBy(target))) server.alsoBy(acting(() => makePipes(dir.inside)))
       if (owner !== undefined) dir.giveTo(owner)
       const isSeen = seesJar(target, built.path)
       const jar = isSeen ? built : { ...built, path: join(dir.path, AGENT) }
@@ -289,6 +291,12 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
   const token = newToken()
   fs.writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
   const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
+  try {
+    server.alsoBy(makePipes(dir.inside)) // the version of the JVM is not known yet
+  } catch (problem) {
+    if (!(problem instanceof NoPipes)) throw problem
+    debug.attach?.(problem.message)
+  }
   return {
     option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
     async connect(pid, gone, refused) {

@@ -38,6 +38,7 @@ import {
   withToken,
 } from './door.ts'
 import { isPlainPath } from './jar-path.ts'
+import { makePipes, needsPipes } from './pipes.ts'
 import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
 
 /** Maximum total time for which a thread of the JVM is suspended. */
@@ -231,6 +232,8 @@ async function enterNear(
   try {
     const token = newToken()
     server = await actingAs(userToBe(target), () => LinkServer.listen(join(dir.inside, SOCKET), token))
+    if (needsPipes(debugged.version.major))
+      server.alsoBy(actingAs(userToBe(target), () => makePipes(dir.inside)))
     const sees = await eyesOf(calls)
     const path = isPlainPath(jar.path) && (await sees(jar.path)) ? jar.path : carried(jar, dir)
     const owner = ownerFor(target)

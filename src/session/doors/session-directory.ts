@@ -1,5 +1,5 @@
-// The session directory (mode 0700), which both client and agent can see from attach to the start of recording. It holds the agent's socket
-// and the event buffer file. Depending on the kind of start, it also holds the token, a copy of the jar, and the error text of an agent
+// The session directory (mode 0700), which both client and agent can see from attach to the start of recording. It holds the socket or the
+// named pipes to which the agent connects, and the event buffer file. Depending on the kind of start, it also holds the token, a copy of the jar, and the error text of an agent
 // that could not start.
 // If client and target see the same /dev/shm or /tmp, the directory is made there. Otherwise it is made in the target's root directory (the
 // target may run in a container, with a private /tmp, or in a chroot).
@@ -21,6 +21,7 @@ import { actingAs, userToBe } from '../../attach/target-user.ts'
 import { EX_CANTCREAT, JfluidError } from '../../base/errors.ts'
 import { ifVisible, linkOf, namesIn } from '../../base/visible.ts'
 import { freeBytes } from '../sampling/recording-room.ts'
+import { FROM_AGENT, TO_AGENT } from './pipes.ts'
 
 const SHARED_MEMORY = '/dev/shm'
 const TEMPORARY = '/tmp'
@@ -41,7 +42,7 @@ export const AGENT = 'jfluid-agent.jar'
 /** Maximum depth of nested directories: a repository of flight recordings contains one directory per JVM. */
 const MAX_DEPTH = 2
 /** Names of all files in a session directory that may be given to another user. */
-const FILES = [SOCKET, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`, DIRECTIVES]
+const FILES = [SOCKET, TO_AGENT, FROM_AGENT, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`, DIRECTIVES]
 
 export interface Owner {
   readonly uid: number

@@ -1,7 +1,8 @@
 // Receives the event buffer of a target on another machine. The client requests one round after the other and passes each complete round to
 // the mirror. This code runs in the recording thread, so each request shows the agent that the recording thread is alive.
 
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { EX_IOERR, JfluidError } from '../../base/errors.ts'
 import { ANSWER_HEAD_BYTES, LAST, MalformedRound, MirrorRing, MORE } from '../../events/remote-ring.ts'
 import { LinkServer, type Meeting } from '../../wire/link.ts'
@@ -42,7 +43,7 @@ export class MirrorFeed {
   readonly ring = new MirrorRing(CHUNK_BYTES, CHUNK_COUNT)
   readonly #server: LinkServer
   readonly #onProblem: (problem: unknown) => void
-  #socket: Socket | undefined
+  #socket: Duplex | undefined
   #timer: NodeJS.Timeout | undefined
   #received: Buffer[] = []
   #receivedBytes = 0
@@ -79,7 +80,7 @@ export class MirrorFeed {
     this.#socket?.destroy()
   }
 
-  #begin(socket: Socket, silentMs: number): void {
+  #begin(socket: Duplex, silentMs: number): void {
     this.#socket = socket
     this.#looking = setInterval(() => {
       if (++this.#looks < CHECKS_PER_TIMEOUT) return
@@ -87,7 +88,7 @@ export class MirrorFeed {
       this.#onProblem(new NothingComes(silentMs))
     }, silentMs / CHECKS_PER_TIMEOUT)
     this.#server.close()
-    socket.setNoDelay(true)
+    if (socket instanceof Socket) socket.setNoDelay(true)
     socket.on('data', (bytes: Buffer) => {
       try {
         this.#receive(bytes)

@@ -2,13 +2,7 @@
 // This class controls the steps and holds the facts about the target. A `Sampler` takes the samples. Views and commands use this class like
 // `Session`, as far as both classes have the same members.
 
-import {
-  featureOf,
-  NoSuchProcess,
-  SELECTIVE_INVALIDATION_JDK,
-  type TargetFacts,
-  thisClient,
-} from '../../attach/admission.ts'
+import { featureOf, NoSuchProcess, type TargetFacts, thisClient } from '../../attach/admission.ts'
 import { systemProperties } from '../../attach/command.ts'
 import { NoFlightRecorder } from '../../attach/flight-recorder.ts'
 import { openAttachSocket } from '../../attach/handshake.ts'
@@ -17,6 +11,7 @@ import { describeJvm } from '../../attach/jvms.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { stillRuns, type TargetProcess } from '../../attach/target-process.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError, messageOf } from '../../base/errors.ts'
+import { SINCE } from '../../base/jdk-releases.ts'
 import type { MethodLines } from '../../cct/line-samples.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
 import { BadRecording } from '../../jfr/problem.ts'
@@ -66,7 +61,7 @@ export function recorderSampling({ by, every = USUAL_EVERY }: AskedSampling): Sa
 
 /** Returns the default sampler: the flight recorder if the JVM keeps its compiled code when the recorder starts, otherwise thread dumps. */
 export function usualSampler(feature: number | null): 'jfr' | 'stacks' {
-  return (feature ?? 0) < SELECTIVE_INVALIDATION_JDK ? 'stacks' : 'jfr'
+  return (feature ?? 0) < SINCE.SELECTIVE_INVALIDATION ? 'stacks' : 'jfr'
 }
 
 export interface JvmSamplingOptions {
@@ -187,7 +182,7 @@ export class JvmSampling {
             tree,
             recordedSamples(sampling),
             () => {
-              if ((featureOf(jdk) ?? 0) < SELECTIVE_INVALIDATION_JDK) options.onCost?.(firstStartText(jdk))
+              if ((featureOf(jdk) ?? 0) < SINCE.SELECTIVE_INVALIDATION) options.onCost?.(firstStartText(jdk))
             },
           )
     try {

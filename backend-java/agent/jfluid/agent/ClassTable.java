@@ -141,7 +141,7 @@ final class ClassTable {
         }
         for (Class<?> c : loaded(instrumentation)) {
             List<Object> list = byName.get(c.getName());
-            if (list != null && !c.isHidden()) {
+            if (list != null && !JFluid1Release.isHidden(c)) {
                 list.add(id(c));
             }
         }
@@ -215,7 +215,7 @@ final class ClassTable {
 
     private Ref find(Class<?> c) {
         Ref ref = byClass[c.getName().hashCode() & byClass.length - 1];
-        while (ref != null && !ref.refersTo(c)) {
+        while (ref != null && !JFluid1Release.refersTo(ref, c)) {
             ref = ref.chain;
         }
         return ref;
@@ -297,7 +297,7 @@ final class ClassTable {
         }
         String name = c.getName();
         ClassLoader loader = c.getClassLoader();
-        boolean hidden = c.isHidden();
+        boolean hidden = JFluid1Release.isHidden(c);
         Integer announced = hidden ? null : loader(loader).coming.remove(name.replace('.', '/'));
         if (announced != null) {
             coming.remove(announced);

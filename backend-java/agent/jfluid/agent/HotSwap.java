@@ -688,7 +688,7 @@ final class HotSwap {
             List<Class<?>> found = new ArrayList<>();
             List<Class<?>> unlinked = new ArrayList<>();
             for (Class<?> c : ClassTable.loaded(instrumentation)) {
-                if (c.isHidden()) {
+                if (JFluid1Release.isHidden(c)) {
                     lambdas += isLambdaOfTarget(c) ? 1 : 0;
                 } else if (!c.isArray() && !c.isPrimitive()) {
                     Target target = target(c);

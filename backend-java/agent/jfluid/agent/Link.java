@@ -7,16 +7,20 @@ import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.ReadableByteChannel;
+import java.nio.channels.SelectableChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 
 /**
- * The connection to the client: a UNIX socket in the client's 0700 directory, or a TCP connection to a client on another machine. The agent
- * connects, so nothing in the target listens. A frame is a 32-bit little-endian length and one MessagePack array. Used only by the agent's
+ * The connection to the client: a UNIX socket or two named pipes in the client's 0700 directory, or a TCP connection to a client on another
+ * machine. The agent connects, so nothing in the target listens. A frame is a 32-bit little-endian length and one MessagePack array. Used only by the agent's
  * thread; other threads may call {@link #wakeup}.
  *
  * Writes never block: a client that stops reading must not block the agent.
@@ -31,62 +35,114 @@ final class Link implements AutoCloseable {
     /** Size of the reused buffer. A larger message gets a buffer of its own. */
     private static final int USUAL = 64 << 10;
 
-    private final SocketChannel channel;
+    /** Names of the client's socket and of its named pipes in the session directory. */
+    static final String SOCKET = "link";
+    static final String TO_AGENT = "to-agent";
+    static final String FROM_AGENT = "from-agent";
+
+    private final ReadableByteChannel source;
+    private final WritableByteChannel sink;
     private final Selector selector;
-    private final SelectionKey key;
+    /** Keys of source and sink. A socket is both, and has one key. */
+    private final SelectionKey reading;
+    private final SelectionKey writing;
     private final ArrayDeque<ByteBuffer> unsent = new ArrayDeque<>();
     private long unsentBytes;
     private ByteBuffer in = ByteBuffer.allocate(USUAL).order(ByteOrder.LITTLE_ENDIAN);
     /** The message that the heap is full. Allocated beforehand, since no memory is free when it is sent. */
     private final ByteBuffer noMemory = frame(new Object[] {0, "ended", "the JVM has no free heap memory"});
 
-    /** @param token sent to the client before any message; it authenticates the agent */
-    Link(Path socket, String token) throws IOException {
-        this(toSocket(socket, token));
+    /**
+     * Connects to the client of a session directory.
+     *
+     * @param token sent to the client before any message; it authenticates the agent
+     * @throws java.net.ConnectException if the client has ended
+     */
+    Link(Path dir, String token) throws IOException {
+        this(JFluid1Release.HAS_UNIX_SOCKETS ? UnixSocket.connect(dir) : NamedPipes.connect(dir), token);
+    }
+
+    /** Connects by named pipes, on any release of the JDK. */
+    static Link byPipes(Path dir, String token) throws IOException {
+        return new Link(NamedPipes.connect(dir), token);
     }
 
     /** Connects to a client on another machine. */
     Link(InetSocketAddress client, String token) throws IOException {
-        this(Feeder.open(client, token));
+        this(new SelectableChannel[] {Feeder.open(client, token)}, "");
     }
 
-    private static SocketChannel toSocket(Path socket, String token) throws IOException {
-        SocketChannel opened = SocketChannel.open(StandardProtocolFamily.UNIX);
-        boolean isShown = false;
-        try {
-            opened.connect(UnixDomainSocketAddress.of(socket));
-            ByteBuffer shown = ByteBuffer.wrap(token.getBytes(StandardCharsets.US_ASCII));
-            while (shown.hasRemaining()) {
-                opened.write(shown);
-            }
-            isShown = true;
-            return opened;
-        } finally {
-            if (!isShown) { // the client does not listen
-                opened.close();
+    /** A class of its own: the verifier loads UnixDomainSocketAddress, which older JDKs lack. */
+    private static final class UnixSocket {
+        static SelectableChannel[] connect(Path dir) throws IOException {
+            SocketChannel opened = SocketChannel.open(StandardProtocolFamily.UNIX);
+            boolean isConnected = false;
+            try {
+                opened.connect(UnixDomainSocketAddress.of(dir.resolve(SOCKET)));
+                isConnected = true;
+                return new SelectableChannel[] {opened};
+            } finally {
+                if (!isConnected) { // the client does not listen
+                    opened.close();
+                }
             }
         }
     }
 
-    private Link(SocketChannel opened) throws IOException {
-        Selector waiting = null;
-        SelectionKey registered = null;
-        try {
-            opened.configureBlocking(false);
-            waiting = Selector.open();
-            registered = opened.register(waiting, SelectionKey.OP_READ);
-        } finally {
-            if (registered == null) { // no file descriptor or memory was available
-                try (opened) {
-                    if (waiting != null) {
-                        waiting.close();
+    /** The pipes serve one agent. With {@code jfluid run}, several JVMs may start: the JVM that deletes the name of a pipe gets both pipes. */
+    private static final class NamedPipes {
+        static SelectableChannel[] connect(Path dir) throws IOException {
+            SelectableChannel sink = JFluid1Pipes.sink(dir.resolve(FROM_AGENT));
+            SelectableChannel source = null;
+            boolean isOurs = false;
+            try {
+                source = JFluid1Pipes.source(dir.resolve(TO_AGENT));
+                Files.delete(dir.resolve(TO_AGENT));
+                isOurs = true;
+                return new SelectableChannel[] {source, sink};
+            } finally {
+                if (!isOurs) {
+                    try (sink; SelectableChannel unused = source) {
+                        // closes both
                     }
                 }
             }
         }
-        channel = opened;
+    }
+
+    /** @param ends a socket, or a source and a sink */
+    private Link(SelectableChannel[] ends, String token) throws IOException {
+        SelectableChannel first = ends[0];
+        SelectableChannel last = ends[ends.length - 1];
+        Selector waiting = null;
+        SelectionKey reads = null;
+        SelectionKey writes = null;
+        try {
+            show(token, (WritableByteChannel) last);
+            first.configureBlocking(false);
+            last.configureBlocking(false);
+            waiting = Selector.open();
+            reads = first.register(waiting, SelectionKey.OP_READ);
+            writes = last == first ? reads : last.register(waiting, 0);
+        } finally {
+            if (writes == null) { // no file descriptor or memory was available, or the client has ended
+                try (first; last; Selector unused = waiting) {
+                    // closes all
+                }
+            }
+        }
+        source = (ReadableByteChannel) first;
+        sink = (WritableByteChannel) last;
         selector = waiting;
-        key = registered;
+        reading = reads;
+        writing = writes;
+    }
+
+    private static void show(String token, WritableByteChannel to) throws IOException {
+        ByteBuffer shown = ByteBuffer.wrap(token.getBytes(StandardCharsets.US_ASCII));
+        while (shown.hasRemaining()) {
+            to.write(shown);
+        }
     }
 
     void wakeup() {
@@ -101,7 +157,7 @@ final class Link implements AutoCloseable {
         }
     };
 
-    /** Waits until the socket is readable or writable, for wakeup(), or for the timeout. */
+    /** Waits until the connection is readable or writable, for wakeup(), or for the timeout. */
     void await(long millis) throws IOException {
         selector.select(millis);
         selector.selectedKeys().clear();
@@ -132,7 +188,7 @@ final class Link implements AutoCloseable {
             try {
                 flush();
                 if (unsent.isEmpty()) {
-                    channel.write(noMemory);
+                    sink.write(noMemory);
                 }
             } catch (IOException nobodyListens) {
                 return;
@@ -146,14 +202,14 @@ final class Link implements AutoCloseable {
     private void flush() throws IOException {
         while (!unsent.isEmpty()) {
             ByteBuffer frame = unsent.peek();
-            unsentBytes -= channel.write(frame);
+            unsentBytes -= sink.write(frame);
             if (frame.hasRemaining()) {
-                key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+                writing.interestOps(writing.interestOps() | SelectionKey.OP_WRITE);
                 return;
             }
             unsent.remove();
         }
-        key.interestOps(SelectionKey.OP_READ);
+        writing.interestOps(writing.interestOps() & ~SelectionKey.OP_WRITE);
     }
 
     long heapBytes() {
@@ -196,7 +252,7 @@ final class Link implements AutoCloseable {
                     in = larger.put(in.flip());
                 }
             }
-            int n = channel.read(in);
+            int n = source.read(in);
             if (n < 0) {
                 throw new EOFException("the client has closed the connection");
             }
@@ -213,8 +269,9 @@ final class Link implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        try (channel; selector) {
-            key.cancel();
+        try (source; sink; selector) {
+            reading.cancel();
+            writing.cancel();
         }
     }
 }

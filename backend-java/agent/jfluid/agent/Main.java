@@ -301,16 +301,24 @@ public final class Main {
 
     /** Defines the runtime classes. Needs the export of jdk.internal.misc by Boot. */
     private static final class Definer {
+        private static final String RELEASE = "java/lang/JFluid1Release.class";
+
         static void defineAll(Map<String, byte[]> runtime) {
             jdk.internal.misc.Unsafe unsafe = jdk.internal.misc.Unsafe.getUnsafe();
-            // Any order is possible: no class is initialised yet, and none is the superclass of another.
-            for (var entry : new TreeMap<>(runtime).descendingMap().entrySet()) {
+            // JFluid1Release adapts the other classes. Their order does not matter: none is initialised yet, and none is the superclass of
+            // another.
+            Map<String, byte[]> others = new TreeMap<>(runtime).descendingMap();
+            define(unsafe, RELEASE, others.remove(RELEASE));
+            for (var entry : others.entrySet()) {
                 String name = entry.getKey();
                 if (name.endsWith(".class")) {
-                    byte[] bytes = entry.getValue();
-                    unsafe.defineClass(name.substring(0, name.length() - 6), bytes, 0, bytes.length, null, null);
+                    define(unsafe, name, JFluid1Release.adapted(entry.getValue()));
                 }
             }
+        }
+
+        private static void define(jdk.internal.misc.Unsafe unsafe, String name, byte[] bytes) {
+            unsafe.defineClass(name.substring(0, name.length() - 6), bytes, 0, bytes.length, null, null);
         }
     }
 

@@ -26,7 +26,7 @@ final class PerLoader<V> {
                 return true; // the key of a collected loader
             }
             ClassLoader loader = get();
-            return loader != null && o instanceof Key && ((Key) o).refersTo(loader);
+            return loader != null && o instanceof Key && JFluid1Release.refersTo((Key) o, loader);
         }
 
         @Override

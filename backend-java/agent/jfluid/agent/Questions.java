@@ -96,11 +96,11 @@ final class Questions extends Topic {
     private static String descriptor(java.lang.reflect.Executable e) {
         StringBuilder text = new StringBuilder("(");
         for (Class<?> p : e.getParameterTypes()) {
-            text.append(p.descriptorString());
+            text.append(JFluid1Release.descriptor(p));
         }
         text.append(')');
         Class<?> returned =
                 e instanceof java.lang.reflect.Method ? ((java.lang.reflect.Method) e).getReturnType() : void.class;
-        return text.append(returned.descriptorString()).toString();
+        return text.append(JFluid1Release.descriptor(returned)).toString();
     }
 }

@@ -47,6 +47,10 @@ final class Session extends GuestThread {
     private static final Set<String> WHILE_LEAVING = Set.of("restore", "detach", "status", "loadedClasses", "vmLibrary",
             "mirrorWords", "peek", "loadHook", "reflected", "names");
 
+    /** Files in a session's directory when the agent connects, see session-directory.ts. */
+    private static final String[] CLIENT_FILES = {
+        Link.SOCKET, Link.TO_AGENT, Link.FROM_AGENT, "token", "jfluid-agent.jar"};
+
     /** The session's directory; null if the client is on another machine, with which no files are shared. */
     private final Path dir;
     private final String build;
@@ -76,12 +80,12 @@ final class Session extends GuestThread {
         this.dir = dir;
         this.build = build;
         try {
-            link = new Link(dir.resolve("link"), token);
+            link = new Link(dir, token);
         } catch (ConnectException nobodyListens) {
             // The client has been killed since its command: removes its files.
-            Main.deleteQuietly(dir.resolve("link"));
-            Main.deleteQuietly(dir.resolve("token"));
-            Main.deleteQuietly(dir.resolve("jfluid-agent.jar"));
+            for (String name : CLIENT_FILES) {
+                Main.deleteQuietly(dir.resolve(name));
+            }
             Main.deleteQuietly(dir);
             throw nobodyListens;
         }

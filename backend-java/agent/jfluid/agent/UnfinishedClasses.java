@@ -31,7 +31,7 @@ final class UnfinishedClasses extends GuestThread {
         }
 
         boolean is(Class<?> c) {
-            return loader.refersTo(c.getClassLoader()) && c.getName().equals(name);
+            return JFluid1Release.refersTo(loader, c.getClassLoader()) && c.getName().equals(name);
         }
     }
 

@@ -84,7 +84,8 @@ final class VmMemory implements AutoCloseable {
             // At the end of the mapping the window may have fewer bytes.
             int there = (int) Math.min(length, end - address);
             if (there > 0) {
-                window.get((int) (address - begin), all, i * length, there);
+                window.clear().position((int) (address - begin));
+                window.get(all, i * length, there);
             }
         }
         return all;

@@ -3,6 +3,7 @@ package java.lang;
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
 import static java.lang.JFluid1Nameless.*;
+import static java.lang.JFluid1Release.*;
 import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Session.*;
 import static java.lang.JFluid1Threads.*;
@@ -355,7 +356,7 @@ public final class JFluid1Allocations {
     }
 
     private static boolean isLambda(Class<?> c) {
-        return c.isHidden() && c.getName().contains("$$Lambda");
+        return isHidden(c) && c.getName().contains("$$Lambda");
     }
 
     /** Returns the number of lambda classes with this name, or 0. The JVM creates new lambda classes after a redefinition of their method. */
@@ -411,13 +412,13 @@ public final class JFluid1Allocations {
         for (int i = 0; i < in.length; i++) {
             long at = OBJECTS_AT + i * OBJECT_BYTES;
             Allocated head = (Allocated) U.getReferenceVolatile(in, at);
-            while (head != null && head.refersTo(null)) {
+            while (head != null && refersTo(head, null)) {
                 U.compareAndSetReference(in, at, head, head.chain);
                 head = (Allocated) U.getReferenceVolatile(in, at);
             }
             for (Allocated before = head; before != null; before = before.chain) {
                 known++;
-                while (before.chain != null && before.chain.refersTo(null)) {
+                while (before.chain != null && refersTo(before.chain, null)) {
                     before.chain = before.chain.chain;
                 }
             }

@@ -45,6 +45,6 @@ public final class JFluid1Memory {
     }
 
     public static void unmap(java.nio.ByteBuffer mapped) {
-        U.invokeCleaner(mapped);
+        JFluid1Release.unmap(mapped);
     }
 }

@@ -2,6 +2,7 @@ package java.lang;
 
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
+import static java.lang.JFluid1Release.*;
 import static java.lang.JFluid1Requests.*;
 import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Session.*;
@@ -116,7 +117,7 @@ public final class JFluid1Nameless {
                 (Class<?>) U.getReference(executable, constructor ? Offsets.CONSTRUCTOR_CLASS : Offsets.METHOD_CLASS);
         int slot = U.getInt(executable, constructor ? Offsets.CONSTRUCTOR_SLOT : Offsets.METHOD_SLOT);
         // Reflection creates instances of lambda classes; hidden classes cannot be instrumented.
-        return owner.isHidden() ? null : question(owner, slot, constructor, null, executable);
+        return isHidden(owner) ? null : question(owner, slot, constructor, null, executable);
     }
 
     /** Asks about the member of a method handle. The member is identified by its name, since each look-up creates a new MemberName. */
@@ -124,7 +125,7 @@ public final class JFluid1Nameless {
         Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
         Class<?> owner = (Class<?>) U.getReference(member, Offsets.MEMBER_CLASS);
         boolean isCalled = (U.getInt(member, Offsets.MEMBER_FLAGS) & MEMBER_IS_METHOD_OR_CONSTRUCTOR) != 0;
-        if (!isCalled || owner.isHidden()) {
+        if (!isCalled || isHidden(owner)) {
             return null;
         }
         String name = (String) U.getReference(member, Offsets.MEMBER_NAME);
@@ -182,9 +183,9 @@ public final class JFluid1Nameless {
         Object[] both = (Object[]) type;
         StringBuilder text = new StringBuilder("(");
         for (Class<?> parameter : (Class<?>[]) both[1]) {
-            text.append(parameter.descriptorString());
+            text.append(JFluid1Release.descriptor(parameter));
         }
-        return text.append(')').append(((Class<?>) both[0]).descriptorString()).toString();
+        return text.append(')').append(JFluid1Release.descriptor((Class<?>) both[0])).toString();
     }
 
     /** Flags of MethodHandleNatives.Constants. A handle may also refer to a field. */
@@ -266,7 +267,7 @@ public final class JFluid1Nameless {
         for (int i = 0; i < in.length; i++) {
             long at = OBJECTS_AT + i * OBJECT_BYTES;
             Reflected head = (Reflected) U.getReferenceVolatile(in, at);
-            while (head != null && head.refersTo(null)) {
+            while (head != null && refersTo(head, null)) {
                 U.compareAndSetReference(in, at, head, head.chain);
                 head = (Reflected) U.getReferenceVolatile(in, at);
             }
@@ -276,7 +277,7 @@ public final class JFluid1Nameless {
                 if (asked != null && asked.isOver()) {
                     before.question = null;
                 }
-                while (before.chain != null && before.chain.refersTo(null)) {
+                while (before.chain != null && refersTo(before.chain, null)) {
                     before.chain = before.chain.chain;
                 }
             }

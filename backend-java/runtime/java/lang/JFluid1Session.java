@@ -76,6 +76,8 @@ public final class JFluid1Session {
     // memory, and the JVM never retries a failed class initialiser. No initialiser of these classes needs this class.
     static {
         U.ensureClassInitialized(JFluid1.class);
+        U.ensureClassInitialized(JFluid1Release.class);
+        U.ensureClassInitialized(JFluid1Pipes.class);
         U.ensureClassInitialized(JFluid1Memory.class);
         U.ensureClassInitialized(JFluid1Threads.class);
         U.ensureClassInitialized(JFluid1Ring.class);
@@ -229,6 +231,7 @@ public final class JFluid1Session {
      */
     public static Object begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake,
             boolean counts, long treesAt) {
+        JFluid1Release.begin();
         JFluid1Threads.begin();
         // The array is never smaller than before: code that an earlier session could not restore still reads the states of its ids.
         state = new byte[state.length];
@@ -258,7 +261,9 @@ public final class JFluid1Session {
         U.ensureClassInitialized(JFluid1Samples.class); // JFluid1Samples.end() may run while memory is short
         U.ensureClassInitialized(JFluid1Survivors.class);
         U.ensureClassInitialized(Offsets.class);
-        U.ensureClassInitialized(Definers.class);
+        if (JFluid1Release.HAS_HIDDEN_CLASSES) {
+            U.ensureClassInitialized(Definers.class);
+        }
         U.ensureClassInitialized(ThreadInfo.class);
         U.ensureClassInitialized(Request.class);
         U.ensureClassInitialized(Reflected.class);

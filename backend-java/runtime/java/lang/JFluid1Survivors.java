@@ -1,5 +1,7 @@
 package java.lang;
 
+import static java.lang.JFluid1Release.*;
+
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
 import jdk.internal.misc.Unsafe;
@@ -197,7 +199,7 @@ public final class JFluid1Survivors {
             if (it == null) {
                 continue;
             }
-            if (it.refersTo(null)) {
+            if (refersTo(it, null)) {
                 if (it.told) {
                     if (wentCount == went.length) {
                         went = Arrays.copyOf(went, wentCount * 2);

@@ -2,6 +2,7 @@ package java.lang;
 
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
+import static java.lang.JFluid1Release.*;
 import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Session.*;
 import static java.lang.JFluid1Threads.*;
@@ -376,7 +377,7 @@ public final class JFluid1Tasks {
             }
             int at = hash & (BUCKETS - 1);
             Waiting found = buckets[at];
-            while (found != null && !(found.hash == hash && found.refersTo(task))) {
+            while (found != null && !(found.hash == hash && refersTo(found, task))) {
                 found = found.chain;
             }
             if (found == null && made != null) {
@@ -410,7 +411,7 @@ public final class JFluid1Tasks {
             int at = hash & (BUCKETS - 1);
             Waiting before = null;
             Waiting found = buckets[at];
-            while (found != null && !(found.hash == hash && found.refersTo(task))) {
+            while (found != null && !(found.hash == hash && refersTo(found, task))) {
                 before = found;
                 found = found.chain;
             }
@@ -470,7 +471,7 @@ public final class JFluid1Tasks {
                 int gone = 0;
                 Waiting before = null;
                 for (Waiting w = buckets[at]; w != null; w = w.chain) {
-                    if (w.refersTo(null)) {
+                    if (refersTo(w, null)) {
                         for (Ticket t = w.first; t != null; t = t.next) {
                             gone++;
                         }

@@ -2,6 +2,7 @@ package java.lang;
 
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
+import static java.lang.JFluid1Release.*;
 import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Session.*;
 import static java.lang.JFluid1Stack.*;
@@ -100,10 +101,5 @@ final class JFluid1Thrown {
     private static void add(WeakReference<?>[] known, int number, Class<?> c) {
         long at = OBJECTS_AT + number * OBJECT_BYTES;
         U.compareAndSetReference(known, at, null, new WeakReference<>(c));
-    }
-
-    @SuppressWarnings("unchecked")
-    private static boolean refersTo(WeakReference<?> known, Class<?> c) {
-        return ((WeakReference<Class<?>>) known).refersTo(c);
     }
 }

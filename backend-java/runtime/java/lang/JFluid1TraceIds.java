@@ -1,5 +1,7 @@
 package java.lang;
 
+import static java.lang.JFluid1Release.*;
+
 import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
 import java.util.HashMap;
@@ -105,7 +107,7 @@ public final class JFluid1TraceIds {
         /** Returns the value of the key in an array of keys and values, or null. */
         private Object after(Object[] entries) {
             for (int i = 0; i + 1 < entries.length; i += 2) {
-                if (entries[i] != null && key.refersTo(entries[i])) {
+                if (entries[i] != null && refersTo(key, entries[i])) {
                     return entries[i + 1];
                 }
             }
@@ -162,7 +164,7 @@ public final class JFluid1TraceIds {
     /** Returns the value of the field that belongs to the class of the object; null if there is none. */
     public static Object step(Object o, Field[] fields) {
         for (Field it : fields) {
-            if (it.refersTo(o.getClass())) {
+            if (refersTo(it, o.getClass())) {
                 return it.of(o);
             }
         }
@@ -180,17 +182,12 @@ public final class JFluid1TraceIds {
         int last = entries.length - 1; // a power of two minus one
         int at = U.getInt(local, in.hash) & last;
         for (int left = entries.length; left > 0 && entries[at] != null; left--) {
-            if (((Reference<?>) entries[at]).refersTo(cast(local))) {
+            if (refersTo((Reference<?>) entries[at], local)) {
                 return U.getReference(entries[at], in.value);
             }
             at = at + 1 & last;
         }
         return null;
-    }
-
-    @SuppressWarnings("unchecked")
-    private static <T> T cast(Object o) {
-        return (T) o;
     }
 
     /** Only maps of the JDK are read. The keys are strings, so that no other code computes a hash or compares keys. */

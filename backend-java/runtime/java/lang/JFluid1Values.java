@@ -2,6 +2,7 @@ package java.lang;
 
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
+import static java.lang.JFluid1Release.*;
 import static java.lang.JFluid1Requests.*;
 import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Roots.*;
@@ -349,9 +350,9 @@ public final class JFluid1Values {
             }
             for (int i = w.getters.size(); --i >= 0;) {
                 Getter it = w.getters.get(i);
-                if (it.refersTo(null)) {
+                if (refersTo(it, null)) {
                     w.getters.remove(i); // its class was unloaded
-                } else if (it.refersTo(holder) && it.member.equals(member)) {
+                } else if (refersTo(it, holder) && it.member.equals(member)) {
                     return it;
                 }
             }
@@ -392,11 +393,11 @@ public final class JFluid1Values {
             Step[] grown = new Step[old.length + 1];
             int count = 0;
             for (Step it : old) {
-                if (it.refersTo(c)) {
+                if (refersTo(it, c)) {
                     if (put.how == ASKED) {
                         return it; // another thread was first
                     }
-                } else if (!it.refersTo(null)) {
+                } else if (!refersTo(it, null)) {
                     grown[count++] = it;
                 }
             }
@@ -740,7 +741,7 @@ public final class JFluid1Values {
 
     private static Step stepOf(Wanted w, int table, Class<?> c) {
         for (Step it : (Step[]) U.getReferenceAcquire(w.tables, OBJECTS_AT + table * OBJECT_BYTES)) {
-            if (it.refersTo(c)) {
+            if (refersTo(it, c)) {
                 return it;
             }
         }
@@ -775,7 +776,7 @@ public final class JFluid1Values {
             return true;
         }
         for (Step it : met) {
-            if (it.refersTo(null)) {
+            if (refersTo(it, null)) {
                 return true; // its class was unloaded
             }
         }

@@ -2,6 +2,7 @@ package java.lang;
 
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
+import static java.lang.JFluid1Release.*;
 import static java.lang.JFluid1Requests.*;
 import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Session.*;
@@ -167,7 +168,7 @@ public final class JFluid1Waits {
         while (true) {
             Waited head = (Waited) U.getReferenceVolatile(table, at);
             for (Waited it = head; it != null; it = it.chain) {
-                if (it.kind == kind && it.itself == itself && it.refersTo(c)) {
+                if (it.kind == kind && it.itself == itself && refersTo(it, c)) {
                     return it.id;
                 }
             }

@@ -6,6 +6,8 @@ import static jfluid.check.Check.that;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.net.ConnectException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -14,6 +16,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +35,7 @@ final class LinkTest {
 
         Pair() throws IOException {
             server.bind(UnixDomainSocketAddress.of(socket));
-            link = new Link(socket, "token");
+            link = new Link(dir, "token");
             client = server.accept();
             ByteBuffer token = ByteBuffer.allocate(5);
             while (token.hasRemaining()) {
@@ -226,5 +229,71 @@ final class LinkTest {
     static void aMissingSocketIsAnError() throws IOException {
         Path none = Path.of(System.getProperty("java.io.tmpdir"), "jfluid-no-such-socket");
         raises(IOException.class, () -> new Link(none, "token"));
+    }
+
+    /** Named pipes, as on a JDK without UNIX sockets, and the client's ends. */
+    private static final class Pipes implements AutoCloseable {
+        private final Path dir = Files.createTempDirectory("jfluid-link-");
+        final Path toAgent = dir.resolve(Link.TO_AGENT);
+        final Path fromAgent = dir.resolve(Link.FROM_AGENT);
+
+        Pipes() throws IOException, InterruptedException {
+            Process made = new ProcessBuilder("mkfifo", toAgent.toString(), fromAgent.toString()).inheritIO().start();
+            equal(0, made.waitFor());
+        }
+
+        @Override
+        public void close() throws IOException {
+            Files.deleteIfExists(toAgent);
+            Files.deleteIfExists(fromAgent);
+            Files.delete(dir);
+        }
+    }
+
+    static void namedPipesCarryMessagesInBothDirections() throws IOException, InterruptedException {
+        // The client of jfluid opens the pipes without waiting; RandomAccessFile does so if it also writes.
+        try (Pipes pipes = new Pipes(); RandomAccessFile to = new RandomAccessFile(pipes.toAgent.toFile(), "rw");
+                RandomAccessFile from = new RandomAccessFile(pipes.fromAgent.toFile(), "rw");
+                Link link = Link.byPipes(pipes.dir, "token")) {
+            byte[] token = new byte[5];
+            from.readFully(token);
+            equal("token", new String(token, StandardCharsets.US_ASCII));
+            that(!Files.exists(pipes.toAgent), "another agent cannot open the pipe");
+
+            to.write(frame(new Object[] {1, "a"}).array());
+            link.await(10_000);
+            equal("a", link.receive()[1]);
+            equal(null, link.receive());
+
+            ByteBuffer large = frame(new Object[] {2, new byte[200_000]}); // a pipe has 64 KiB
+            link.send(new Object[] {2, new byte[200_000]});
+            that(link.hasUnsent(), "a write does not block");
+            byte[] arrived = new byte[large.remaining()];
+            Thread reader = new Thread(() -> {
+                try {
+                    from.readFully(arrived);
+                } catch (IOException e) {
+                    throw new java.io.UncheckedIOException(e);
+                }
+            });
+            reader.start();
+            while (link.hasUnsent()) {
+                link.await(10_000);
+            }
+            reader.join();
+            equal(large.array(), arrived);
+
+            to.close();
+            link.await(10_000);
+            raises(EOFException.class, link::receive);
+        }
+    }
+
+    static void namedPipesOfAClientThatHasEndedAreAnError() throws IOException, InterruptedException {
+        try (Pipes pipes = new Pipes()) {
+            raises(ConnectException.class, () -> Link.byPipes(pipes.dir, "token"));
+            Files.delete(pipes.fromAgent);
+            raises(NoSuchFileException.class, () -> Link.byPipes(pipes.dir, "token"));
+        }
     }
 }
