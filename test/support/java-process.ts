@@ -285,7 +285,7 @@ export function nodeFor(user: { uid: number; gid: number }): string {
 export interface CompileOptions {
   /** Directory of the class files; default: a temporary directory. */
   outDir?: string
-  /** `--release`, default 17, or 11 for JDK 11. `null` compiles for the JDK itself, with internal packages visible. */
+  /** `--release`, default 17. `null` compiles for the JDK itself, with internal packages visible. */
   release?: number | null
   /** Further options of `javac`: `-g`, `-parameters`, `-cp`, … */
   options?: readonly string[]
@@ -306,7 +306,7 @@ function sourcesIn(directory: string): Map<string, string> {
 export async function compileJava(
   jdk: Jdk,
   sources: Record<string, string> | string,
-  { outDir, release = releaseFor(jdk), options = [] }: CompileOptions = {},
+  { outDir, release = LANGUAGE, options = [] }: CompileOptions = {},
 ): Promise<string> {
   const classes = outDir ?? classDirectory()
   mkdirSync(classes, { recursive: true })
@@ -339,9 +339,25 @@ export async function compiledFiles(jdk: Jdk, files: readonly string[], release:
   return classes
 }
 
-/** Returns the release for which programs are compiled: the oldest that the tests are written for, if the JDK runs it. */
-export function releaseFor({ version }: Jdk): number {
-  return Math.min(version, 17)
+/** The release whose language the programs of the tests are written in. */
+export const LANGUAGE = 17
+/** Major version of the class files of JDK 0: that of JDK 11 is 55. */
+const FIRST_CLASS_VERSION = 44
+
+/**
+ * Gives the class files a version that an older JDK accepts. The code of switch rules, text blocks and patterns is also valid there. Records
+ * and methods of newer JDKs are missing when they are used.
+ */
+function lowerVersions(directory: string, { full }: Pick<Jdk, 'full'>): void {
+  const newest = FIRST_CLASS_VERSION + Number.parseInt(full, 10)
+  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.class')) continue
+    const path = join(directory, name)
+    const bytes = readFileSync(path)
+    if (bytes.readUInt16BE(6) <= newest) continue
+    bytes.writeUInt16BE(newest, 6)
+    writeFileSync(path, bytes)
+  }
 }
 
 function javacOptions(jdk: Jdk, release: number | null, options: readonly string[]): string[] {
@@ -360,6 +376,7 @@ async function javac(
 ): Promise<void> {
   try {
     await promisify(execFile)(jdk.javac, [...options, '-d', directory, ...files], { maxBuffer: 16 << 20 })
+    lowerVersions(directory, jdk)
   } catch (problem) {
     const output = problem as { stdout?: string; stderr?: string }
     throw new Error(`javac ${jdk.full} refused:\n${output.stdout ?? ''}${output.stderr ?? problem}`)
