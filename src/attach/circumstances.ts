@@ -26,10 +26,12 @@ export interface Circumstances {
   openFile(name: string): 'open' | 'deleted' | undefined
   /** Clock source of the kernel: tsc, kvm-clock, hpet, … */
   readonly clockSource: string | undefined
+  /** Processor architecture, as Node.js names it: x64, arm64, … */
+  readonly architecture: string
 }
 
-export function readCircumstances(process: TargetProcess): Circumstances {
-  const { pid } = process
+export function readCircumstances(target: TargetProcess): Circumstances {
+  const { pid } = target
   const status = textOf(`/proc/${pid}/status`) ?? ''
   const maps = textOf(`/proc/${pid}/maps`)
   const openFiles = (namesIn(`/proc/${pid}/fd`) ?? []).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`) ?? '')
@@ -38,13 +40,14 @@ export function readCircumstances(process: TargetProcess): Circumstances {
       linkOf(`/proc/${pid}/ns/mnt`) === undefined
         ? undefined
         : NAMESPACES.filter((kind) => isOther(pid, kind)),
-    options: optionsOf(process),
-    modules: modulesOf(releaseValue(process, 'MODULES')),
+    options: optionsOf(target),
+    modules: modulesOf(releaseValue(target, 'MODULES')),
     libraries: maps === undefined ? undefined : librariesIn(maps),
     threads: readThreadNames(pid),
     threadCount: Number(/^Threads:\s*(\d+)/m.exec(status)?.[1] ?? 0),
     openFile: (name) => openAs(name, openFiles),
     clockSource: textOf(CLOCK_SOURCE)?.trim(),
+    architecture: process.arch,
   }
 }
 

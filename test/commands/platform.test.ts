@@ -2,6 +2,7 @@
 
 import { afterEach, expect, it } from 'vitest'
 import { EX_UNAVAILABLE, EX_USAGE } from '../../src/base/errors.ts'
+import { BigEndian, checkPlatform } from '../../src/commands/platform.ts'
 import { inProcess } from '../support/in-process.ts'
 
 const { platform } = process
@@ -36,4 +37,10 @@ it.each([
     code: EX_USAGE,
     stderr: expect.stringContaining('neither --out nor --push'),
   })
+})
+
+it('on a big-endian machine, commands that need a local JVM are refused, and reports are not', () => {
+  expect(() => checkPlatform('record', '4711', 'linux', 'BE')).toThrow(BigEndian)
+  expect(() => checkPlatform('report', undefined, 'linux', 'BE')).not.toThrow()
+  expect(() => checkPlatform('record', '4711', 'linux', 'LE')).not.toThrow()
 })

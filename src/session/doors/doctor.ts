@@ -471,7 +471,10 @@ function threads(
   return note('threads', `${text}, and virtual threads: these share one tree, and their probes are slower`)
 }
 
-function clock({ circumstances: { modules, clockSource } }: Evidence): Finding {
+function clock({ circumstances: { architecture, modules, clockSource } }: Evidence): Finding {
+  // The agent asks the JVM for its architecture (TimeStampCounter), which is the architecture of this machine.
+  if (architecture !== 'x64')
+    return ok('clock', `System.nanoTime, because the architecture ${architecture} is not x86-64`)
   const ticks = modules?.has('jdk.jfr')
   const own =
     ticks === false

@@ -61,6 +61,7 @@ function evidence(change: Change): Evidence {
         threadCount: 20,
         openFile: () => undefined,
         clockSource: 'tsc',
+        architecture: 'x64',
       },
       ...change.circumstances,
     },
@@ -257,6 +258,13 @@ describe('doctor for a JVM that permits an attach', () => {
     const [sampling] = only('sampling', { version: '24', circumstances })
     expect(sampling.text).toBe('by thread dumps, because the JVM has no flight recorder')
   })
+})
+
+it('on a processor other than x86-64, doctor names the clock System.nanoTime, and does not worry about its clock source', () => {
+  const circumstances = { architecture: 'arm64', clockSource: 'arch_sys_counter' }
+  expect(only('clock', { circumstances })).toMatchObject([
+    { level: 'ok', text: 'System.nanoTime, because the architecture arm64 is not x86-64' },
+  ])
 })
 
 it('a JVM in another file system gets a copy of the agent and its own buffer directory', () => {
