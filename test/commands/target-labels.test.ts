@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { targetLabels } from '../../src/commands/target-labels.ts'
 import { parseLabels } from '../../src/push/identity.ts'
 
-const labels = (environment: Record<string, string>, jar?: string) =>
-  Object.fromEntries(targetLabels(new Map(Object.entries(environment)), 'node-3', jar))
+const labels = (environment: Record<string, string>, name?: string, manifest?: string) =>
+  Object.fromEntries(targetLabels(new Map(Object.entries(environment)), 'node-3', { name, manifest }))
 
 describe('labels of a JVM', () => {
   it('a JVM without such variables has the name of the machine', () => {
@@ -26,6 +26,15 @@ describe('labels of a JVM', () => {
   it('without OpenTelemetry, the version is the one in the name of the jar', () => {
     expect(labels({}, 'shop-1.4.2-SNAPSHOT.jar').version).toBe('1.4.2-SNAPSHOT')
     expect(labels({}, 'shop.jar').version).toBe(undefined)
+  })
+
+  it('the version in the manifest of the jar has priority over its name', () => {
+    const manifest =
+      'Manifest-Version: 1.0\r\nImplementation-Version: 2.0.1-\r\n rc1\r\n\r\nName: a\r\nX: y\r\n'
+    expect(labels({}, 'shop-1.4.jar', manifest).version).toBe('2.0.1-rc1')
+    expect(labels({}, 'shop-1.4.jar', 'Manifest-Version: 1.0\n\nImplementation-Version: 9\n').version).toBe(
+      '1.4',
+    )
   })
 
   it('a pod has the names that Kubernetes and its downward API give', () => {

@@ -2,8 +2,7 @@
 // contains the agent's build id, and can be read even after the file has been removed or replaced.
 
 import { readdirSync } from 'node:fs'
-import { inflateRawSync } from 'node:zlib'
-import { readRegular } from '../../attach/regular-file.ts'
+import { textInZip } from '../../attach/zip-text.ts'
 import { linkOf } from '../../base/visible.ts'
 
 /**
@@ -14,9 +13,7 @@ import { linkOf } from '../../base/visible.ts'
 export type AgentInside = 'ours' | 'beside' | 'foreign'
 
 const NAME = /\/jfluid-agent\.jar(?: \(deleted\))?$/
-/** Maximum sizes of the jar, its directory and an id. They are needed since a file of another program may have the name of the jar. */
-const MAX_BYTES = 16 << 20
-const MAX_ENTRIES = 4096
+/** Maximum size of an id. It is needed since a file of another program may have the name of the jar. */
 const MAX_TEXT_BYTES = 256
 
 /**
@@ -51,39 +48,11 @@ function firstOpen(pid: number): Identity | undefined {
 /** Reads the build id and the runtime id that `build.mjs` has written into the jar. */
 function identityOf(jar: string): Identity | undefined {
   try {
-    const bytes = readRegular(jar, { mostBytes: MAX_BYTES })
-    if (bytes === undefined) return undefined
-    const [build, runtime] = [textIn(bytes, 'runtime/build'), textIn(bytes, 'runtime/id')]
+    const [build, runtime] = ['runtime/build', 'runtime/id'].map((it) =>
+      textInZip(jar, it, MAX_TEXT_BYTES)?.trim(),
+    )
     return build === undefined || runtime === undefined ? undefined : { build, runtime }
   } catch {
     return undefined // the file is not a jar, or is damaged
   }
-}
-
-const END_OF_DIRECTORY = Buffer.of(0x50, 0x4b, 5, 6)
-const STORED = 0
-
-/**
- * Reads one small file from a zip file (APPNOTE.TXT 4.3).
- * @throws RangeError if the zip file is damaged
- */
-function textIn(zip: Buffer, wanted: string): string | undefined {
-  const end = zip.lastIndexOf(END_OF_DIRECTORY)
-  if (end < 0) return undefined
-  let at = zip.readUInt32LE(end + 16)
-  for (let left = Math.min(MAX_ENTRIES, zip.readUInt16LE(end + 10)); left > 0; left--) {
-    const [name = 0, extra = 0, comment = 0] = [28, 30, 32].map((offset) => zip.readUInt16LE(at + offset))
-    if (zip.toString('utf8', at + 46, at + 46 + name) === wanted) {
-      const local = zip.readUInt32LE(at + 42)
-      const start = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28)
-      const packed = zip.subarray(start, start + zip.readUInt32LE(at + 20))
-      const text =
-        zip.readUInt16LE(at + 10) === STORED
-          ? packed
-          : inflateRawSync(packed, { maxOutputLength: MAX_TEXT_BYTES })
-      return text.toString('latin1').trim()
-    }
-    at += 46 + name + extra + comment
-  }
-  return undefined
 }
