@@ -48,21 +48,40 @@ function moveLineNumbers(content: Reader, moved: Relocation, out: Writer): void 
   }
 }
 
-/** Relocates LocalVariableTable or LocalVariableTypeTable. Layout of both: start_pc, length, name, descriptor or signature, index. */
+/**
+ * Relocates LocalVariableTable or LocalVariableTypeTable. Layout of both: start_pc, length, name, descriptor or signature, index.
+ *
+ * Rows may begin or end inside an instruction, and may be equal after the relocation. The JVM refuses a class with two equal rows, so all but
+ * the first are left out.
+ */
 function moveLocalVariables(content: Reader, moved: Relocation, out: Writer): void {
-  for (let left = copyCount(content, out); left > 0; left--) {
-    moveRange(content, moved, out)
-    out.copy(content.bytes, content.skip(4), content.at)
-    out.u2(moved.local(content.u2()))
+  const countAt = out.length
+  const known = new Set<string>()
+  out.u2(0)
+  for (let left = content.u2(); left > 0; left--) {
+    const { start, length } = rangeOf(content, moved)
+    const name = content.u2()
+    const type = content.u2()
+    const local = moved.local(content.u2())
+    const row = `${start} ${length} ${name} ${local}`
+    if (known.has(row)) continue
+    known.add(row)
+    for (const value of [start, length, name, type, local]) out.u2(value)
   }
+  out.patchU2(countAt, known.size)
 }
 
 function moveRange(content: Reader, moved: Relocation, out: Writer): void {
+  const { start, length } = rangeOf(content, moved)
+  out.u2(start)
+  out.u2(length)
+}
+
+function rangeOf(content: Reader, moved: Relocation): { start: number; length: number } {
   const start = content.u2()
   const end = start + content.u2()
   const newStart = moved.nearest(start)
-  out.u2(newStart)
-  out.u2(moved.nearest(end) - newStart)
+  return { start: newStart, length: moved.nearest(end) - newStart }
 }
 
 // target_type of type annotations inside code (JVMS table 4.7.20-B)

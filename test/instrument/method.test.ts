@@ -559,6 +559,24 @@ describe('tables that refer to bytecode indexes', () => {
     assert.deepEqual(table(classFile, 'LocalVariableTable'), [1, 0, 14, 1, 2, 0])
   })
 
+  it('rows of variables that are equal after the relocation become one row, since the JVM refuses equal rows', () => {
+    const classFile = instrumented(
+      assemble({
+        method: 'run(I)V',
+        code: `sipush 300 | pop | ${code}`,
+        // Three rows with different lengths: two begin inside sipush, which ends at bci 3, and one begins after it. Names are 1, 1, 1, 2.
+        attributes: {
+          LocalVariableTable: [
+            ...[0, 4, 0, 1, 0, 5, 0, 1, 0, 2, 0, 0, 0, 2, 0, 4, 0, 1, 0, 2, 0, 0],
+            ...[0, 3, 0, 3, 0, 1, 0, 2, 0, 0, 0, 3, 0, 3, 0, 2, 0, 2, 0, 0],
+          ],
+        },
+      }),
+    )
+    // 0 enter, 5 sipush, 8 pop, 9 nop, 10 istore_0, 11 exit
+    assert.deepEqual(table(classFile, 'LocalVariableTable'), [2, 8, 3, 1, 2, 0, 8, 3, 2, 2, 0])
+  })
+
   it('type annotations refer to the moved instructions', () => {
     const classFile = instrumented(
       assemble({
