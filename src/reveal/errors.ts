@@ -45,7 +45,12 @@ export class RootNotFound extends JfluidError {
 }
 
 /** Errors that report why no method named by a root can be profiled. */
-export type RootProblem = RootNotFound | AbstractOrNativeRoot | RootNeverInstrumented | RootRefused
+export type RootProblem =
+  | RootNotFound
+  | AbstractOrNativeRoot
+  | RootNeverInstrumented
+  | RootInHiddenClass
+  | RootRefused
 
 /** Returns the text of a warning with the error's message and hint. */
 export function inOneLine({ message, hint }: RootProblem): string {
@@ -87,6 +92,20 @@ export class RootNeverInstrumented extends JfluidError {
   readonly reason = 'it cannot have probes'
   constructor(root: string, option: RootOption = 'root') {
     super(`${option} '${root}' cannot have probes: the compiler replaces it, or the probes use it`)
+  }
+}
+
+/** Thrown if the root's class name is the name of a hidden class only. */
+export class RootInHiddenClass extends JfluidError {
+  static sample = () => new RootInHiddenClass('Rules.apply', 'com.acme.shop.Rules')
+  readonly exitCode = EX_NOCODE
+  readonly hint = 'Name a method that calls this method, or that this method calls.'
+  readonly reason: string
+  /** @param hidden  name of the class, without the number that the JVM adds */
+  constructor(root: string, hidden: string, option: RootOption = 'root') {
+    const because = `${hidden} is a hidden class, and the JVM allows no change of hidden classes`
+    super(`${option} '${root}' cannot have probes: ${because}`)
+    this.reason = `it cannot have probes: ${because}`
   }
 }
 

@@ -289,6 +289,11 @@ export function isHidden(node: ClassNode): boolean {
   return (node.flags & CLASS_HIDDEN) !== 0
 }
 
+/** Returns the internal name; of a hidden class without the number that the JVM adds, which is different in each definition. */
+export function plainName({ flags, name }: Pick<ClassNode, 'flags' | 'name'>): string {
+  return (flags & CLASS_HIDDEN) === 0 ? name : name.replace(/\+[^+]*$/, '')
+}
+
 /** Returns whether the class is neither hidden nor a class of jfluid. */
 export function isOrdinary(node: ClassNode): boolean {
   return (node.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0

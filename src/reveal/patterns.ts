@@ -121,7 +121,7 @@ export function matchesClass(pattern: ClassPattern, internalName: string): boole
 }
 
 /** Returns the rank of the match between a class and the class of a root. */
-export function rootRank(root: RootPattern, internalName: string): number {
+export function rootRank(root: Pick<RootPattern, 'className'>, internalName: string): number {
   const name = dotted(internalName)
   if (root.className.includes('*')) {
     return wildcard(root.className).test(name) ? RANK_FULL : RANK_NONE

@@ -29,7 +29,7 @@ import { GATE_ANY, GATE_CLOSED, GATE_FULL, OBJECT_SELECTORS } from './leaf-calls
 import { keyOf, type Linked, type Linker, type LoadedSite, type MethodRef, OBJECT } from './linker.ts'
 import type { MethodTarget } from './method-ids.ts'
 import type { Mirror, MirrorMethod } from './mirror.ts'
-import { HIDDEN, type Taker } from './taker.ts'
+import type { Taker } from './taker.ts'
 import { jdkUpcalls, upcalls } from './upcalls.ts'
 
 /** Maximum number of receiver classes for `calleesOf`. With more classes, the targets are not useful, and need too many method tables. */
@@ -345,7 +345,7 @@ export class Reach {
 
   #commitTargets(linked: Linked): void {
     for (const ref of linked.targets) this.taker.take(ref)
-    for (const node of linked.opaque) if (node.included) this.taker.skip(node.name, '*', '', HIDDEN)
+    for (const node of linked.opaque) if (node.included) this.taker.skipHidden(node)
     this.taker.openGate(linked.gate)
   }
 
@@ -453,7 +453,7 @@ export class Reach {
       if (isHidden(node)) {
         if (types.every((it) => it.name === OBJECT)) continue
         if (this.linker.isLambdaProxy(node)) lambdas.push(node)
-        else if (node.included) this.taker.skip(node.name, '*', '', HIDDEN)
+        else if (node.included) this.taker.skipHidden(node)
         continue
       }
       const declaring = [node, ...ancestors].filter((it) => it.followed && !isHidden(it))
@@ -489,7 +489,7 @@ export class Reach {
         const found = this.linker.lambdaHandles(proxy)
         if (found === null) complete = false
         else if (found.length > 0) append(handles, found)
-        else if (proxy.included) this.taker.skip(proxy.name, '*', '', HIDDEN)
+        else if (proxy.included) this.taker.skipHidden(proxy)
       }
       return complete ? handles : null
     })

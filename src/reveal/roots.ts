@@ -6,13 +6,14 @@ import { CLASS_GONE, NEVER_DEFINED } from '../base/refusal.ts'
 import { ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import {
   AbstractOrNativeRoot,
+  RootInHiddenClass,
   RootNeverInstrumented,
   RootNotFound,
   RootNotLoaded,
   type RootProblem,
   RootRefused,
 } from './errors.ts'
-import { type ClassNode, isHidden, isOrdinary } from './hierarchy.ts'
+import { type ClassNode, isHidden, isOrdinary, plainName } from './hierarchy.ts'
 import { hasCode, type Linker, type MethodRef } from './linker.ts'
 import type { MethodTarget } from './method-ids.ts'
 import { nearest } from './near.ts'
@@ -114,6 +115,7 @@ export class Roots {
       )
       if (rank > RANK_NONE) this.#take(state, rank, candidates)
       else if (state.ids.size === 0) this.#note(state, candidates)
+      if (strict && state.ids.size + state.searched.size === 0) this.#refuseHidden(state.pattern)
       if (state.ids.size > 0 || candidates.length === 0) continue
       await this.#fetchAround(state)
       // Throws now if a loaded class of the root lacks the method, since a loaded class cannot get the method later.
@@ -181,6 +183,17 @@ export class Roots {
     }))
   }
 
+  /** @throws RootInHiddenClass if a loaded hidden class has the class name of the root. The classes must include no other such class. */
+  #refuseHidden({ className, text, option }: RootPattern): void {
+    if (className.includes('*')) return
+    for (const node of this.linker.hierarchy.nodes()) {
+      if (!isHidden(node)) continue
+      const name = plainName(node)
+      const rank = rootRank({ className }, name)
+      if (isNamedSurely(rank, node)) throw new RootInHiddenClass(text, dotted(name), option)
+    }
+  }
+
   #methodsOf(pattern: RootPattern, node: ClassNode): MethodRef[] {
     return this.linker
       .methodsOf(node)
@@ -213,10 +226,8 @@ export class Roots {
 
   #note({ pattern, searched }: State, candidates: readonly { node: ClassNode; rank: number }[]): void {
     for (const { node, rank } of candidates) {
-      // A class name without package, or without the outer class, may mean a class that is loaded later: then a JDK class or a
-      // nested class is no proof that the user's class lacks the method.
-      const named = rank > RANK_SIMPLE || (rank === RANK_SIMPLE && node.included)
-      searched.set(dotted(node.name), { node, sure: named && !pattern.className.includes('*') })
+      const sure = isNamedSurely(rank, node) && !pattern.className.includes('*')
+      searched.set(dotted(node.name), { node, sure })
     }
   }
 
@@ -312,6 +323,14 @@ export class Roots {
     const method = pattern.method === '<init>' ? 'new' : pattern.method
     return nearest(pattern.className, full.keys()).map((it) => `${full.get(it)}.${method}`)
   }
+}
+
+/**
+ * Returns whether a root names this class and no other. A class name without package, or without the outer class, may mean a class that is
+ * loaded later: then a JDK class or a nested class is no proof that the user's class lacks the method.
+ */
+function isNamedSurely(rank: number, { included }: ClassNode): boolean {
+  return rank > RANK_SIMPLE || (rank === RANK_SIMPLE && included)
 }
 
 /** Returns whether a class that the root names unambiguously has been loaded without a usable method. */

@@ -7,7 +7,7 @@ import { ACC_ABSTRACT, ACC_NATIVE } from '../classfile/access.ts'
 import { classNames } from '../classfile/descriptor.ts'
 import type { Classes, MethodFilter } from './classes.ts'
 import { deniedClass, deniedMethod } from './deny-list.ts'
-import { isHidden, isJdk, mayBeInitialised } from './hierarchy.ts'
+import { type ClassNode, isHidden, isJdk, mayBeInitialised, plainName } from './hierarchy.ts'
 import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf } from './leaf-calls.ts'
 import { type LoadedSite, type MethodRef, placeOf } from './linker.ts'
 import type { MethodIds, MethodTarget } from './method-ids.ts'
@@ -24,7 +24,7 @@ export interface Skipped {
 /** A reached method that has no id. */
 type WithoutId = Omit<MethodTarget, 'id' | 'root'>
 
-export const HIDDEN =
+const HIDDEN =
   'hidden class, defined before the session or outside a root: calls of its methods, and calls made only by them, are missing'
 
 export class Taker {
@@ -158,6 +158,11 @@ export class Taker {
     if (this.#skippedOnce.has(key)) return
     this.#skippedOnce.add(key)
     this.skipped.push({ className, method, descriptor, reason })
+  }
+
+  /** All hidden classes with the same name are one entry: a program may define and unload them all the time. */
+  skipHidden(node: ClassNode): void {
+    this.skip(`${plainName(node)}+0x…`, '*', '', HIDDEN)
   }
 
   openGate(level: number): void {

@@ -51,9 +51,10 @@ export class Pulse {
   }
 
   async readStatus(): Promise<void> {
-    const { agent, clock, inside, installation, recorder, targetState, turns, values } = this.engine
+    const { agent, classes, clock, inside, installation, recorder, targetState, turns, values } = this.engine
     const status = await agent.status()
     clock.update(status.clock)
+    classes.add(status.loaders, [])
     targetState.take(status)
     const suspended = (await inside?.read(installation.swaps.latest, this.#wasStopped)) ?? null
     this.#wasStopped = false

@@ -55,8 +55,9 @@ export class TargetClasses {
     return this.#loaderOf.get(classId) ?? 0
   }
 
+  /** Returns the name of a class's loader. It is not known if the target has ended before it has named a new loader. */
   loaderName(classId: number): string {
-    return this.#loaders.get(this.loaderOf(classId)) ?? 'bootstrap'
+    return this.#loaders.get(this.loaderOf(classId)) ?? 'unknown'
   }
 
   /** Returns whether a class belongs to the JDK. @param name  class name with dots */

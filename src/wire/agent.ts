@@ -4,7 +4,7 @@
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
 import type { FrameName } from '../base/frame-name.ts'
-import { bytes, count, listOf, methodId, number, orNull, string } from './checked.ts'
+import { bytes, count, flag, listOf, methodId, number, orNull, string } from './checked.ts'
 import { type InsideNews, insideNews } from './inside-news.ts'
 import type { EventHandler, Link } from './link.ts'
 import {
@@ -360,7 +360,11 @@ export class Agent {
     await this.request('values', paths, firstRow, thrown)
   }
 
-  /** Defines how a step reads objects of a class. @throws AgentRefused if the class has no such member */
+  /**
+   * Defines how a step reads objects of a class.
+   * @returns whether the class is still loaded
+   * @throws AgentRefused if the class has no such member
+   */
   async valueStep(
     path: number,
     step: number,
@@ -371,8 +375,8 @@ export class Agent {
       name,
       descriptor,
     }: { readonly holder: number; readonly name: string; readonly descriptor: string },
-  ): Promise<void> {
-    await this.request('valueStep', path, step, classId, how, holder, name, descriptor)
+  ): Promise<boolean> {
+    return flag(await this.request('valueStep', path, step, classId, how, holder, name, descriptor))
   }
 
   /** Returns what reading values has cost so far. */

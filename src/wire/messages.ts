@@ -25,7 +25,7 @@
 //   values [[start, steps] | nil, …], first method id of --by | -1, start that is the exception | -1
 //                        → nil                  read these values of root calls; per path the number of its start and of its steps
 //   valueStep path, step, class, 1: field | 2: getter | 3: needs --call-getters | 4: no such member, class that declares it, name,
-//             descriptor → nil                  how the step is read for objects of the class
+//             descriptor → whether the class is loaded    how the step is read for objects of the class
 //   valueCounts          → [calls of getters, ns, longest ns, calls over 1 ms, calls that threw, slow calls without values,
 //                           [[path, step, class, ns], …] getters that are switched off,
 //                           [[path, step, values], …] values not read, since the step has met too many classes,
@@ -56,6 +56,7 @@
 //                           entered; nil if unknown
 //                           [collections, untracked objects, [token, born, bytes] of new objects, tokens of dead
 //                           objects]   numbers of eight bytes; nil without liveness
+//                           [[loader, name, parent], …]   loaders that no answer has contained
 //   stackTraces depth    → [[tid, name, [[class, method], …]], …]
 //   reclaim              → number of chunks reclaimed from threads outside the graph
 //   sampling every, random
@@ -166,8 +167,10 @@ export interface LoadedClasses {
   readonly classes: readonly ClassInfo[]
 }
 
+const readLoaders = listOf(row({ id: count, name: string, parent: integer }))
+
 export const readClasses: (v: unknown) => LoadedClasses = row({
-  loaders: listOf(row({ id: count, name: string, parent: integer })),
+  loaders: readLoaders,
   classes: listOf(
     row({
       id: count,
@@ -203,6 +206,8 @@ export const readStatus = row({
    * little-endian.
    */
   survivors: orNull(row({ collections: count, untracked: count, came: bytes, went: bytes })),
+  /** Loaders that no answer has named. A loader of which a class has passed the load hook may be in no list of classes for a long time. */
+  loaders: readLoaders,
 })
 export type AgentStatus = ReturnType<typeof readStatus>
 

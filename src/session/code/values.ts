@@ -96,17 +96,19 @@ export class Values {
       const { agent, options } = this.engine
       const chain = await this.#classesOf(classId)
       const found = targetOfStep(wanted, chain.supers, chain.interfaces)
-      const none = { holder: classId, name: '', descriptor: '' }
       const named = `${path.option}: ${chain.name}.${wanted.name}${wanted.isCall ? '()' : ''}`
+      /** Returns whether the class is still loaded. Of an unloaded class, no value is missing. */
+      const isNotRead = async (how: number): Promise<boolean> =>
+        await agent.valueStep(index, step, classId, how, { holder: classId, name: '', descriptor: '' })
       if (found.how === 'nothing') {
-        this.warnings.add(`${named} does not exist, or is not readable: the value is not read`)
-        await agent.valueStep(index, step, classId, HOW.nothing, none)
+        if (await isNotRead(HOW.nothing))
+          this.warnings.add(`${named} does not exist, or is not readable: the value is not read`)
         return
       }
       if (found.how === 'code' && options.callGetters !== true) {
         if (index === BY) this.#needsCall = true
-        this.warnings.add(`${named} runs code: add --call-getters, or use a field`)
-        await agent.valueStep(index, step, classId, HOW.needsCall, none)
+        if (await isNotRead(HOW.needsCall))
+          this.warnings.add(`${named} runs code: add --call-getters, or use a field`)
         return
       }
       const how = found.how === 'field' ? HOW.field : HOW.getter
@@ -114,8 +116,7 @@ export class Values {
         await agent.valueStep(index, step, classId, how, found)
       } catch (error) {
         if (!(error instanceof AgentRefused)) throw error
-        this.warnings.add(`${named} cannot be read: ${error.reason}`)
-        await agent.valueStep(index, step, classId, HOW.nothing, none)
+        if (await isNotRead(HOW.nothing)) this.warnings.add(`${named} cannot be read: ${error.reason}`)
       }
     })
   }

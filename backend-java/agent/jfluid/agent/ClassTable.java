@@ -103,10 +103,16 @@ final class ClassTable {
     }
 
     private Object[] takeNew() {
-        Object[] delta = {newLoaders, new ArrayList<>(newClasses.values())};
-        newLoaders = new ArrayList<>();
+        Object[] delta = {takeNewLoaders(), new ArrayList<>(newClasses.values())};
         newClasses = new LinkedHashMap<>();
         return delta;
+    }
+
+    /** Returns the rows of loaders that no answer has contained. */
+    List<Object> takeNewLoaders() {
+        List<Object> taken = newLoaders;
+        newLoaders = new ArrayList<>();
+        return taken;
     }
 
     /**
@@ -157,9 +163,13 @@ final class ClassTable {
         return false;
     }
 
-    /** Returns whether a name ends with these parts. Called for thousands of classes, so it allocates nothing. */
+    /**
+     * Returns whether a name ends with these parts. The number of a hidden class, after a slash, is not a part. Called for thousands of classes,
+     * so it allocates nothing.
+     */
     private static boolean endsWith(String name, String end) {
-        int at = name.length() - end.length();
+        int number = name.lastIndexOf('/');
+        int at = (number < 0 ? name.length() : number) - end.length();
         if (at < 0 || at > 0 && !isSeparator(name.charAt(at - 1))) {
             return false;
         }

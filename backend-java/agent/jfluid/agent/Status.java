@@ -70,7 +70,7 @@ final class Status extends Topic {
         Runtime heap = Runtime.getRuntime();
         return new Object[] {Calibration.clockPair(), threads, JFluid1Session.gaps(),
             heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held(), recording.openAllocations(),
-            survivors()};
+            survivors(), classes.takeNewLoaders()};
     }
 
     /** Returns {@code [collections, untracked objects, [token, born, bytes] of each new object, tokens of dead objects]}, numbers as eight bytes. */

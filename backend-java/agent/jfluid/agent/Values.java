@@ -20,7 +20,7 @@ final class Values extends Topic {
     Object command(String op, Object[] m) throws IOException {
         switch (op) {
             case "values": begin((Object[]) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4])); return null;
-            case "valueStep": step(m); return null;
+            case "valueStep": return step(m);
             case "valueCounts": return counts();
             default: throw unknown(op);
         }
@@ -37,18 +37,21 @@ final class Values extends Topic {
         JFluid1Values.values(starts, steps, thrown, firstBy);
     }
 
-    /** @param m path, step, class, how, class that declares the member, name, descriptor */
-    private void step(Object[] m) throws IOException {
+    /**
+     * @param m path, step, class, how, class that declares the member, name, descriptor
+     * @return whether the class is still loaded
+     */
+    private boolean step(Object[] m) throws IOException {
         int path = MessagePack.asInt(m[2]);
         int step = MessagePack.asInt(m[3]);
         Class<?> c = classes.byId(MessagePack.asInt(m[4]));
         int how = MessagePack.asInt(m[5]);
         if (c == null) {
-            return; // unloaded
+            return false;
         }
         if (how == JFluid1Values.NEEDS_GETTERS || how == JFluid1Values.NO_MEMBER) {
             JFluid1Values.unreadable(path, step, c, how);
-            return;
+            return true;
         }
         Class<?> holder = classes.byId(MessagePack.asInt(m[6]));
         String name = (String) m[7];
@@ -67,6 +70,7 @@ final class Values extends Topic {
         } else {
             JFluid1Values.getter(path, step, c, holder, name.concat(descriptor), linker.handle);
         }
+        return true;
     }
 
     /**
