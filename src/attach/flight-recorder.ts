@@ -4,6 +4,7 @@
 // writes the copy of a recording with a duration into the program's working directory.
 
 import { EX_CONFIG, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { SINCE } from '../base/jdk-releases.ts'
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 
@@ -25,6 +26,18 @@ export class RecordingRefused extends JfluidError {
   readonly hint = 'Look for the reason in the output of the program.'
   constructor(pid: number, reason: string) {
     super(`the flight recorder of JVM ${pid} did not start: ${reason}`)
+  }
+}
+
+/** The flight recorder accepts no settings of events in a command. */
+export class NoRecordingSettings extends JfluidError {
+  static sample = () => new NoRecordingSettings(4711)
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Leave --sampler out: jfluid then samples the JVM by thread dumps.'
+  constructor(pid: number) {
+    super(
+      `jfluid cannot use the flight recorder of JVM ${pid}: it accepts settings of events only from JDK ${SINCE.RECORDING_SETTINGS} on`,
+    )
   }
 }
 
@@ -80,7 +93,7 @@ export interface NewRecording {
   readonly keptMib: number
 }
 
-/** @throws RecordingRefused */
+/** @throws RecordingRefused, NoRecordingSettings */
 export async function startRecording(connection: AttachConnection, recording: NewRecording): Promise<void> {
   const { name, settings, durationSeconds, keptSeconds, keptMib } = recording
   const text = await ask(
@@ -125,6 +138,7 @@ async function ask(
 ): Promise<string> {
   const { code, text } = await attachCommand(connection, 'jcmd', [command], { timeoutMs })
   if (code === 0) return text
+  if (/Unknown argument '\+/.test(text)) throw new NoRecordingSettings(connection.pid)
   throw new NoFlightRecorder(connection.pid, firstLine(text))
 }
 

@@ -4,7 +4,7 @@
 
 import { featureOf, NoSuchProcess, type TargetFacts, thisClient } from '../../attach/admission.ts'
 import { systemProperties } from '../../attach/command.ts'
-import { NoFlightRecorder } from '../../attach/flight-recorder.ts'
+import { NoFlightRecorder, NoRecordingSettings } from '../../attach/flight-recorder.ts'
 import { openAttachSocket } from '../../attach/handshake.ts'
 import { mainClassOf } from '../../attach/java-command.ts'
 import { describeJvm } from '../../attach/jvms.ts'
@@ -98,6 +98,8 @@ function described(facts: TargetFacts): Profile['target'] {
 
 /** @throws NoCpuTimeSamples if the JVM has no sampling by CPU time */
 function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
+  if (by === 'jfr' && (featureOf(jdk) ?? SINCE.RECORDING_SETTINGS) < SINCE.RECORDING_SETTINGS)
+    throw new NoRecordingSettings(pid)
   if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
 }
 
@@ -142,7 +144,7 @@ export class JvmSampling {
   /**
    * Starts sampling. If no sampler is requested and the JVM has no flight recorder, thread dumps are used. If the call throws, the target
    * is unchanged.
-   * @throws the errors of `openAttachSocket`, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
+   * @throws the errors of `openAttachSocket`, NoFlightRecorder, NoRecordingSettings, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
    * DebugInfoUnused, StacksHaveNoParameters, BadRecording, or the reason of `signal`
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {

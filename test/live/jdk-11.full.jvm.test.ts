@@ -1,0 +1,79 @@
+// What differs on JDK 11: lambda classes and reflection, the pipes to the agent, also from a JVM in another network namespace, `jfluid run`,
+// and what is refused. `npm run jdks` fetches a JDK 11.
+
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { ask, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { type Jdk, targets } from '../support/jdks.ts'
+import {
+  callsByPath,
+  jfluid,
+  lines,
+  readProfileJson,
+  startJfluid,
+  startRecording,
+} from '../support/jfluid.ts'
+
+const jdk11 = targets.find(({ version }) => version === 11)
+
+describe('a JVM of JDK 11', () => {
+  const jdk = (): Jdk => {
+    if (jdk11 === undefined) throw new Error('there is no JDK 11: npm run jdks fetches it')
+    return jdk11
+  }
+
+  it.each(['a', 'b'])(
+    'scheme %s counts calls of lambdas that exist before the session, and of constructors called by reflection',
+    async (scheme) => {
+      const java = startJava(jdk(), ['-cp', await compileFixture(jdk(), 'Callbacks'), 'fix.Callbacks'])
+      await java.line(/^ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Callbacks.root', '--scheme', scheme)
+      await recording.started
+      await ask(java, 'run', /^done/)
+      const { merged, instrumentation } = await recording.stop()
+      await ask(java, 'expect', /^end/)
+      expect(lines(byMethod(callsByPath(merged)))).toEqual(lines(parseExpectation(java.stdout())))
+      expect(instrumentation.skipped).toEqual([])
+    },
+  )
+
+  it('jfluid run counts each call from the start of the program', async () => {
+    const classes = await compileFixture(jdk(), 'KnownTree')
+    const file = join(temporaryDirectory(), 'p.jfluid')
+    const command = [jdk().java, '-cp', classes, 'fix.KnownTree', '2', '10']
+    const flags = ['--root', 'fix.KnownTree.task', '--scheme', 'b', '--record', file]
+    const run = startJfluid('run', ...flags, '--', ...command)
+    for (const line of ['run 1', 'expect', 'quit']) run.send(line)
+    expect((await run.exit).code, run.stderr()).toBe(0)
+    const { merged } = await readProfileJson(file)
+    expect(lines(callsByPath(merged))).toEqual(lines(parseExpectation(run.stdout())))
+  })
+
+  it('a JVM in another network namespace is profiled, and nothing remains', async () => {
+    const command = [jdk().java, '-cp', await compileFixture(jdk(), 'Ticker'), 'fix.Ticker', '1', 'tiny']
+    const java = startProcess('unshare', ['--net', '--', ...command])
+    await java.line(/^ready/)
+    const record = ['record', `${java.pid}`, '--root', 'fix.Ticker.work', '--duration', '500ms']
+    const { code, stderr } = await jfluid(...record, '--out', join(temporaryDirectory(), 'p.jfluid'))
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/verified as original, nothing of jfluid remains/)
+  })
+
+  it('--sampler jfr is refused with the reason', async () => {
+    const classes = await compileFixture(jdk(), 'Ticker')
+    const java = startJava(jdk(), ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
+    await java.line(/^ready/)
+    const flags = ['--mode', 'sample', '--sampler', 'jfr', '--duration', '1s']
+    const { code, stderr } = await jfluid(
+      'record',
+      `${java.pid}`,
+      ...flags,
+      '--out',
+      join(temporaryDirectory(), 'p.jfluid'),
+    )
+    expect(code).toBe(69)
+    expect(stderr).toMatch(/settings of events only from JDK 17 on\n {2}Leave --sampler out/)
+  })
+})
