@@ -5,6 +5,8 @@
 //   --clean         the same endpoints and load without the problems
 //   --port 8080     default: a free port
 //   --agent opentelemetry   starts the service with the OpenTelemetry agent
+//   --jvm '-XX:+UseZGC …'   further options of the service's JVM
+//   --jar <file>     the service's jar; default: built once
 //
 // Prints the process id of the service and its port. At SIGINT or SIGTERM, the service and the load end (processes.mjs).
 //
@@ -25,13 +27,20 @@ const LATE_MS = 180
 /** Number of requests before the load, one after the other. */
 const FIRST_REQUESTS = 120
 
+// `--jvm '-Xint'`: parseArgs requires a `=` before a value with a dash.
+const args = process.argv.slice(2)
+const jvmAt = args.indexOf('--jvm')
+if (jvmAt >= 0 && jvmAt + 1 < args.length) args.splice(jvmAt, 2, `--jvm=${args[jvmAt + 1]}`)
 const { values: flags } = parseArgs({
+  args,
   options: {
     jdk: { type: 'string' },
     rate: { type: 'string', default: '40' },
     clean: { type: 'boolean', default: false },
     port: { type: 'string' },
     agent: { type: 'string' },
+    jvm: { type: 'string', default: '' },
+    jar: { type: 'string' },
   },
 })
 const found = findJdks()
@@ -49,7 +58,7 @@ await new Promise((resolve) => rates.listen(0, '127.0.0.1', resolve))
 
 const directory = temporaryDirectory()
 const port = flags.port ?? (await freePorts(1))[0]
-const jar = await installBoot(jdk)
+const jar = flags.jar ?? (await installBoot(jdk))
 const tracing =
   flags.agent === undefined
     ? []
@@ -59,7 +68,15 @@ const tracing =
       ]
 const service = new Running(
   [
-    ...[jdk.java, '-Xmx512m', ...tracing, '-jar', jar, `--server.port=${port}`],
+    ...[
+      jdk.java,
+      '-Xmx512m',
+      ...flags.jvm.split(' ').filter(Boolean),
+      ...tracing,
+      '-jar',
+      jar,
+      `--server.port=${port}`,
+    ],
     ...['--spring.main.sources=desk.Desk', '--management.endpoint.health.probes.enabled=true'],
     ...[`--desk.clean=${flags.clean}`, `--desk.rates=http://127.0.0.1:${rates.address().port}`],
   ],
