@@ -15,6 +15,7 @@ import { html } from './html/profile-page.ts'
 import { markdown } from './markdown.ts'
 import { pprof } from './pprof.ts'
 import { speedscope } from './speedscope.ts'
+import { svg } from './svg.ts'
 import { traceEvents } from './trace-events.ts'
 
 export type { ExportFormat, ExportOptions } from './format.ts'
@@ -36,6 +37,7 @@ export const formats: readonly ExportFormat[] = [
   pprof,
   markdown,
   html,
+  svg,
   traceEvents,
 ]
 

@@ -7,5 +7,6 @@ export const FORMAT_NAMES = [
   'pprof',
   'markdown',
   'html',
+  'svg',
   'trace-events',
 ] as const
