@@ -346,7 +346,7 @@ const FIRST_CLASS_VERSION = 44
 
 /**
  * Gives the class files a version that an older JDK accepts. The code of switch rules, text blocks and patterns is also valid there. Records
- * and methods of newer JDKs are missing when they are used.
+ * and methods of newer JDKs are missing when they are used, and a method reference to a private instance method is an IllegalAccessError.
  */
 function lowerVersions(directory: string, { full }: Pick<Jdk, 'full'>): void {
   const newest = FIRST_CLASS_VERSION + Number.parseInt(full, 10)
