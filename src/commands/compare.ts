@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { EX_DATAERR, EX_REGRESSION, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { metricOf } from '../cct/metric.ts'
+import { changesMarkdown } from '../export/compare-markdown.ts'
 import { comparePage } from '../export/html/compare-page.ts'
 import { pagePieces } from '../export/html/page.ts'
 import { html } from '../export/html/profile-page.ts'
@@ -105,10 +106,12 @@ export async function compare(
   const pieces =
     flags.json === true
       ? changesJsonPieces(before, after, changes, verdicts, flags.top)
-      : changesPieces(before, after, changes, verdicts, {
-          ...terminalOptions(process.stdout),
-          top: flags.top,
-        })
+      : flags.markdown === true
+        ? changesMarkdown(before, after, changes, verdicts, flags.top)
+        : changesPieces(before, after, changes, verdicts, {
+            ...terminalOptions(process.stdout),
+            top: flags.top,
+          })
   await writePieces(process.stdout, pieces)
   for (const it of verdicts.filter(({ isBelowErrorBound }) => isBelowErrorBound)) say(hiddenText(it))
   const [fails, ...more] = failed

@@ -138,6 +138,12 @@ export const WHERE_TO = inGroup('Output', [
     notInFile: 'writes a file',
   }),
   option({
+    name: '--markdown',
+    help: 'print Markdown, for a comment on a pull request',
+    commands: ['compare'],
+    excludes: { json: 'only one format can be printed' },
+  }),
+  option({
     name: '--source <folder>',
     help: 'folder with source files, or of a Maven or Gradle project: the key v of the live view shows the lines of a method and their shares',
     commands: ['attach', 'run', 'open'],

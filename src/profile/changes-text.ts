@@ -266,7 +266,7 @@ export function amount(metric: Metric, value: number): string {
   return metric.isSampled ? percent(value, 1) : wordsOf(metric).each(value, 1)
 }
 
-function signed(metric: Metric, value: number): string {
+export function signed(metric: Metric, value: number): string {
   if (value === 0) return metric.isTime ? '0   ' : '0'
   return `${value > 0 ? '+' : '-'}${amount(metric, Math.abs(value))}`
 }
@@ -295,7 +295,7 @@ function methodLine(
 }
 
 /** Formats a number of calls per root call: "118", "0.25". */
-function callsText(calls: number): string {
+export function callsText(calls: number): string {
   if (calls === 0) return '0'
   if (calls >= 1000 || Number.isInteger(calls)) return count(calls, 7)
   return calls >= 0.001 ? `${Number(calls.toPrecision(3))}` : '<0.001'
