@@ -127,10 +127,19 @@ export class JdkTooOld extends AttachError {
 
 /** HotSpot accepts an attach only from the same user and group as its own process, or from root. */
 export class NotOwner extends AttachError {
-  static sample = () => new NotOwner(4711, { uid: 1001, gid: 1001 }, { uid: 1000, gid: 1000 })
+  static sample = () => [
+    new NotOwner(4711, { uid: 1001, gid: 1001 }, { uid: 1000, gid: 1000 }, false, false),
+    new NotOwner(1, { uid: 1001, gid: 1001 }, { uid: 1000, gid: 1000 }, false, true),
+  ]
   readonly exitCode = EX_NOPERM
   readonly hint: string
-  constructor(pid: number, owner: Client, self: Client, ownUsers = false) {
+  constructor(
+    pid: number,
+    owner: Client,
+    self: Client,
+    ownUsers = false,
+    isInContainer: boolean = isContained(),
+  ) {
     const group = owner.uid === self.uid
     const whose = group ? `group ${owner.gid}` : `uid ${owner.uid}`
     const ours = group ? `group ${self.gid}` : `uid ${self.uid}`
@@ -142,7 +151,29 @@ export class NotOwner extends AttachError {
     const as = group ? `-u '#${owner.uid}' -g '#${owner.gid}'` : `-u '#${owner.uid}'`
     this.hint = ownUsers
       ? `Run jfluid as root: sudo jfluid attach ${pid} (the user exists only in the container of the JVM)`
-      : `Run jfluid as the owner: sudo ${as} jfluid attach ${pid}`
+      : isInContainer
+        ? `Run jfluid as the owner: ${containerUser(owner)}.`
+        : `Run jfluid as the owner: sudo ${as} jfluid attach ${pid}`
+  }
+}
+
+/** Returns options that start a container as this user. */
+function containerUser({ uid, gid }: Client): string {
+  return `docker run --user ${uid}:${gid}, or runAsUser and runAsGroup in a pod`
+}
+
+/** jfluid runs as root, but in a container that has dropped the capability to send signals to processes of other users. */
+export class MayNotSignal extends AttachError {
+  static sample = () => new MayNotSignal(4711, { uid: 1000, gid: 1000 })
+  readonly exitCode = EX_NOPERM
+  readonly hint: string
+  constructor(pid: number, owner: Client) {
+    super(
+      pid,
+      'jfluid may not send signals to it',
+      `cannot attach to JVM ${pid}: it belongs to uid ${owner.uid}, and jfluid runs as root without the capability CAP_KILL`,
+    )
+    this.hint = `Run jfluid as the owner: ${containerUser(owner)}. Or do not drop capabilities from its container.`
   }
 }
 
@@ -201,16 +232,21 @@ export class NoSocketPlace extends AttachError {
 
 /** The target has another root directory, and jfluid has no permission to enter it. */
 export class RootHidden extends AttachError {
-  static sample = () => new RootHidden(4711)
+  static sample = () => [
+    new RootHidden(4711, { uid: 1000, gid: 1000 }, { uid: 1000, gid: 1000 }),
+    new RootHidden(4711, { uid: 1000, gid: 1000 }, { uid: 0, gid: 0 }),
+  ]
   readonly exitCode = EX_NOPERM
-  readonly hint =
-    'Run jfluid as root of the machine. If jfluid runs in a container, start that with docker run --pid=host --cap-add=SYS_PTRACE.'
-  constructor(pid: number) {
+  readonly hint: string
+  constructor(pid: number, owner: Client, self: Client) {
     super(
       pid,
       'its files are hidden',
       `cannot attach to JVM ${pid}: it has its own file system, and jfluid has no permission to read /proc/${pid}/root`,
     )
+    // The owner may still have fewer capabilities than the JVM.
+    const asOwner = owner.uid === self.uid ? '' : `run jfluid as the owner (${containerUser(owner)}), or `
+    this.hint = `Run jfluid as root of the machine. In a container, ${asOwner}add a capability: docker run --cap-add=SYS_PTRACE, or kubectl debug --profile=general.`
   }
 }
 
@@ -375,7 +411,7 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
   }
   if (!(perf?.attachSupported ?? !facts.attachDisabledByOption)) return new AttachDisabled(pid)
   if (process.lostRuntime) return new RuntimeReplaced(pid, process.vmLibrary?.path ?? 'libjvm.so')
-  if (facts.tmp === 'hidden') return new RootHidden(pid)
+  if (facts.tmp === 'hidden') return new RootHidden(pid, { uid: process.euid, gid: process.egid }, client)
   if (facts.tmp !== 'usable' && !facts.hasSocket) return new NoSocketPlace(pid, facts.tmp)
   if (isStopped(process.state)) return new TargetStopped(pid, process.state)
   if (!facts.hasSocket && (!process.catchesSigquit || process.ignoresSigquit)) {

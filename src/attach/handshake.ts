@@ -19,6 +19,7 @@ import {
   AttachError,
   attachProblem,
   type Client,
+  MayNotSignal,
   NoDescriptorsLeft,
   NoSuchProcess,
   NoThreadsLeft,
@@ -271,7 +272,9 @@ function sendSigquit({ pid, euid, egid }: TargetProcess, client: Client): void {
   } catch (problem) {
     const { code } = problem as NodeJS.ErrnoException
     if (code === 'ESRCH') throw new NoSuchProcess(pid, 'has ended')
-    if (code === 'EPERM') throw new NotOwner(pid, { uid: euid, gid: egid }, client)
+    const owner = { uid: euid, gid: egid }
+    if (code === 'EPERM' && client.uid === 0) throw new MayNotSignal(pid, owner)
+    if (code === 'EPERM') throw new NotOwner(pid, owner, client)
     throw problem
   }
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { attachProblem, type Client, type TargetFacts } from '../../src/attach/admission.ts'
+import {
+  attachProblem,
+  type Client,
+  NotOwner,
+  RootHidden,
+  type TargetFacts,
+} from '../../src/attach/admission.ts'
 import type { TargetProcess } from '../../src/attach/target-process.ts'
 
 const PROCESS: TargetProcess = {
@@ -107,11 +113,21 @@ describe('an attach is refused', () => {
     assert.equal(verdict(change), expected)
   })
 
-  it('the error of a refused attach advises to run jfluid as root if the JVM has its own user namespace, otherwise as the owner of the JVM', () => {
-    const hint = (ownUsers: boolean) =>
-      attachProblem(facts({ process: { euid: 100_000, ownUsers } }), OWNER)?.hint
-    assert.equal(hint(false), "Run jfluid as the owner: sudo -u '#100000' jfluid attach 4711")
-    assert.match(hint(true) ?? '', /^Run jfluid as root: sudo jfluid attach 4711 /)
+  it('the hint of a refused attach names the way to run as the owner of the JVM, or as root', () => {
+    const [owner, self] = [
+      { uid: 1001, gid: 101 },
+      { uid: 1000, gid: 100 },
+    ]
+    const hint = (ownUsers: boolean, isInContainer: boolean) =>
+      new NotOwner(4711, owner, self, ownUsers, isInContainer).hint
+    assert.equal(hint(false, false), "Run jfluid as the owner: sudo -u '#1001' jfluid attach 4711")
+    assert.match(hint(false, true), /^Run jfluid as the owner: docker run --user 1001:101, /)
+    const group = new NotOwner(4711, { uid: 1000, gid: 101 }, self, false, false).hint
+    assert.equal(group, "Run jfluid as the owner: sudo -u '#1000' -g '#101' jfluid attach 4711")
+    assert.match(hint(true, false), /^Run jfluid as root: sudo jfluid attach 4711 /)
+    const hidden = (uid: number) => new RootHidden(4711, owner, { uid, gid: 0 }).hint
+    assert.match(hidden(0), /docker run --user 1001:101, .*--cap-add=SYS_PTRACE/)
+    assert.doesNotMatch(hidden(1001), /--user/)
   })
 
   it('if an attach is refused for several reasons, the error shows the reason to fix first', () => {
@@ -188,19 +204,17 @@ describe('a program that even root cannot identify as a JVM', () => {
 })
 
 describe('error messages of a refused attach', () => {
-  it('the error of a refused attach names the two users, and the command that runs jfluid as the owner of the JVM', () => {
+  it('the error of a refused attach names the two users', () => {
     const problem = attachProblem(facts({ process: { euid: 1001 } }), OWNER)
     assert.equal(
       problem?.message,
       'cannot attach to JVM 4711: the process belongs to uid 1001, and jfluid runs as uid 1000',
     )
-    assert.equal(problem?.hint, "Run jfluid as the owner: sudo -u '#1001' jfluid attach 4711")
     assert.equal(problem?.reason, 'belongs to uid 1001')
   })
 
   it('the error of a refused attach names the two groups if only the groups differ', () => {
     const problem = attachProblem(facts({ process: { egid: 101 } }), OWNER)
     assert.match(problem?.message ?? '', /belongs to group 101, and jfluid runs as group 100$/)
-    assert.equal(problem?.hint, "Run jfluid as the owner: sudo -u '#1000' -g '#101' jfluid attach 4711")
   })
 })

@@ -5,20 +5,19 @@
 // No image is downloaded: the root is a directory with a JDK, the system's /usr as a lower layer, and an upper layer.
 
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forEachJdk } from '../support/jdks.ts'
 import { cli, readProfileJson } from '../support/jfluid.ts'
+import { type Boxed, boxed, podman, rootWith, run, startPodman, whyNoContainers } from '../support/podman.ts'
 import { type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 
 vi.setConfig({ testTimeout: 2 * TRIAL_MS, hookTimeout: TRIAL_MS })
 
-/** Without CAP_SYS_RESOURCE, a user cannot have the limits that an engine sets by default. */
-const LIMITS = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096']
 const DROPPED = ['--cap-drop', 'all', '--security-opt', 'no-new-privileges']
 const USER = ['--user', '1000:1000']
 const OWN_USERS = ['--uidmap', '0:200000:65536']
@@ -26,53 +25,6 @@ const LITTLE_TMP = ['--tmpfs', '/tmp:rw,noexec,size=1m']
 /** Directories that the container must be able to read: jfluid, and Node if it is not below /usr. */
 const PROJECT = dirname(dirname(cli))
 const OURS = [PROJECT, dirname(process.execPath)].flatMap((it) => ['--volume', `${it}:${it}:ro`])
-
-/** The first runtime that works is used: Debian's crun refuses a machine with control groups of both versions. */
-const RUNTIMES = [[], ['--runtime', 'runc'], ['--runtime', 'crun']]
-let runtime: readonly string[] = []
-
-const podman = (...words: readonly string[]) =>
-  spawnSync('podman', [...runtime, ...words], { encoding: 'utf8' })
-
-/** Returns a root directory for the lower layer of containers, with a Java runtime at /opt/jdk if given. */
-function rootWith(jdk?: Jdk): string {
-  const root = temporaryDirectory('jfluid-root-')
-  for (const folder of ['tmp', 'proc', 'dev', 'sys', 'run', 'etc', 'usr', 'opt/jdk', 'mnt', 'var/tmp'])
-    mkdirSync(join(root, folder), { recursive: true })
-  for (const link of ['bin', 'lib', 'lib64']) symlinkSync(`usr/${link}`, join(root, link))
-  // Mount points for files of the engine, which it cannot create in a root of another user.
-  for (const file of ['run/.containerenv', 'etc/resolv.conf', 'etc/hosts', 'etc/hostname'])
-    writeFileSync(join(root, file), '')
-  writeFileSync(join(root, 'etc/group'), 'root:x:0:\napp:x:1000:\n')
-  writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\napp:x:1000:1000::/:/bin/sh\n')
-  for (const part of jdk === undefined ? [] : ['bin', 'lib', 'conf', 'release'])
-    cpSync(join(jdk?.home ?? '', part), join(root, 'opt/jdk', part), {
-      recursive: true,
-      dereference: true, // Debian has its configuration in /etc
-      filter: (it) => !/src\.zip|ct\.sym/.test(it),
-    })
-  spawnSync('chmod', ['-R', 'a+rX', root])
-  spawnSync('chmod', ['1777', join(root, 'tmp'), join(root, 'var/tmp')])
-  return root
-}
-
-/** Returns the arguments for a container that is removed when its program ends. */
-const run = (root: string, options: readonly string[], ...program: readonly string[]): string[] => [
-  ...['run', '--rm', ...LIMITS, '--volume', '/usr:/usr:ro', ...options, '--rootfs', `${root}:O`],
-  ...program,
-]
-
-/** Returns the reason for which no container can run here; empty if containers work. */
-function whyNoContainers(): string {
-  const root = rootWith()
-  const said: string[] = []
-  for (runtime of RUNTIMES) {
-    const { status, stderr, error } = podman(...run(root, [], 'true'))
-    if (status === 0) return ''
-    said.push(error?.message ?? stderr.trim())
-  }
-  return said.join('\n')
-}
 
 let obstacle = ''
 beforeAll(() => {
@@ -83,37 +35,6 @@ it('the machine has a container engine (packages podman and runc) that can creat
   expect(process.geteuid?.()).toBe(0)
   expect(obstacle).toBe('')
 })
-
-interface Boxed {
-  readonly name: string
-  /** The Podman process, which forwards input and output of the program. */
-  readonly outer: JavaProcess
-  /** Process id of the JVM in this pid namespace. */
-  readonly pid: number
-}
-
-let boxes = 0
-
-/** Starts a program that prints "ready" in a named container, which is removed when `work` has ended. */
-async function boxed(
-  root: string,
-  classes: string,
-  options: readonly string[],
-  work: (box: Boxed) => Promise<Outcome>,
-): Promise<Outcome> {
-  const name = `jfluid-trial-${process.pid}-${++boxes}`
-  const program = ['/opt/jdk/bin/java', '-cp', '/mnt', 'fix.Ticker', '1', 'tiny']
-  const words = run(root, ['--interactive', '--name', name, '--volume', `${classes}:/mnt:ro`, ...options])
-  const outer = startProcess('podman', [...runtime, ...words, ...program], { cwd: '/' })
-  try {
-    await outer.line(/^ready/)
-    const { stdout } = podman('container', 'inspect', '--format', '{{.State.Pid}}', name)
-    return await work({ name, outer, pid: Number(stdout) })
-  } finally {
-    podman('rm', '--force', '--time', '0', name)
-    await outer.exit
-  }
-}
 
 interface Client {
   readonly code: number | null
@@ -131,17 +52,11 @@ const outside = (...words: readonly string[]) =>
 
 /** Runs in the container of a JVM. */
 const within = ({ name }: Boxed, ...words: readonly string[]) =>
-  ended(startProcess('podman', [...runtime, 'exec', name, process.execPath, cli, ...words], { cwd: '/' }))
+  ended(startPodman('exec', name, process.execPath, cli, ...words))
 
 /** Runs in a separate container. */
 const beside = (root: string, options: readonly string[], ...words: readonly string[]) =>
-  ended(
-    startProcess(
-      'podman',
-      [...runtime, ...run(root, [...OURS, ...options], process.execPath, cli, ...words)],
-      { cwd: '/' },
-    ),
-  )
+  ended(startPodman(...run(root, [...OURS, ...options], process.execPath, cli, ...words)))
 
 const recording = (target: string, out: string): string[] => [
   ...['record', target, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out],
