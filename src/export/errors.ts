@@ -6,7 +6,7 @@ import { reasonOf } from '../profile/errors.ts'
 
 /** `--format` has an unknown name. */
 export class UnknownFormat extends UsageError {
-  static sample = () => new UnknownFormat('svg', ['json', 'csv'])
+  static sample = () => new UnknownFormat('bmp', ['json', 'csv'])
   readonly hint: string
   constructor(name: string, known: readonly string[]) {
     super(`unknown export format ${JSON.stringify(name)}`)
@@ -16,7 +16,7 @@ export class UnknownFormat extends UsageError {
 
 /** There is no `--format`, and the file name has no known extension. */
 export class NoFormat extends UsageError {
-  static sample = () => new NoFormat('app.svg', ['json', 'csv'])
+  static sample = () => new NoFormat('app.bmp', ['json', 'csv'])
   readonly hint: string
   constructor(path: string | undefined, known: readonly string[]) {
     const why =

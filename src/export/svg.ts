@@ -172,7 +172,7 @@ function footer({ hidden, levels }: Extent): string {
   const how = 'Width: total cost. A tooltip has the numbers of a box.'
   if (hidden === 0) return how
   const deep = levels >= MAX_LEVELS ? ` or deeper than ${MAX_LEVELS} levels` : ''
-  return `${how} ${plural(hidden, 'context')} narrower than ${percent(MIN_WIDTH, WIDTH)} %${deep}: not drawn.`
+  return `${how} ${plural(hidden, 'context')} narrower than half a pixel${deep}: not drawn.`
 }
 
 /** Returns a light color, so that black text is readable. Classes of a package have similar colors. */

@@ -40,7 +40,7 @@ describe('the format svg', () => {
     const svg = await exported(profileOf('main 1x 1ns ( work 1x 9999ns narrow 1x 2ns )'), 'svg')
     for (const [, width, text] of svg.matchAll(/width="([\d.]+)" height="16"[^>]*\/><text[^>]*>([^<]*)</g))
       expect(text!.length * 6.62).toBeLessThanOrEqual(Number(width))
-    expect(svg).toContain('1 context narrower than 0.0 %')
+    expect(svg).toContain('1 context narrower than half a pixel')
   })
 
   it('shows one tree per thread, each below a box with the name of the thread', async () => {
