@@ -7,7 +7,13 @@ import { beforeAll, describe, expect, it } from 'vitest'
 
 import { Calls, OtherCallRuns } from '../../src/commands/mcp/calls.ts'
 import { errorText } from '../../src/commands/mcp/server.ts'
-import { AnswerTooLarge, MAX_ANSWER_CHARACTERS, newFile, toolsOf } from '../../src/commands/mcp/tools.ts'
+import {
+  AnswerTooLarge,
+  MAX_ANSWER_CHARACTERS,
+  newFile,
+  toolsOf,
+  withoutArguments,
+} from '../../src/commands/mcp/tools.ts'
 import { writeProfile } from '../../src/profile/file.ts'
 import { TooManyMethods } from '../../src/session/limits.ts'
 import { profileOf } from '../profile/trees.ts'
@@ -124,9 +130,9 @@ describe('the tools of jfluid mcp', () => {
   })
 
   it('a result above the limit is an error that names a smaller top', () => {
-    expect(new AnswerTooLarge('report', MAX_ANSWER_CHARACTERS + 1)).toMatchObject({
+    expect(new AnswerTooLarge('report', MAX_ANSWER_CHARACTERS + 1, 'Use a smaller top.')).toMatchObject({
       message: 'the result of the tool report has 100001 characters, and at most 100000 are sent',
-      hint: 'Use a smaller top, or a time range.',
+      hint: 'Use a smaller top.',
     })
   })
 
@@ -136,6 +142,16 @@ describe('the tools of jfluid mcp', () => {
     expect(text).toMatch(/profile written to \/tmp\/p\.jfluid$/)
     expect(errorText(new Error('broken'), [])).not.toMatch(/ at /)
   })
+})
+
+it('the list of JVMs does not contain the arguments of the programs', () => {
+  const listed = {
+    command: 'ps',
+    version: 1,
+    jvms: [{ pid: 1, command: 'Main --password=x', mainClass: 'Main' }],
+  }
+  const text = withoutArguments([JSON.stringify(listed)])
+  expect(JSON.parse(text)).toEqual({ command: 'ps', version: 1, jvms: [{ pid: 1, mainClass: 'Main' }] })
 })
 
 describe('calls of tools', () => {

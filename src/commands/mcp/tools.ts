@@ -42,10 +42,13 @@ export interface Tool {
 
 /** The result of a tool would fill an assistant's context. */
 export class AnswerTooLarge extends JfluidError {
-  static sample = () => new AnswerTooLarge('report', 140_000)
+  static sample = () => new AnswerTooLarge('report', 140_000, 'Use a smaller top, or a time range.')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Use a smaller top, or a time range.'
-  constructor(tool: string, characters: number) {
+  constructor(
+    tool: string,
+    characters: number,
+    readonly hint: string,
+  ) {
     super(
       `the result of the tool ${tool} has ${characters} characters, and at most ${MAX_ANSWER_CHARACTERS} are sent`,
     )
@@ -120,12 +123,21 @@ function recordSchema(): Schema {
   }
 }
 
-/** Returns the value of a JSON text in pieces. @throws AnswerTooLarge */
-function answer(tool: string, pieces: Iterable<string>): object {
+/** Returns the value of a JSON text in pieces. @param hint  what to do if it is too large @throws AnswerTooLarge */
+function answer(tool: string, pieces: Iterable<string>, hint = 'Use a smaller top.'): object {
   const value: unknown = JSON.parse([...pieces].join(''))
   const { length } = jsonText(value) // without the indentation of the printed JSON
-  if (length > MAX_ANSWER_CHARACTERS) throw new AnswerTooLarge(tool, length)
+  if (length > MAX_ANSWER_CHARACTERS) throw new AnswerTooLarge(tool, length, hint)
   return value as object
+}
+
+/**
+ * Returns the JSON of ps without the arguments of the programs, which may be long, and may be secrets.
+ * @param pieces  pieces of a JSON text
+ */
+export function withoutArguments(pieces: readonly string[]): string {
+  const listed = JSON.parse(pieces.join('')) as { jvms: { command?: string }[] }
+  return jsonText({ ...listed, jvms: listed.jvms.map(({ command, ...jvm }) => jvm) })
 }
 
 interface ReportArgs {
@@ -177,7 +189,7 @@ const LIST: Tool = {
     const { ps } = await import('../ps.ts')
     const printed: string[] = []
     await ps({ json: true }, (it) => printed.push(it))
-    return answer('list', printed)
+    return answer('list', [withoutArguments(printed)], 'Run jfluid ps in a terminal.')
   },
 }
 
@@ -210,7 +222,7 @@ const REPORT: Tool = {
       ...(toSeconds !== undefined && { to: toSeconds * 1000 }),
       ...(backTraces !== undefined && { backTraces }),
     })
-    return answer('report', reportJsonPieces(profile, options))
+    return answer('report', reportJsonPieces(profile, options), 'Use a smaller top, or a time range.')
   },
 }
 
@@ -325,7 +337,8 @@ const RECORD: Tool = {
     const made = await recorded(`${pid}`, flags, { progress, stop: () => stop })
     const path = made?.put.path ?? null
     if (made === null || path === null) throw new CallCancelled('record')
-    const report = answer('record', reportJsonPieces(redacted(made.profile), { top }))
+    const hint = `Read the profile ${path} with the tool report, with a smaller top.`
+    const report = answer('record', reportJsonPieces(redacted(made.profile), { top }), hint)
     return { profile: path, notes: [...notes], report }
   },
 }
