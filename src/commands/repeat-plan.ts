@@ -68,25 +68,46 @@ export const MOST_METASPACE_BYTES = 2 * MAX_METASPACE_OF_SESSIONS_BYTES
 const MAX_BYTES_OF_AGENT = 4 << 20
 const MAX_BYTES_OF_CLASS = 256 << 10
 
+/** Number of classes that a failed session may have redefined: its number is unknown. */
+export const CLASSES_OF_FAILED_SESSION = 16
+
+/** Growth of the metaspace during one session. */
+interface SessionGrowth {
+  readonly bytes: number
+  readonly ms: number
+  /** Bytes that the session can have used. */
+  readonly mostBytes: number
+  /** Growth per ms in the time before the session; null if unknown. */
+  readonly rateBefore: number | null
+}
+
 /**
  * Estimates the metaspace that sessions use in one JVM, from the JVM's own figure before and after each session. The program itself may
- * load classes during a session. The program's rate is known from the time between the sessions, and is subtracted.
+ * load classes during a session. Its rate is the lower one of the rates just before and just after the session, and is subtracted from
+ * this session only: if the program loads many classes once, at most the session before and the session after are counted too low.
  */
 export class MetaspaceAccount {
-  #duringBytes = 0
-  #duringMs = 0
-  #betweenBytes = 0
-  #betweenMs = 0
+  /** Bytes of the sessions before the last one, without what the JVM has freed. */
+  #settledBytes = 0
+  /** The last session, until the rate after it is known. */
+  #session: SessionGrowth | null = null
+  #rate: number | null = null
   #last: { readonly bytes: number; readonly atMs: number } | null = null
   #isRootOnly = false
 
-  /** @param bytes  used metaspace; undefined if unknown */
+  /**
+   * Takes the figure before a session, or at any time between sessions.
+   *
+   * @param bytes  used metaspace; undefined if unknown
+   */
   before(bytes: number | undefined, atMs: number): void {
-    if (bytes !== undefined && this.#last !== null) {
-      this.#betweenBytes += bytes - this.#last.bytes
-      this.#betweenMs += atMs - this.#last.atMs
-    }
-    this.#last = bytes === undefined ? null : { bytes, atMs }
+    const growth = bytes === undefined || this.#last === null ? null : bytes - this.#last.bytes
+    this.#rate = growth === null ? null : Math.max(0, growth) / Math.max(1, atMs - this.#last!.atMs)
+    this.#settledBytes = Math.max(0, this.#settledBytes + usedBy(this.#session, this.#rate))
+    this.#session = null
+    // Memory that the JVM frees between sessions is memory of earlier versions of redefined classes.
+    if (growth !== null && growth < 0) this.#settledBytes = Math.max(0, this.#settledBytes + growth)
+    this.#take(bytes, atMs)
   }
 
   /**
@@ -95,25 +116,38 @@ export class MetaspaceAccount {
    */
   after(bytes: number | undefined, atMs: number, classes: number): void {
     if (bytes !== undefined && this.#last !== null) {
-      const most = MAX_BYTES_OF_AGENT + classes * MAX_BYTES_OF_CLASS
-      this.#duringBytes += Math.min(most, bytes - this.#last.bytes)
-      this.#duringMs += atMs - this.#last.atMs
+      this.#session = {
+        bytes: bytes - this.#last.bytes,
+        ms: atMs - this.#last.atMs,
+        mostBytes: MAX_BYTES_OF_AGENT + classes * MAX_BYTES_OF_CLASS,
+        rateBefore: this.#rate,
+      }
     }
+    this.#take(bytes, atMs)
+  }
+
+  #take(bytes: number | undefined, atMs: number): void {
     this.#last = bytes === undefined ? null : { bytes, atMs }
     this.#isRootOnly = this.bytes >= (this.#isRootOnly ? AGAIN_BELOW_BYTES : MAX_METASPACE_OF_SESSIONS_BYTES)
   }
 
-  /** Bytes that the sessions use. Memory that the JVM frees between sessions is memory of earlier versions of redefined classes. */
+  /** Bytes that the sessions use. */
   get bytes(): number {
-    if (this.#betweenBytes <= 0) return Math.max(0, this.#duringBytes + this.#betweenBytes)
-    const own = (this.#betweenBytes / Math.max(1, this.#betweenMs)) * this.#duringMs
-    return Math.max(0, this.#duringBytes - own)
+    return Math.max(0, this.#settledBytes + usedBy(this.#session, null))
   }
 
   /** Bytes that are left for further sessions; 0 if only roots may be redefined. */
   get leftBytes(): number {
     return this.#isRootOnly ? 0 : Math.max(0, MAX_METASPACE_OF_SESSIONS_BYTES - this.bytes)
   }
+}
+
+/** Returns the bytes that a session has used; negative if the JVM has freed memory during the session. */
+function usedBy(session: SessionGrowth | null, rateAfter: number | null): number {
+  if (session === null || session.bytes <= 0) return session?.bytes ?? 0
+  const { rateBefore, ms } = session
+  const ofProgram = Math.min(rateBefore ?? rateAfter ?? 0, rateAfter ?? rateBefore ?? 0) * ms
+  return Math.min(session.mostBytes, Math.max(0, session.bytes - ofProgram))
 }
 
 /** Cost of a session for the target. A part is null if the mode or the JVM does not report it. */

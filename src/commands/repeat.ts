@@ -26,6 +26,7 @@ import { callsOf, type Recorded, recordStarted } from './record-once.ts'
 import {
   againText,
   backOff,
+  CLASSES_OF_FAILED_SESSION,
   MAX_METASPACE_OF_SESSIONS_BYTES,
   MetaspaceAccount,
   MOST_METASPACE_BYTES,
@@ -331,12 +332,19 @@ class Repeated {
     try {
       const account = this.#account
       account.before(await readMetaspaceUsed(pid), performance.now())
-      const recorded = await this.#record(pid, part)
+      let classes = CLASSES_OF_FAILED_SESSION
+      let recorded: Recorded | null
+      let after: number | undefined
+      try {
+        recorded = await this.#record(pid, part)
+        classes = recorded?.profile.instrumentation.redefinedClasses ?? classes
+      } finally {
+        // A failed session may have loaded the agent.
+        after = await readMetaspaceUsed(pid).catch(() => undefined)
+        account.after(after, performance.now(), classes)
+      }
       if (recorded === null) return 'over'
-      const { profile, problem } = recorded
-      const after =
-        problem instanceof JvmEnded ? undefined : await readMetaspaceUsed(pid).catch(() => undefined)
-      account.after(after, performance.now(), profile.instrumentation.redefinedClasses)
+      const { problem } = recorded
       await this.#tell(recorded, after === undefined ? null : account.bytes)
       if (problem instanceof JvmEnded && !this.#hasSuccessor) throw new RepeatedJvmEnded(pid, this.#summary())
       return 'recorded'

@@ -9,7 +9,10 @@ export interface StopSignal {
   readonly fired: Promise<NodeJS.Signals>
   /** The first received signal; null if no signal was received. */
   readonly signal: NodeJS.Signals | null
-  /** Replaces the action of the next signal only; null restores the normal action. */
+  /**
+   * Calls the handler at the next signal, which then does not end the process at once, even if it is a repeated one. The signal still
+   * counts: `signal` and `fired` report it. null removes the handler.
+   */
   instead(handler: (() => void) | null): void
   /**
    * Returns a stop signal for a part of the work. What waits for the part's signal is released by `dispose` of the part: this matters if
@@ -55,14 +58,12 @@ export function stopSignal(names = endingSignals()): StopSignal {
   const handlers = names.map((name) => {
     let again = false
     const handler = (): void => {
-      if (instead !== null) {
-        instead()
-        instead = null
-        return
-      }
+      const called = instead
+      instead = null
+      called?.()
       // A second signal exits at once; the agent then detaches on its own. A closed terminal may send SIGHUP several times, so only a
       // repeated SIGHUP is ignored.
-      if (again && name !== 'SIGHUP') process.exit(signalStatus(name))
+      if (called === null && again && name !== 'SIGHUP') process.exit(signalStatus(name))
       again = true
       signal ??= name
       resolve(name)

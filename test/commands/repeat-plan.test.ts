@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   againText,
   backOff,
+  CLASSES_OF_FAILED_SESSION,
   MAX_BACK_OFF,
   MAX_METASPACE_OF_SESSIONS_BYTES,
   MetaspaceAccount,
@@ -90,6 +91,26 @@ describe('the metaspace that sessions use', () => {
   it('does not contain what the program uses between sessions at the same rate', () => {
     // The program uses 0.1 MiB a second: 1 MiB in 10 s between sessions, 3 MiB during 30 s.
     expect(account([50, 55], [56, 61]).bytes / MIB).toBeCloseTo(5 + 5 - 6)
+  })
+
+  it('is not hidden by classes that the program has loaded once, between two sessions', () => {
+    const sessions: [number, number][] = []
+    let used = 50
+    for (let n = 0; n < 30; n++) {
+      sessions.push([used, used + 1])
+      used += n === 3 ? 11 : 1
+    }
+    // The sessions before and after the growth of 10 MiB in 10 s seem to have used nothing, or what is above the lower rate.
+    expect(account(...sessions).bytes).toBeGreaterThanOrEqual(28 * MIB)
+    expect(account(...sessions.slice(0, 26)).leftBytes).toBe(0)
+  })
+
+  it('contains what a failed session has used', () => {
+    const made = account([50, 53])
+    made.before(53 * MIB, 40_000)
+    made.after(56 * MIB, 41_000, CLASSES_OF_FAILED_SESSION)
+    made.before(56 * MIB, 80_000)
+    expect(made.bytes).toBe(6 * MIB)
   })
 
   it('is reduced by what the JVM frees between sessions', () => {

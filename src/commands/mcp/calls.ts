@@ -94,11 +94,8 @@ class Stop implements StopSignal {
   }
 
   fire(signal: NodeJS.Signals): void {
-    if (this.#instead !== null) {
-      this.#instead()
-      this.#instead = null
-      return
-    }
+    this.#instead?.()
+    this.#instead = null
     this.signal ??= signal
     this.#resolve(signal)
   }
