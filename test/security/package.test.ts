@@ -56,7 +56,15 @@ describe('dependencies of the package', () => {
 
   it('the package depends on exactly the packages that this test lists', () => {
     expect(Object.keys(manifest.dependencies).sort()).toEqual([
-      ...['commander', 'ink', 'msgpackr', 'neo-blessed', 'pprof-format', 'react'],
+      ...[
+        '@modelcontextprotocol/server',
+        'commander',
+        'ink',
+        'msgpackr',
+        'neo-blessed',
+        'pprof-format',
+        'react',
+      ],
     ])
     expect(Object.keys(manifest.optionalDependencies)).toEqual(['koffi'])
   })
