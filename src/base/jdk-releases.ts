@@ -1,8 +1,8 @@
 // What differs between releases of the JDK, for the client. JFluid1Release.java is the table of the agent.
 
-/** The releases with which jfluid is tested. An older release is refused. */
+/** The releases with which the main functions are tested (docs/jdks.md). An older release is refused. */
 export const OLDEST_JDK = 11
-export const NEWEST_JDK = 25
+export const NEWEST_JDK = 27
 
 /** The first release with a change. */
 export const SINCE = {

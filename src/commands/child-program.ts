@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, lstatSync, openSync } from 'node:fs'
 import { basename } from 'node:path'
 import { EX_CANTCREAT, EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { OLDEST_JDK } from '../base/jdk-releases.ts'
 import type { Flags } from '../options/table.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
 import type { Session } from '../session/session.ts'
@@ -36,7 +37,9 @@ export class NoJvmStarted extends JfluidError {
   readonly hint: string
   constructor(command: string, hint: string | null = null) {
     super(`${command} ended and started no JVM that jfluid can profile`)
-    this.hint = hint ?? 'Give a command that starts a JVM of JDK 17 or newer with the module java.instrument.'
+    this.hint =
+      hint ??
+      `Give a command that starts a JVM of JDK ${OLDEST_JDK} or newer with the module java.instrument.`
   }
 }
 

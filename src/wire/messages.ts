@@ -140,7 +140,7 @@ export type ClockPair = ReturnType<typeof readClock>
 export const readFacts = row({
   build: string,
   clock: (v): ClockName => CLOCK_NAMES.find((it) => it === v) ?? 'nanoTime',
-  /** JDK feature version, 17 … 25. */
+  /** JDK feature version, 11 … 27. */
   feature: number,
   version: string,
   vm: string,

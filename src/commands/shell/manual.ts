@@ -2,6 +2,7 @@
 
 import type { Argument, Command } from 'commander'
 import { TOPICS } from '../../base/debug.ts'
+import { NEWEST_JDK, OLDEST_JDK } from '../../base/jdk-releases.ts'
 import { argumentOf, defaultOf, helpOf, longOf, type Row, shortOf } from '../../options/option.ts'
 import { EXAMPLES, type Example } from '../examples.ts'
 import { shownCommands, shownOptions } from './command-line.ts'
@@ -19,7 +20,7 @@ export function manual(program: Command, version: string): string {
     text(program.description()),
     '.PP',
     text(
-      'Targets are HotSpot JVMs (OpenJDK and its builds) 17 to 25 on Linux that belong to you. They need no restart, no option ' +
+      `Targets are HotSpot JVMs (OpenJDK and its builds) ${OLDEST_JDK} to ${NEWEST_JDK} on Linux that belong to you. They need no restart, no option ` +
         'and no open port. When jfluid detaches, it restores the original code of all methods.',
     ),
     '.SH COMMANDS',

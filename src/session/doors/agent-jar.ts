@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { EX_DATAERR, EX_OSFILE, JfluidError } from '../../base/errors.ts'
+import { NEWEST_JDK, OLDEST_JDK } from '../../base/jdk-releases.ts'
 import { builtFile } from '../../base/package-root.ts'
 
 /** Thrown if the Java part is missing: `npm run build` has not been run. */
@@ -38,7 +39,7 @@ export function describeAgent(): string {
     const { build } = agentJar()
     const compiler = fileURLToPath(builtFile('agent/built-with'))
     const builtWith = existsSync(compiler) ? `, built with ${readFileSync(compiler, 'utf8').trim()}` : ''
-    return `agent ${build}${builtWith}, for HotSpot 17 to 25`
+    return `agent ${build}${builtWith}, for HotSpot ${OLDEST_JDK} to ${NEWEST_JDK}`
   } catch (error) {
     if (error instanceof AgentNotBuilt || error instanceof AgentDamaged)
       return `agent: ${error.message}. ${error.hint}`

@@ -139,7 +139,7 @@ describe('doctor for a JVM that permits an attach', () => {
     ['17.0.15', ['note redefinition']],
     ['21.0.1', ['note agent loading', 'note redefinition']],
     ['23', ['note agent loading']],
-    ['26', ['note jdk', 'note agent loading']],
+    ['28', ['note jdk', 'note agent loading']],
     [undefined, ['note jdk']],
   ])('for a JVM of version %s, doctor reports the expected notes', (version, expected) => {
     expect(worries({ version })).toEqual(expected)
