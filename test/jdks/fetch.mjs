@@ -182,7 +182,7 @@ exec unshare --mount --propagation private sh -c '
 `
 }
 
-/** @param missing  what to do if the program does not exist */
+/** @param missing  what to do if the program, or a module of it, does not exist */
 function run(program, args, missing, stdout = 2) {
   const {
     status,
@@ -194,7 +194,10 @@ function run(program, args, missing, stdout = 2) {
   })
   if (error?.code === 'ENOENT') throw new Problem(`${program} is not on PATH: ${missing}`)
   if (error !== undefined) throw new Problem(`${program} did not run: ${error.message}`)
-  if (status !== 0) throw new Problem(`${program} ${args.join(' ')} failed with exit code ${status}`)
+  if (status !== 0)
+    throw new Problem(
+      `${program} ${args.join(' ')} failed with exit code ${status}; if something is missing: ${missing}`,
+    )
   return printed
 }
 

@@ -13,7 +13,7 @@ import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forOldestJdk, type Jdk } from '../support/jdks.ts'
+import { forOldestTarget, type Jdk } from '../support/jdks.ts'
 import { type Recording, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
@@ -77,7 +77,7 @@ async function tell(java: JavaProcess, what: string): Promise<void> {
   await java.line(/^done/)
 }
 
-forOldestJdk((jdk) => {
+forOldestTarget((jdk) => {
   let witness: string
   beforeAll(async () => {
     witness = await compileFixture(jdk, 'Witness')
@@ -216,7 +216,9 @@ forOldestJdk((jdk) => {
     mkdirSync(session)
     writeFileSync(launch, `build=0;dir=${session};`)
     onTestFinished(() => rmSync(launch, { force: true }))
-    const told = [`thread jfluid-left`, `mapping ${dir}/ring`, `descriptor of ${dir}/ring`, `file ${launch}`]
+    // The kernel shows the path of a mapped file from this root directory.
+    const ring = `${jdk.root ?? ''}${dir}/ring`
+    const told = ['thread jfluid-left', `mapping ${ring}`, `descriptor of ${ring}`, `file ${launch}`]
     // The thread gets its name shortly after its start.
     await until(() => remainsOf(java.pid)?.threads.length === 1)
     expect(named(remainsOf(java.pid)!.traces)).toEqual(told)

@@ -179,7 +179,13 @@ export function forEachTarget(body: (jdk: Jdk) => void, from = MINIMUM): void {
   describeFor(FULL ? targets.filter(({ version }) => version >= from) : jdks, body)
 }
 
-/** Calls `describe` for each JDK that was found, also for runtimes and fetched JDKs, in every lane. For a short test. */
+/** Calls `describe` like forOldestJdk; in `test:full` for the same JDKs as forEachTarget. */
+export function forOldestTarget(body: (jdk: Jdk) => void): void {
+  if (FULL) forEachTarget(body)
+  else forOldestJdk(body)
+}
+
+/** Calls `describe` for each JDK that was found, also for runtimes and fetched JDKs, of any version. */
 export function forEachFoundJdk(body: (jdk: Jdk) => void): void {
   describeFor(targets, body)
 }
