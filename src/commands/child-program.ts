@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, lstatSync, openSync } from 'node:fs'
 import { basename } from 'node:path'
-import { EX_CANTCREAT, EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, EX_IOERR, EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { OLDEST_JDK } from '../base/jdk-releases.ts'
 import type { Flags } from '../options/table.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
@@ -40,6 +40,19 @@ export class NoJvmStarted extends JfluidError {
     this.hint =
       hint ??
       `Give a command that starts a JVM of JDK ${OLDEST_JDK} or newer with the module java.instrument.`
+  }
+}
+
+/** The JVM ended, or its agent detached, while the session began. */
+export class EndedBeforeRecording extends JfluidError {
+  static sample = () =>
+    new EndedBeforeRecording('java', 1, { message: 'the connection to the JVM was lost: closed by the JVM' })
+  readonly exitCode: number
+  readonly hint =
+    'Name a root that calls less if the program ended normally: jfluid run delays main() for at most 10 s, and the probes were not ready by then. No profile was written.'
+  constructor(command: string, status: number, { message }: Pick<Error, 'message'>) {
+    super(`${command} ended with exit code ${status} before the recording began: ${message}`)
+    this.exitCode = status === 0 ? EX_IOERR : status
   }
 }
 
@@ -98,15 +111,24 @@ export function outputOf(file: string | null, { outputToStderr }: Pick<RunFlags,
   }
 }
 
+/** Returns whether only the JVM that the command itself is can be profiled. */
+export function isOneJvm([program]: readonly string[], { jvm }: Pick<RunFlags, 'jvm'>): boolean {
+  return jvm === undefined && basename(program!) === 'java'
+}
+
 /**
- * Starts the program. `java` receives the options as arguments. Any other command receives them in JAVA_TOOL_OPTIONS, which every JVM
- * started below it reads. Only the first of these JVMs is profiled.
+ * Starts the program. If it is one JVM, it receives the options as arguments. Otherwise it receives them in JAVA_TOOL_OPTIONS, which every
+ * JVM started below it reads.
  *
  * @param output  if it is a descriptor, this function closes it
  */
-export function start(command: readonly string[], options: readonly string[], output: Output): ChildProcess {
+export function start(
+  command: readonly string[],
+  options: readonly string[],
+  { isOne, output }: { readonly isOne: boolean; readonly output: Output },
+): ChildProcess {
   const [program, ...args] = command
-  const direct = options.length === 0 || basename(program!) === 'java'
+  const direct = options.length === 0 || isOne
   const tools = [process.env.JAVA_TOOL_OPTIONS, ...options].filter(Boolean).join(' ')
   const env = direct ? process.env : { ...process.env, JAVA_TOOL_OPTIONS: tools }
   const argv = direct ? [...options, ...args] : args
@@ -129,4 +151,22 @@ export function exitOf(child: ChildProcess, program: string): Promise<number> {
       resolve(code ?? signalStatus(signal!)) // either `code` or `signal` is set
     })
   })
+}
+
+interface Promised<T> {
+  readonly promise: Promise<T>
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
+/** Returns a promise with its functions. If no code waits for the promise, its rejection is ignored. */
+export function promised<T>(): Promised<T> {
+  let resolve: (value: T) => void = () => {}
+  let reject: (error: unknown) => void = () => {}
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes
+    reject = no
+  })
+  promise.catch(() => {})
+  return { promise, resolve, reject }
 }

@@ -1,5 +1,4 @@
-// Watches for JVMs that a program starts besides the profiled JVM, such as the test JVMs of Maven and Gradle. If nothing was recorded, the
-// root may have run in one of them.
+// Watches for JVMs that a program starts besides the profiled JVM. If nothing was recorded, the root may have run in one of them.
 
 import { isJavaLauncher, mainClassOf } from '../attach/java-command.ts'
 import { childrenOf, readCommand } from '../attach/target-process.ts'
@@ -26,7 +25,8 @@ export class CalledElsewhere extends JfluidError {
     super(`${what} in JVM ${pid}, and the program has started further JVMs, which are not profiled: ${named}`)
     const asked = roots.map((root) => `--root ${shellWord(root)}`)
     const options = [...(asked.length === 0 ? ['--mode sample'] : asked), '--out further.jfluid'].join(' ')
-    this.hint = `Use jfluid record --wait-for ${shellWord(others.at(-1)!)} ${options} in another terminal before you start the program again.`
+    const name = shellWord(others.at(-1)!)
+    this.hint = `Add --jvm ${name} before --, or use jfluid record --wait-for ${name} ${options} in another terminal before you start the program again.`
   }
 }
 

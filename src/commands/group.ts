@@ -37,7 +37,7 @@ export class NotAllRecorded extends JfluidError {
   }
 }
 
-type Named = Pick<Jvm, 'pid' | 'mainClass'>
+export type Named = Pick<Jvm, 'pid' | 'mainClass'>
 
 interface Problem {
   readonly jvm: Jvm
@@ -58,7 +58,7 @@ export interface Member {
  */
 export async function ownPlaces(
   out: string | undefined,
-  jvms: readonly Jvm[],
+  jvms: readonly Pick<Jvm, 'pid'>[],
   flags: PlaceFlags,
   tell: (line: string) => void,
 ): Promise<ReadonlyMap<number, ProfilePlace>> {
@@ -262,6 +262,6 @@ export function nameOf({ pid, mainClass }: Named): string {
 }
 
 /** Prefixes the text with the JVM's name, unless the text contains it. */
-function told(jvm: Named, text: string): string {
+export function told(jvm: Named, text: string): string {
   return new RegExp(`\\bJVM ${jvm.pid}\\b`).test(text) ? text : `${nameOf(jvm)}: ${text}`
 }

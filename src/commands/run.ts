@@ -2,9 +2,12 @@
 // roots are instrumented, so profiling begins with the first class of the program.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EX_IOERR, JfluidError } from '../base/errors.ts'
+import type { JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
-import { startDoor } from '../session/doors/door.ts'
+import { checkNotSampled } from '../options/refusals.ts'
+import { askingDoor } from '../session/doors/asking-door.ts'
+import { startProblem } from '../session/doors/door.ts'
+import { startDoor } from '../session/doors/start-door.ts'
 import { LeftBeforeRecording } from '../session/recording.ts'
 import { Session } from '../session/session.ts'
 import type { SessionRequest } from '../session/session-options.ts'
@@ -12,7 +15,9 @@ import { createProgress } from '../tui/progress.ts'
 import { terminalProblem } from '../tui/screen.ts'
 import { LinkLost } from '../wire/link.ts'
 import {
+  EndedBeforeRecording,
   exitOf,
+  isOneJvm,
   NoJvmStarted,
   outputFile,
   outputOf,
@@ -28,24 +33,12 @@ import { ProfilePlace } from './place.ts'
 import { checkPlatform } from './platform.ts'
 import { sessionSource } from './session-source.ts'
 import { sourcesOf } from './sources.ts'
+import { StartedJvms } from './started-jvms.ts'
 import { view } from './view.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 /** Maximum time between the close of a JVM's link and the end of its process. */
 const EXIT_TIMEOUT_MS = 1000
-
-/** The JVM ended, or its agent detached, while the session began. */
-export class EndedBeforeRecording extends JfluidError {
-  static sample = () =>
-    new EndedBeforeRecording('java', 1, { message: 'the connection to the JVM was lost: closed by the JVM' })
-  readonly exitCode: number
-  readonly hint =
-    'Name a root that calls less if the program ended normally: jfluid run delays main() for at most 10 s, and the probes were not ready by then. No profile was written.'
-  constructor(command: string, status: number, { message }: Pick<Error, 'message'>) {
-    super(`${command} ended with exit code ${status} before the recording began: ${message}`)
-    this.exitCode = status === 0 ? EX_IOERR : status
-  }
-}
 
 /**
  * @returns the program's own exit status, 128 + n if signal n ended it
@@ -67,7 +60,8 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   const door = await openDoor()
   const signals = new PassOn()
   try {
-    const child = start(command, door.options, outputOf(output, flags))
+    const isOne = isOneJvm(command, flags)
+    const child = start(command, door.options, { isOne, output: outputOf(output, flags) })
     signals.to(child)
     const exit = exitOf(child, command[0]!)
     const begun = await door.begin(child, exit, note)
@@ -95,8 +89,9 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
         noteSignal()
       }
       await place.release()
-      const { profile } = await place.orAutosaved(source.finish(note))
+      const { profile, parts = [] } = await place.orAutosaved(source.finish(note))
       await place.keep(profile)
+      for (const line of parts) note(line)
       for (const warning of profile.warnings) note(`warning: ${warning}`)
       note(`profile written to ${place.path}; read it with: jfluid report ${shellWord(place.path)}`)
     } else {
@@ -133,13 +128,17 @@ async function doorOf(
   command: readonly string[],
   flags: RunFlags,
 ): Promise<() => ProgramDoor | Promise<ProgramDoor>> {
-  if (isSampledByJvm(flags)) return (await import('./whole-jvm.ts')).sampledProgram(command, flags)
+  if (isSampledByJvm(flags)) {
+    checkNotSampled('run', { ...flags })
+    return (await import('./whole-jvm.ts')).sampledProgram(command, flags)
+  }
   const options = { ...(await commandOptions(flags)), untilExit: true }
-  return () => callsDoor(command, options)
+  return () =>
+    isOneJvm(command, flags) ? oneJvmDoor(command, options) : severalJvmsDoor(command, flags, options)
 }
 
 /** The agent is on the command line, and holds `main()` back until the roots are instrumented. */
-async function callsDoor(command: readonly string[], options: SessionRequest): Promise<ProgramDoor> {
+async function oneJvmDoor(command: readonly string[], options: SessionRequest): Promise<ProgramDoor> {
   const door = await startDoor()
   return {
     options: [door.option],
@@ -147,9 +146,7 @@ async function callsDoor(command: readonly string[], options: SessionRequest): P
       const gone = new AbortController()
       void exit.catch(() => {}).then(() => gone.abort())
       try {
-        const open = await door.connect(child.pid ?? 0, gone.signal, ({ message }) =>
-          note(`${message}; this JVM continues, and jfluid waits for another JVM`),
-        )
+        const open = await door.connect(child.pid ?? 0, gone.signal)
         if (open === null) return () => new NoJvmStarted(command.join(' '))
         const session = await Session.start(open, options)
         return { session, source: sessionSource(session) }
@@ -162,6 +159,38 @@ async function callsDoor(command: readonly string[], options: SessionRequest): P
         const soon = await Promise.race([exit, sleep(EXIT_TIMEOUT_MS, null, { ref: false })])
         if (soon === null) note(`${error.message}; the program continues without being recorded`)
         return (status) => new EndedBeforeRecording(command.join(' '), status, error)
+      }
+    },
+    leave: () => door.leave(),
+  }
+}
+
+/** The agent is in JAVA_TOOL_OPTIONS. Each JVM below the command loads the agent, and holds its `main()` back until a session has begun. */
+async function severalJvmsDoor(
+  command: readonly string[],
+  flags: RunFlags,
+  options: SessionRequest,
+): Promise<ProgramDoor> {
+  let tell = (_: string): void => {}
+  let pid = 0
+  const jvms = new StartedJvms(flags, options, (line) => tell(line))
+  const door = await askingDoor({
+    asked: (jvm) => jvms.take(jvm),
+    failed: (reason) => jvms.failed(null, startProblem(pid, reason)),
+  })
+  return {
+    options: [door.option],
+    async begin(child, exit, note) {
+      tell = note
+      pid = child.pid ?? 0
+      try {
+        const isShown = flags.record === undefined
+        const session = await (isShown ? jvms.firstCalled(exit) : jvms.begun(exit))
+        if (session === null) return (status) => jvms.nothing(command.join(' '), status)
+        return { session, source: isShown ? sessionSource(session) : jvms.source(exit) }
+      } catch (error) {
+        child.kill('SIGTERM')
+        throw error
       }
     },
     leave: () => door.leave(),

@@ -166,7 +166,7 @@ export function pidNamed(name: string, jvms: readonly Jvm[]): number {
  * ignored except for full names. A pattern with `*` (any text) must match the whole name, or the simple name if the pattern contains no
  * dot.
  */
-export function jvmsNamed(name: string, jvms: readonly Jvm[]): readonly Jvm[] {
+export function jvmsNamed<J extends Pick<Jvm, 'mainClass'>>(name: string, jvms: readonly J[]): readonly J[] {
   for (const isMeant of name.includes('*') ? [globbed(name)] : ranked(name)) {
     const found = jvms.filter(({ mainClass }) => mainClass !== undefined && isMeant(mainClass))
     if (found.length > 0) return found

@@ -66,7 +66,7 @@ export async function jvmFor(pidText: string | undefined, flags: WaitFlags): Pro
   checkWait(pidText, flags)
   const { waitFor: pattern, waitTimeout } = flags
   if (pattern === undefined) return await targetOf(pidText)
-  const meant = () => jvmsNamed(pattern, listJvms().filter(isOurs))
+  const meant = (): readonly Jvm[] => jvmsNamed(pattern, listJvms().filter(isOurs))
   const there = meant()
   if (there.length > 1) throw new AmbiguousName(pattern, there)
   return await waited(pattern, meant, waitTimeout)
@@ -80,7 +80,7 @@ function isOurs({ uid }: Pick<Jvm, 'uid'>): boolean {
 
 async function waited(
   pattern: string,
-  meant: () => ReturnType<typeof jvmsNamed>,
+  meant: () => readonly Jvm[],
   timeoutMs: number | undefined,
 ): Promise<number> {
   const time = timeoutMs === undefined ? undefined : durationText(timeoutMs)

@@ -206,3 +206,13 @@ export function checkSampledByJvm(flags: SessionFlags): void {
 export function checkTogether(command: 'attach' | 'record', flags: Given): void {
   refuse(optionsOf(command), flags, byNeeds, notWithAllOf)
 }
+
+/** Returns the first given session option whose results cannot be added up for several JVMs, with the reason; null if there is none. */
+export function notSummed(flags: SessionFlags): { readonly option: string; readonly why: string } | null {
+  const row = optionsOf('session').find((it) => it.notWithAll !== undefined && isGiven(it, flags))
+  if (row?.notWithAll === undefined) return null
+  return {
+    option: longOf(row),
+    why: typeof row.notWithAll === 'string' ? row.notWithAll : row.notWithAll.why,
+  }
+}

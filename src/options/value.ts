@@ -40,6 +40,13 @@ export function textOr(...choices: readonly string[]): Value<string> {
   return { parse: (text) => text, is: '', holds: (value) => typeof value === 'string', choices }
 }
 
+/** Accepts a main class, a part of it, or a pattern. */
+export const mainClassPattern: Value<string> = {
+  parse: (text) => (text.trim() === '' ? undefined : text),
+  is: "Write a main class, a part of one, or a pattern such as 'com.shop.*' or 'shop-*.jar'.",
+  holds: (value) => typeof value === 'string' && value.trim() !== '',
+}
+
 /** Accepts a whole number, written in digits. */
 export function whole(least: number, most: number, is: string): Value<number> {
   const holds = (value: unknown): boolean =>

@@ -1,7 +1,7 @@
 // Options that select the JVM.
 
 import { inGroup, option } from './option.ts'
-import { debuggerAddress, duration } from './value.ts'
+import { debuggerAddress, duration, mainClassPattern } from './value.ts'
 
 const JDWP = {
   name: '--jdwp <host:port>',
@@ -63,6 +63,17 @@ export const WHICH_JVM = inGroup('Which JVM', [
       oneOf: ['waitFor'],
       says: '--wait-timeout needs --wait-for: it limits that wait',
       hint: 'Name the JVM to wait for: --wait-for OrderServer',
+    },
+  }),
+  option({
+    name: '--jvm <pattern>',
+    help: "profile only JVMs that the command starts with this text, or a pattern such as 'surefire*', in the main class or jar name",
+    commands: ['run'],
+    value: mainClassPattern,
+    defaultText: 'the JVMs that call the root',
+    notSampled: {
+      says: '--jvm needs a root: with sampling by time, the first JVM of the command is sampled',
+      hint: 'Name a root (--root) without --mode sample, or use jfluid record --wait-for <main class>.',
     },
   }),
 ])

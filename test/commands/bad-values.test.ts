@@ -28,6 +28,7 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--all': { values: ['', ' '] },
   '--wait-for': { values: ['', ' '] },
   '--repeat': { values: ['', '0s', '-1s', '10', 'daily'] },
+  '--jvm': { values: ['', ' '] },
   '--wait-timeout': { values: ['', '0s', 'soon'] },
   '--autosave': { values: ['', '0s', 'often'] },
   '--tolerance': { values: ['', '-1%', 'little'] },

@@ -35,7 +35,7 @@ it('the hint of the error is a command that waits for the JVM that was started l
     /^no call of a\.B\.c, a\.B\.d was recorded in JVM 4711, .*: fix\.B, fix\.C, fix\.D$/,
   )
   expect(hint).toMatch(
-    /^Use jfluid record --wait-for fix\.D --root a\.B\.c --root a\.B\.d --out further\.jfluid /,
+    /^Add --jvm fix\.D before --, or use jfluid record --wait-for fix\.D --root a\.B\.c --root a\.B\.d --out further\.jfluid /,
   )
   expect(new CalledElsewhere(1, [], ['fix.A']).hint).toContain('--wait-for fix.A --mode sample --out')
 })

@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { doctor } from '../../src/commands/doctor.ts'
+import { run } from '../../src/commands/run.ts'
 import { checkJdwp, JdwpOrPid, wayIn } from '../../src/commands/way-in.ts'
 import { isSampledByJvm } from '../../src/commands/whole-jvm-options.ts'
 import { checkNotSampled, checkOwnOptions } from '../../src/options/refusals.ts'
@@ -43,4 +44,10 @@ it('doctor --jdwp refuses a process id', async () => {
 it('with --jdwp, messages and file names contain host and port of the JVM', async () => {
   expect(await wayIn(undefined, { jdwp })).toMatchObject({ name: '127.0.0.1:5005', number: 5005 })
   expect(await wayIn(undefined, { jdwp: { host: '::1', port: 1 } })).toMatchObject({ name: '[::1]:1' })
+})
+
+it('run --jvm is refused with sampling by time, before the command starts', async () => {
+  await expect(run(['no-such-command'], { scheme: 'b', mode: 'sample', jvm: 'surefire*' })).rejects.toThrow(
+    '--jvm needs a root: with sampling by time, the first JVM of the command is sampled',
+  )
 })

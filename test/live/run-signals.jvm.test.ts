@@ -59,9 +59,17 @@ describe.each(newestOrAll)('signals during jfluid run, with JDK $version', (jdk)
   it('if the JVM is killed at the start of the session, jfluid run exits with 137 and writes no profile', async () => {
     const out = file()
     const p = startDetached(...flags(out), ...program(jdk))
-    const children = () => readFileSync(`/proc/${p.pid}/task/${p.pid}/children`, 'utf8').trim()
-    await until(() => children() !== '')
-    const java = Number(children().split(' ')[0])
+    // An earlier child is mkfifo, which ends at once.
+    const isJava = (pid: string): boolean => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(jdk.java)
+      } catch {
+        return false
+      }
+    }
+    const child = () => readFileSync(`/proc/${p.pid}/task/${p.pid}/children`, 'utf8').split(' ').find(isJava)
+    await until(() => child() !== undefined)
+    const java = Number(child())
     // After this the agent calibrates for at least 80 ms.
     await until(() => mappedFiles(java).some((it) => /jfluid.*ring/.test(it)))
     process.kill(java, 'SIGKILL')

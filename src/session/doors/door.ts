@@ -1,5 +1,5 @@
-// Ways to get an agent into a JVM: by attach to a running JVM, or by -javaagent at its start. Both ways result in a Link, and the rest of
-// jfluid does not depend on the way.
+// Ways to get an agent into a JVM: by attach to a running JVM, or by -javaagent at its start (start-door.ts, asking-door.ts).
+// Both ways result in a Link, and the rest of jfluid does not depend on the way.
 // The files in the session directory are unlinked as soon as both sides have opened them. After that no file is left behind, even if the
 // client or the JVM is killed.
 
@@ -21,10 +21,11 @@ import { leftOfMetaspace, refuseWithoutHeap, refuseWithoutMetaspace } from '../.
 import { readRegular } from '../../attach/regular-file.ts'
 import { DESCRIPTORS_NEEDED, readRoom, THREADS_NEEDED } from '../../attach/room.ts'
 import { openTmp } from '../../attach/target-facts.ts'
-import { readTargetProcess, type TargetProcess } from '../../attach/target-process.ts'
+import type { TargetProcess } from '../../attach/target-process.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { SINCE } from '../../base/jdk-releases.ts'
 import {
   AgentDidNotConnect,
   type Link,
@@ -37,8 +38,8 @@ import {
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { agentInside } from './agent-inside.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
-import { type StartJar, seesJar, startJar } from './jar-path.ts'
-import { makePipes, NoPipes, needsPipes } from './pipes.ts'
+import { seesJar } from './jar-path.ts'
+import { makePipes, needsPipes } from './pipes.ts'
 import {
   AGENT,
   believedBy,
@@ -51,12 +52,9 @@ import {
   removeLaunchFile,
   type SessionDirectory,
   SOCKET,
-  TOKEN,
 } from './session-directory.ts'
 
 export const CONNECT_TIMEOUT_MS = 10_000
-/** Interval between checks for the error file, which an agent writes if it could not start. */
-const ERROR_INTERVAL_MS = 100
 /** Time limit for another client that is waking the agent. It includes the answer to an attach command. */
 const LAUNCH_TIMEOUT_MS = 11_000
 /** Interval between attempts to write the launch file. */
@@ -87,6 +85,19 @@ export class SecurityManagerPresent extends JfluidError {
   constructor(who: number | string, className: string) {
     const jvm = typeof who === 'number' ? `JVM ${who}` : who
     super(`${jvm} has a security manager (${className}), with which jfluid does not work`)
+  }
+}
+
+/** A JVM without UNIX sockets, below a command of `jfluid run` that is not `java` itself. Its agent cannot ask for a session. */
+export class CannotAsk extends JfluidError {
+  static sample = () => new CannotAsk(11)
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Use the command java itself after --, or in another terminal: jfluid record --wait-for <main class>'
+  constructor(feature: number) {
+    super(
+      `the command has started a JVM of JDK ${feature}; the JVMs of a command are profiled from JDK ${SINCE.UNIX_SOCKETS} on`,
+    )
   }
 }
 
@@ -257,106 +268,11 @@ async function refuseSecurityManager(connection: AttachConnection): Promise<void
   )
 }
 
-/** The door for a JVM that will be started with `option` on its command line. */
-export interface StartDoor {
-  /** `-javaagent:…`; must precede all other JVM options. */
-  readonly option: string
-  /**
-   * Waits until the agent of the started process connects.
-   * @param pid     id of the process, for messages; the JVM may be a child of this process
-   * @param refused called if the agent did not start in a child JVM. That JVM continues, and another JVM may connect
-   * @returns null if `gone` is aborted first
-   * @throws SecurityManagerPresent, AgentDidNotConnect  if the agent did not start and the process itself is the JVM, or if it has ended
-   */
-  connect(pid: number, gone: AbortSignal, refused: (problem: JfluidError) => void): Promise<OpenDoor | null>
-  leave(): void
-}
-
-export async function startDoor(): Promise<StartDoor> {
-  const jar = startJar(agentJar())
-  let dir: SessionDirectory | undefined
-  try {
-    dir = makeSessionDirectory(null, BUFFER_BYTES)
-    debug.attach?.(`way in: -javaagent:${jar.path} at the start of a JVM; directory ${dir.path}`)
-    return await startDoorIn(dir, jar)
-  } catch (error) {
-    dir?.remove()
-    jar.leave()
-    throw error
-  }
-}
-
-async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartDoor> {
-  // All users can read a command line, but not a file in this directory.
-  const token = newToken()
-  fs.writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
-  const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
-  try {
-    server.alsoBy(makePipes(dir.inside)) // the version of the JVM is not known yet
-  } catch (problem) {
-    if (!(problem instanceof NoPipes)) throw problem
-    debug.attach?.(problem.message)
-  }
-  return {
-    option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
-    async connect(pid, gone, refused) {
-      const said = () => saidBy(dir, process.geteuid!())
-      const failed = new AbortController()
-      // The file is polled, since inotify instances may be exhausted on the machine.
-      let seen = 0
-      const look = setInterval(() => {
-        const written = fs.statSync(join(dir.inside, ERROR), { throwIfNoEntry: false })?.mtimeMs ?? 0
-        if (written === seen) return
-        seen = written
-        const isTarget = isJvm(readTargetProcess(pid))
-        debug.attach?.(`an agent could not start in ${isTarget ? 'the process' : 'a JVM below the process'}`)
-        if (isTarget) failed.abort()
-        else refused(startProblem(pid, said()))
-      }, ERROR_INTERVAL_MS)
-      try {
-        // There is no time limit other than the end of the process: a launcher script may take long before it starts java.
-        const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
-        if (link !== null) return opened(link, dir)
-        const reason = said()
-        if (reason !== null) throw startProblem(pid, reason)
-        return null
-      } finally {
-        clearInterval(look)
-      }
-    },
-    leave() {
-      server.close()
-      dir.remove()
-      jar.leave()
-    },
-  }
-}
-
-/** Returns whether a process is a JVM. A launcher becomes a JVM when it ends with `exec java`. */
-function isJvm(process: TargetProcess | undefined): boolean {
-  return process !== undefined && process.vmLibrary !== null && process.vmLibrary !== undefined
-}
-
 /** Default values for a JVM without attach, where these facts cannot be requested. */
 export const TELLS_NOTHING: Pick<OpenDoor, 'executed' | 'compiled' | 'metaspaceLeft'> = {
   executed: async () => new Set(),
   compiled: async () => null,
   metaspaceLeft: async () => Number.POSITIVE_INFINITY,
-}
-
-function opened(link: Link, dir: SessionDirectory): OpenDoor {
-  return {
-    ...TELLS_NOTHING,
-    link,
-    pid: null,
-    dir: dir.path,
-    inside: dir.inside,
-    owner: undefined,
-    acting: (work) => work(),
-    woken: false,
-    perf: startedPerfCounter,
-    leave: () => dir.remove(),
-  }
 }
 
 export function launchLine(jar: AgentJar, dir: SessionDirectory): string {
@@ -536,7 +452,7 @@ function shortOf(target: TargetProcess): TargetRanOut | null {
 }
 
 /** Reads the error of an agent that could not start. The directory may belong to another user, so only a file of `owner` is trusted. */
-function saidBy(dir: SessionDirectory, owner: number): string | null {
+export function saidBy(dir: SessionDirectory, owner: number): string | null {
   try {
     return (
       readRegular(join(dir.inside, ERROR), { owner, mostBytes: MAX_ERROR_BYTES })?.toString('utf8') ?? null
@@ -555,13 +471,9 @@ export function startProblem(pid: number, reason: string | null): JfluidError {
   if (manager !== undefined) return new SecurityManagerPresent(pid, manager)
   if (reason?.includes('another jfluid is attached') === true) return new AlreadyAttached(pid)
   if (reason?.includes('the runtime of another jfluid build') === true) return new OtherBuild(pid)
+  const older = /a question needs JDK \d+, and this is (\d+)/.exec(reason ?? '')?.[1]
+  if (older !== undefined) return new CannotAsk(Number(older))
   return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, CONNECT_TIMEOUT_MS, reason)
-}
-
-/** Like `perfCounter`, for a process that jfluid started. Its counter file appears during its start. */
-function startedPerfCounter(pid: number): PerfCounter {
-  const target = readTargetProcess(pid)
-  return target === undefined ? { file: '', offset: 0 } : perfCounter(target)
 }
 
 function compilationsOf(target: TargetProcess): number | null {

@@ -21,6 +21,9 @@ public final class Main {
     /** Whether this agent was loaded before main(). The JIT compilers then record dependencies for redefinition from the start. */
     static volatile boolean atStart;
 
+    /** First release with UNIX sockets (JEP 380). */
+    private static final int UNIX_SOCKETS = 16;
+
     private Main() {}
 
     /** Maximum duration of a detach that waits for threads inside probes. */
@@ -30,6 +33,10 @@ public final class Main {
      * Timeout of a detach on request of another client, including the check of the session's client. The requesting client waits for 10 s.
      */
     private static final long DISMISSAL_TIMEOUT_MILLIS = 8000;
+
+    /** Files in a session's directory when the agent connects, see session-directory.ts. */
+    private static final String[] CLIENT_FILES = {
+        Link.SOCKET, Link.TO_AGENT, Link.FROM_AGENT, "token", "jfluid-agent.jar"};
 
     private static final AtomicReference<Session> running = new AtomicReference<>();
 
@@ -50,12 +57,44 @@ public final class Main {
         begin(options);
     }
 
-    /** Called by {@code jfluid.Boot} before main(). Waits until the client allows main() to start. */
+    /**
+     * Called by {@code jfluid.Boot} before main() of a JVM below {@code jfluid run}. Waits until the client allows main() to start. If the
+     * options tell the JVM to ask first, and the client does not profile it, nothing is changed in this JVM.
+     */
     public static void launchAtStart(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
+            throws Exception {
+        if (option(options, "ask").isEmpty()) {
+            awaitGo(beginAtStart(options, instrumentation, runtime));
+            return;
+        }
+        if (Runtime.version().feature() < UNIX_SOCKETS) {
+            throw new IOException(
+                    "a question needs JDK " + UNIX_SOCKETS + ", and this is " + Runtime.version().feature());
+        }
+        Session session;
+        try (Invitation invitation = Invitation.request(Path.of(option(options, "dir")))) {
+            String line = invitation == null ? "" : invitation.answer();
+            if (line.isEmpty()) {
+                return;
+            }
+            try {
+                session = beginAtStart(line, instrumentation, runtime);
+            } catch (Exception | LinkageError e) {
+                invitation.failed(e);
+                return;
+            }
+        }
+        awaitGo(session);
+    }
+
+    private static Session beginAtStart(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
         atStart = true;
         prepare(options, instrumentation, runtime);
-        Session session = begin(options);
+        return begin(options);
+    }
+
+    private static void awaitGo(Session session) throws InterruptedException {
         if (!session.awaitGo(10, TimeUnit.SECONDS)) {
             // Starts recording. The first call of a method that is not instrumented yet waits for the client, or is counted as a gap.
             JFluid1Session.open();
@@ -217,7 +256,7 @@ public final class Main {
         }
     }
 
-    /** Returns the session's token: from the options of an attach, or from a file of the owner, since every user can read a command line. */
+    /** Returns the session's token: from the options, or from a file of the owner, since every user can read a command line. */
     private static String token(String options, Path dir) throws IOException {
         String told = option(options, "token");
         return told.isEmpty() ? Files.readString(dir.resolve("token")) : told;
@@ -320,6 +359,14 @@ public final class Main {
         private static void define(jdk.internal.misc.Unsafe unsafe, String name, byte[] bytes) {
             unsafe.defineClass(name.substring(0, name.length() - 6), bytes, 0, bytes.length, null, null);
         }
+    }
+
+    /** Removes a session directory whose client has been killed. */
+    static void removeDirectory(Path dir) {
+        for (String name : CLIENT_FILES) {
+            deleteQuietly(dir.resolve(name));
+        }
+        deleteQuietly(dir);
     }
 
     static void deleteQuietly(Path path) {

@@ -47,10 +47,6 @@ final class Session extends GuestThread {
     private static final Set<String> WHILE_LEAVING = Set.of("restore", "detach", "status", "loadedClasses", "vmLibrary",
             "mirrorWords", "peek", "loadHook", "reflected", "names");
 
-    /** Files in a session's directory when the agent connects, see session-directory.ts. */
-    private static final String[] CLIENT_FILES = {
-        Link.SOCKET, Link.TO_AGENT, Link.FROM_AGENT, "token", "jfluid-agent.jar"};
-
     /** The session's directory; null if the client is on another machine, with which no files are shared. */
     private final Path dir;
     private final String build;
@@ -82,11 +78,7 @@ final class Session extends GuestThread {
         try {
             link = new Link(dir, token);
         } catch (ConnectException nobodyListens) {
-            // The client has been killed since its command: removes its files.
-            for (String name : CLIENT_FILES) {
-                Main.deleteQuietly(dir.resolve(name));
-            }
-            Main.deleteQuietly(dir);
+            Main.removeDirectory(dir); // the client has been killed since its command
             throw nobodyListens;
         }
     }

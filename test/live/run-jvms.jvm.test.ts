@@ -1,0 +1,131 @@
+// `jfluid run` with commands that start several JVMs, as build tools do; and ci/jfluid-ci.sh, which uses it.
+
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forNewestJdk } from '../support/jdks.ts'
+import { jfluid, type Ran, readProfileJson } from '../support/jfluid.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../ci/jfluid-ci.sh', import.meta.url))
+
+/** `work` calls `step` as often as the argument says. */
+const TASK = `
+package fix;
+public class Task {
+  static int sink;
+  static void step() { sink++; }
+  static void work(int steps) { for (int i = 0; i < steps; i++) step(); }
+  public static void main(String[] args) throws Exception {
+    work(Integer.parseInt(args[0]));
+    if (args.length > 1) System.exit(Integer.parseInt(args[1]));
+  }
+}`
+
+forNewestJdk((jdk) => {
+  const java = jdk.java
+
+  it('the JVM in which the root is called is profiled, and the exit code is that of the command', {
+    timeout: 60_000,
+  }, async () => {
+    const forks = await compileFixture(jdk, 'Forks')
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const { code, stderr } = await jfluid(
+      ...['run', '--root', 'fix.ForkedJob.work', '--record', out, '--'],
+      ...['sh', '-c', '"$@"; exit 3', 'sh', java, '-cp', forks, 'fix.Forks'],
+    )
+    expect(code, stderr).toBe(3)
+    expect(stderr).toMatch(/^JVM \d+ \(fix\.ForkedJob\): 100 root calls recorded$/m)
+    const profile = await readProfileJson(out)
+    expect(profile.target.mainClass).toBe('fix.ForkedJob')
+    expect(profile.merged[0]?.calls).toBe(100)
+  })
+
+  it('the profile of two JVMs that call the root is their sum, and each JVM has its own profile', {
+    timeout: 60_000,
+  }, async () => {
+    const classes = await compileJava(jdk, { 'fix/Task': TASK })
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const task = `"${java}" -cp "${classes}" fix.Task`
+    const { code, stderr } = await jfluid(
+      ...['run', '--root', 'fix.Task.work', '--record', out, '--', 'sh', '-c', `${task} 3 & ${task} 5; wait`],
+    )
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/^2 JVMs called a root; the profile is their sum$/m)
+    // On a loaded machine, the first call of `step` may be a gap. So the sum is compared with what was recorded in each JVM.
+    const counts = async (path: string): Promise<readonly number[]> => {
+      const [root] = (await readProfileJson(path)).merged
+      return [root?.calls ?? 0, root?.children[0]?.calls ?? 0]
+    }
+    const own = [...stderr.matchAll(/alone: profile in (.*)$/gm)].map(([, path]) => path!)
+    const [a, b] = await Promise.all(own.map(counts))
+    expect([own.length, a?.[0], b?.[0]]).toEqual([2, 1, 1])
+    expect(await counts(out)).toEqual([2, a![1]! + b![1]!])
+  })
+
+  it('--jvm and a missing root: the error lists the JVMs of the command', { timeout: 90_000 }, async () => {
+    const forks = await compileFixture(jdk, 'Forks')
+    const command = ['--', 'sh', '-c', '"$@"; exit', 'sh', java, '-cp', forks, 'fix.Forks']
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const run = (...options: string[]) => jfluid('run', ...options, '--record', out, ...command)
+    const misspelt = await run('--root', 'fix.ForkedJob.wrok')
+    expect(misspelt.code, misspelt.stderr).toBe(STATUS.rootNotFound)
+    expect(misspelt.stderr).toMatch(/no such method in fix\.ForkedJob\n {2}Try --root 'fix\.ForkedJob\.work'/)
+    const missing = await run('--root', 'fix.Nothing.work')
+    expect(missing.code, missing.stderr).toBe(STATUS.rootNeverCalled)
+    expect(missing.stderr).toMatch(
+      /^jfluid: no call of fix\.Nothing\.work was recorded in the 2 JVMs of the command: .*\(fix\.ForkedJob\)/m,
+    )
+    const other = await run('--root', 'fix.ForkedJob.work', '--jvm', 'surefire')
+    expect(other.stderr).toMatch(/started no JVM with the main class 'surefire'\n {2}Use one of .*fix\.Forks/)
+    expect(other.code).toBe(69)
+  })
+
+  it('jfluid-ci records, compares with a baseline, and fails if the task executes more', {
+    timeout: 120_000,
+  }, async () => {
+    const classes = await compileJava(jdk, { 'fix/Task': TASK })
+    const dir = temporaryDirectory()
+    const out = join(dir, 'out of build')
+    const baseline = join(dir, 'the baseline.jfluid')
+    // On a loaded machine, a recording may have a gap. The gate then ends with 65 and asks for another recording.
+    const ci = async (...command: string[]): Promise<Ran> => {
+      for (let tries = 1; ; tries++) {
+        const ran = await recorded(...command)
+        if (ran.code !== STATUS.corruptOrForeignFile || tries === 3) return ran
+      }
+    }
+    const recorded = async (...command: string[]): Promise<Ran> => {
+      const p = startProcess('sh', [
+        ...[SCRIPT, '--baseline', baseline, '--root', 'fix.Task.work', '--tolerance', '1%', '--out', out],
+        ...['--', java, '-cp', classes, 'fix.Task', ...command],
+      ])
+      const { code } = await p.exit
+      return { code, stdout: p.stdout(), stderr: p.stderr() }
+    }
+    const comment = (): string => readFileSync(join(out, 'comment.md'), 'utf8')
+
+    const first = await ci('100')
+    expect(first.code, first.stderr).toBe(0)
+    expect(comment()).toMatch(/^<!-- jfluid-ci -->\nThere is no baseline yet/)
+    copyFileSync(join(out, 'profile.jfluid'), baseline)
+
+    const same = await ci('100')
+    expect(same.code, same.stderr).toBe(0)
+    expect(comment()).toMatch(/\*\*Passed\*\*[\s\S]*no method changed/)
+
+    const more = await ci('200')
+    expect(more.code, more.stderr).toBe(82)
+    expect(comment()).toMatch(/\*\*FAILED\*\*: one call of the root costs [\d.]+ % more bytecodes/)
+    expect(comment()).toContain('`fix.Task.step`')
+    expect(readFileSync(join(out, 'flame.svg'), 'utf8')).toMatch(
+      /^<svg [\s\S]*fix\.Task\.step[\s\S]*<\/svg>\n$/,
+    )
+
+    expect((await ci('1', '7')).code).toBe(7)
+    expect(existsSync(baseline)).toBe(true)
+  })
+})
