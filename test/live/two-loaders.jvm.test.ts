@@ -1,9 +1,9 @@
 // A root names a class that two loaders define with different code: the methods of both classes are roots, and their calls are counted apart.
 
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { compileLate } from '../fixtures/fixtures.ts'
-import { ask, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
+import { forEachJdk, newestOrAll } from '../support/jdks.ts'
 import { type JsonNode, startRecording } from '../support/jfluid.ts'
 
 const GREET = 'fix.late.Greeter.greet'
@@ -14,12 +14,18 @@ const WORDS = { a: 12 + 9 + 2, b: 12 }
 
 forEachJdk((jdk) => {
   describe(`one class name in two loaders on JDK ${jdk.version}`, () => {
-    it.each(['a', 'b', 'adaptive'])(
+    let java: JavaProcess
+    beforeAll(async () => {
+      const { classes, a, b } = await compileLate(jdk)
+      java = startJava(jdk, ['-Xverify:all', '-cp', classes, 'fix.Late', a, b])
+      await java.line(/^ready/)
+    })
+
+    // Schemes a and b find the classes in the same way, so scheme a runs on one JDK.
+    it.each(['adaptive', ...(newestOrAll.includes(jdk) ? ['a'] : []), 'b'])(
       'with scheme %s, a root counts the calls of both classes apart',
       async (scheme) => {
-        const { classes, a, b } = await compileLate(jdk)
-        const java = startJava(jdk, ['-Xverify:all', '-cp', classes, 'fix.Late', a, b])
-        await java.line(/^ready/)
+        await ask(java, 'forget', /^forgotten/)
         await ask(java, 'load a', /^loaded/)
         await ask(java, 'load b', /^loaded/)
         await ask(java, 'run', /^done/) // loads Greeter$Words
