@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { errorOf, McpClient, type ToolResult } from '../support/mcp.ts'
 import { problemsOf } from '../support/schema.ts'
 import { remainsOf } from './remains.ts'
@@ -57,7 +57,7 @@ function profilesIn(folder: string): string[] {
   return names.map((it) => join(folder, it))
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('an assistant lists JVMs, and asks why requests take their time', async () => {
     const { java, client } = await started(jdk)
     const { structuredContent: listed } = await client.call('list')
@@ -117,9 +117,7 @@ forEachJdk((jdk) => {
     expect(profilesIn(folder)).toHaveLength(2)
     expect(await remainsOf(java.pid, [client.process.pid])).toEqual([])
   })
-})
 
-forNewestJdk((jdk) => {
   it.each([
     ['closes the pipe', 0],
     ['sends SIGTERM', 143],
