@@ -138,7 +138,7 @@ describe('a JVM in a container of a container engine', () => {
             }
             const [found, listed] = await Promise.all([outside('doctor', `podman:${name}`), outside('ps')])
             if (found.code !== 0) wrong.push(`doctor: ${found.code}: ${found.said}`)
-            const row = new RegExp(`^${pid} .* yes .*fix\\.Ticker$`, 'm')
+            const row = new RegExp(`^${pid} .* yes, .*fix\\.Ticker$`, 'm')
             if (!row.test(listed.said)) wrong.push(`ps: ${listed.said}`)
             return wrong
           },
