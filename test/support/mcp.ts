@@ -23,9 +23,13 @@ export class McpClient {
   readonly process: JavaProcess
   #id = 0
 
-  /** @param args  options of jfluid mcp */
-  constructor(args: readonly string[] = [], cwd?: string) {
-    this.process = startProcess(process.execPath, [cli, 'mcp', ...args], {
+  /**
+   * @param args  options of jfluid mcp
+   * @param launcher  a launcher of jfluid; by default, the build of this checkout is started
+   */
+  constructor(args: readonly string[] = [], cwd?: string, launcher?: string) {
+    const [program, first] = launcher === undefined ? [process.execPath, [cli]] : [launcher, []]
+    this.process = startProcess(program, [...first, 'mcp', ...args], {
       ...(cwd !== undefined && { cwd }),
     })
   }

@@ -1,0 +1,229 @@
+// The archive of `npm run bundle` and the package of `npm pack`, in minimal root directories. Needs root, and the packages podman, runc,
+// debootstrap and busybox-static.
+
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, newest } from '../support/jdks.ts'
+import { readProfileJson, stderrLine } from '../support/jfluid.ts'
+import { McpClient } from '../support/mcp.ts'
+import { addNode, minimalRoot, npmOptions } from '../support/minimal-root.ts'
+import { boxed, LIMITS, NO_NETWORK, podman, rootWith, whyNoContainers } from '../support/podman.ts'
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 })
+
+const project = join(import.meta.dirname, '../..')
+const RECORD = 'record "$0" --root fix.Ticker.work --duration 200ms --out /tmp/p.jfluid'
+/** On a busy machine, a JVM may answer too late for the check of its classes ("nothing else of jfluid remains"). */
+const DETACHED = /nothing (?:else )?of jfluid remains/
+const NO_JAVA = '! command -v java && ! command -v javac && ! ls /usr/lib/jvm 2>/dev/null'
+
+interface Tools {
+  readonly tools: readonly { readonly name: string; readonly outputSchema: unknown }[]
+}
+
+function done(program: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: project, encoding: 'utf8' })
+  expect(status, `${program} ${args.join(' ')}: ${error?.message ?? stderr}`).toBe(0)
+  return stdout
+}
+
+/** Runs a shell script in a container that has only this root directory. */
+function inRoot(
+  root: string,
+  options: readonly string[],
+  script: string,
+  ...args: readonly string[]
+): string {
+  const words = [
+    'run',
+    '--rm',
+    ...LIMITS,
+    ...options,
+    '--rootfs',
+    `${root}:O`,
+    '/bin/sh',
+    '-euc',
+    script,
+    ...args,
+  ]
+  const { status, stdout, stderr } = podman(...words)
+  expect(status, stdout + stderr).toBe(0)
+  return stdout + stderr
+}
+
+beforeAll(() => {
+  expect(process.geteuid?.()).toBe(0)
+  expect(whyNoContainers()).toBe('')
+})
+
+describe('the archive with Node.js', () => {
+  const out = temporaryDirectory('jfluid-bundle-')
+  const archive = join(out, 'jfluid-linux-x64.tar.gz')
+  const unpacked = join(out, 'jfluid-linux-x64')
+  beforeAll(() => {
+    expect(done('npm', 'run', '--silent', 'bundle', '--', out)).toMatch(
+      new RegExp(`jfluid-linux-x64\\.tar\\.gz: \\d+\\.\\d MiB, with Node\\.js ${process.versions.node}\n$`),
+    )
+    done('tar', '-xzf', archive, '-C', out)
+  })
+
+  it('the same sources give the same bytes, with another umask and another folder for temporary files', () => {
+    const again = temporaryDirectory('jfluid-bundle-')
+    done('sh', '-c', `umask 077 && TMPDIR=${temporaryDirectory()} npm run --silent bundle -- ${again}`)
+    expect(readFileSync(join(again, 'jfluid-linux-x64.tar.gz')).equals(readFileSync(archive))).toBe(true)
+  })
+
+  it('the archive contains the packages that jfluid needs at run time, and no name of a registry', () => {
+    const installed = readdirSync(join(unpacked, 'lib/jfluid/node_modules'))
+    expect(installed).toEqual(
+      expect.arrayContaining(['commander', 'ink', 'koffi', 'msgpackr', 'neo-blessed', 'react']),
+    )
+    expect(
+      installed.filter((it) => ['typescript', 'vitest', 'rolldown', '.package-lock.json'].includes(it)),
+    ).toEqual([])
+    expect(readdirSync(join(unpacked, 'lib/jfluid'))).not.toContain('package-lock.json')
+    expect(readFileSync(join(unpacked, 'lib/jfluid/node-LICENSE'), 'utf8')).toContain('Node.js contributors')
+    expect(done('find', join(unpacked, 'share'), '-type', 'f', '-printf', '%P\n').split('\n').sort()).toEqual(
+      [
+        '',
+        'bash-completion/completions/jfluid',
+        'fish/vendor_completions.d/jfluid.fish',
+        'man/man1/jfluid.1',
+        'zsh/site-functions/_jfluid',
+      ],
+    )
+  })
+
+  it('all files belong to root, and no file is writable by other users', () => {
+    const lines = done('tar', '--numeric-owner', '-tvzf', archive).trim().split('\n')
+    expect(lines.filter((it) => !/^[-d]rw[x-]r-[x-]r-[x-] 0\/0 .* 1985-10-26 /.test(it))).toEqual([])
+  })
+
+  forEachJdk((jdk) => {
+    it('in a root directory without Node.js and Java, jfluid maps the event buffer and profiles a JVM of another container', async () => {
+      const classes = await compileFixture(jdk, 'Ticker')
+      const root = minimalRoot()
+      const said = await boxed(rootWith(jdk), classes, [], async ({ name }) =>
+        inRoot(
+          root,
+          [...NO_NETWORK, '--pid', `container:${name}`, '--volume', `${archive}:/jfluid.tar.gz:ro`],
+          [
+            `${NO_JAVA} && ! command -v node`,
+            'tar -xzf /jfluid.tar.gz -C /usr/local --strip-components=1',
+            `cd /usr/local/lib/jfluid && ./node -e "import('koffi').then((it) => console.log('koffi', it.default.version))"`,
+            `cd / && jfluid ${RECORD}`,
+            'jfluid report /tmp/p.jfluid',
+          ].join('\n'),
+          '1',
+        ),
+      )
+      expect(said).toMatch(/^koffi \d/m)
+      expect(said).toMatch(DETACHED)
+      expect(said).toMatch(/Ticker\.work/)
+    })
+  })
+
+  it('signals reach jfluid, and its exit code is that of the launcher', async () => {
+    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+    await java.line(/ready/)
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const launcher = join(temporaryDirectory(), 'jfluid')
+    symlinkSync(join(unpacked, 'bin/jfluid'), launcher)
+    const words = ['record', `${java.pid}`, '--root', 'fix.Ticker.work', '--duration', '10m', '--out', out]
+    const p = startProcess(launcher, words, { cwd: '/', detached: true })
+    await stderrLine(p, /^recording/)
+    p.child.kill('SIGINT')
+    expect(await p.exit, p.stderr()).toEqual({ code: 0, signal: null })
+    expect((await readProfileJson(out)).merged[0]?.calls).toBeGreaterThan(0)
+    const wrong = startProcess(launcher, ['record', '--nothing'], { cwd: '/' })
+    expect((await wrong.exit).code).toBe(64) // EX_USAGE
+  })
+
+  it('jfluid mcp starts from the archive, and its tools have the schemas of docs/schema', async () => {
+    const client = new McpClient([], '/', join(unpacked, 'bin/jfluid'))
+    await client.open()
+    const { tools } = (await client.request('tools/list', {})) as Tools
+    const report = JSON.parse(readFileSync(join(unpacked, 'lib/jfluid/docs/schema/report.json'), 'utf8'))
+    expect(tools.find((it) => it.name === 'report')?.outputSchema).toEqual(report)
+    expect((await client.call('list')).structuredContent).toMatchObject({ jvms: expect.any(Array) })
+  })
+
+  it('in a root directory without glibc, the launcher says what is missing', () => {
+    const root = temporaryDirectory('jfluid-root-')
+    for (const it of ['bin', 'tmp', 'proc', 'dev', 'sys', 'etc', 'run', 'jfluid']) mkdirSync(join(root, it))
+    copyFileSync(done('sh', '-c', 'command -v busybox').trim(), join(root, 'bin/busybox'))
+    symlinkSync('busybox', join(root, 'bin/sh'))
+    const words = [
+      'run',
+      '--rm',
+      ...NO_NETWORK,
+      ...LIMITS,
+      '--volume',
+      `${unpacked}:/jfluid:ro`,
+      '--rootfs',
+      `${root}:O`,
+    ]
+    const { status, stdout, stderr } = podman(...words, '/jfluid/bin/jfluid', 'ps')
+    expect(stdout + stderr).toMatch(/needs \/lib64\/ld-linux-x86-64\.so\.2, which does not exist here/)
+    expect(status).toBe(69) // EX_UNAVAILABLE
+  })
+})
+
+describe('the package of npm pack', () => {
+  forEachJdk((jdk) => {
+    it('npm installs the package in a root directory without a JDK, and jfluid profiles a JVM in another container', async () => {
+      const place = temporaryDirectory('jfluid-package-')
+      // The package is built already. It is not built again, because other tests use it at the same time.
+      done('npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', place)
+      const root = minimalRoot()
+      addNode(root)
+      const said = await boxed(rootWith(jdk), await compileFixture(jdk, 'Ticker'), [], async ({ name }) =>
+        inRoot(
+          root,
+          [...npmOptions(), '--pid', `container:${name}`, '--volume', `${place}:/mnt:ro`],
+          `${NO_JAVA} && npm install --global --no-audit --no-fund /mnt/jfluid-0.1.0.tgz && jfluid ${RECORD}`,
+          '1',
+        ),
+      )
+      expect(said).toMatch(DETACHED)
+    })
+
+    it('npm installs the package beside a Java runtime without a compiler, and jfluid profiles a JVM of this runtime', async () => {
+      const place = temporaryDirectory('jfluid-package-')
+      done('npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', place)
+      const runtime = join(temporaryDirectory('jfluid-runtime-'), 'java')
+      const modules = [
+        '--add-modules',
+        'java.base,java.instrument,java.management,jdk.jfr',
+        '--output',
+        runtime,
+      ]
+      done(join(jdk.home, 'bin/jlink'), ...modules)
+      const root = minimalRoot()
+      addNode(root)
+      const volumes = [
+        `${place}:/mnt:ro`,
+        `${runtime}:/opt/java:ro`,
+        `${await compileFixture(jdk, 'Ticker')}:/opt/classes:ro`,
+      ]
+      const said = inRoot(
+        root,
+        [...npmOptions(), ...volumes.flatMap((it) => ['--volume', it])],
+        [
+          `${NO_JAVA} && npm install --global --no-audit --no-fund /mnt/jfluid-0.1.0.tgz`,
+          'mkfifo /tmp/ready',
+          'sleep 1000 | /opt/java/bin/java -cp /opt/classes fix.Ticker 1 tiny >/tmp/ready &',
+          'read -r _ </tmp/ready', // waits for the line "ready"
+          `jfluid ${RECORD} && jfluid report /tmp/p.jfluid`,
+        ].join('\n'),
+        'fix.Ticker',
+      )
+      expect(said).toMatch(DETACHED)
+      expect(said).toMatch(/Ticker\.work/)
+    })
+  })
+})
