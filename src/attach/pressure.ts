@@ -2,7 +2,7 @@
 // control group was used up. The process is not affected.
 
 import { readRunTimes, runTimesBetween } from './run-delay.ts'
-import { StopCounters } from './stops.ts'
+import { StopCounters, type StopTimes } from './stops.ts'
 
 /** Use of the processors by a process between two readings. */
 export interface Pressure {
@@ -10,20 +10,26 @@ export interface Pressure {
   /** Time that threads of the process ran, and time that they were ready to run but had no processor. */
   readonly ranMs: number
   readonly delayedMs: number
-  /** Time in which the quota of the control group was used up, summed over processors; null if there is no quota. */
-  readonly throttledMs: number | null
+  /** Number of quota periods in which the process ran, and number of these periods in which it was throttled; null if there is no quota. */
+  readonly periods: StopTimes['periods']
 }
 
 /** Starts to measure. @returns a function that returns the pressure since the start */
 export function startPressure(pid: number): () => Pressure {
   const counters = new StopCounters(pid)
-  const [begun, threads, { throttledNs }] = [performance.now(), readRunTimes(pid), counters.read()]
+  const [begun, threads, { periods }] = [performance.now(), readRunTimes(pid), counters.read()]
   return () => {
     const { ranMs, delayedMs } = runTimesBetween(threads, readRunTimes(pid))
-    const now = counters.read().throttledNs
     return {
       ...{ elapsedMs: performance.now() - begun, ranMs, delayedMs },
-      throttledMs: now === null || throttledNs === null ? null : (now - throttledNs) / 1e6,
+      periods: periodsBetween(periods, counters.read().periods),
     }
   }
+}
+
+/** Both readings are of the group that was throttled most. If another group is now this group, the difference is of no use. */
+export function periodsBetween(from: StopTimes['periods'], to: StopTimes['periods']): StopTimes['periods'] {
+  if (from === null || to === null) return null
+  const [all, throttled] = [to.all - from.all, to.throttled - from.throttled]
+  return throttled < 0 || all < throttled ? null : { all, throttled }
 }

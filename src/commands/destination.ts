@@ -28,6 +28,11 @@ export class NowhereToPut extends UsageError {
   }
 }
 
+/** Returns whether the store certainly has not accepted the profile, and may accept it later. */
+export function mayPushAgain(reason: JfluidError): boolean {
+  return reason instanceof PushHostUnknown || (reason instanceof PushUnavailable && reason.retry)
+}
+
 /** The store did not receive the profile. The profile is kept in a file. */
 export class ProfileNotPushed extends JfluidError {
   static sample = () =>
@@ -46,7 +51,7 @@ export class ProfileNotPushed extends JfluidError {
   ) {
     super(`${reason.message}; the profile is in ${path}`)
     const problem = reason
-    this.mayRepeat = reason instanceof PushHostUnknown || (reason instanceof PushUnavailable && reason.retry)
+    this.mayRepeat = mayPushAgain(reason)
     this.exitCode = problem.exitCode
     // A query may contain a secret.
     const then = to.store.url.search === '' ? 'Then' : 'Then, with the query part of the URL added'

@@ -5,6 +5,8 @@ import type { Pressure } from '../attach/pressure.ts'
 import { maxOf } from '../base/arrays.ts'
 import { durationText } from '../base/duration.ts'
 import { thousands } from '../base/thousands.ts'
+import { allCallsNeeded } from '../options/refusals.ts'
+import type { Flags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
 import { plural, roundSpan, span } from '../profile/text.ts'
 
@@ -37,17 +39,41 @@ export function nextStart(
   return begunMs + Math.max(planned, possible) * intervalMs
 }
 
+/** Minimum age of a JVM that replaces another one, or the interval if that is shorter. */
+const MIN_AGE_MS = 30_000
+
+/**
+ * Returns whether a JVM that replaces another one has just started. A program that starts uses the processors, and its first calls are of no
+ * interest for the calls of a day.
+ */
+export function isTooYoung(isSuccessor: boolean, ageMs: number, intervalMs: number): boolean {
+  return isSuccessor && ageMs < Math.min(MIN_AGE_MS, intervalMs)
+}
+
+/**
+ * Returns what the JVM that replaces another one is called: a part of a name may also fit another program, so the main class of the first JVM
+ * is needed, unless the user gave a pattern.
+ *
+ * @param mainClass  main class of the first JVM; undefined if unknown
+ */
+export function successorOf(name: string, mainClass: string | undefined): { name: string; isExact: boolean } {
+  return name.includes('*') || mainClass === undefined
+    ? { name, isExact: false }
+    : { name: mainClass, isExact: true }
+}
+
 /** Above this share of the time with runnable threads, the threads of the target wait too often for a processor. */
 const MAX_DELAYED_PART = 0.5
 /** Less waiting than this share of the elapsed time is of no importance: the target hardly runs. */
 const MIN_DELAYED_OF_ELAPSED = 0.1
+/** Maximum share of the quota periods in which the target ran. */
 const MAX_THROTTLED_PART = 0.1
 
 /** Returns the reason to record nothing now; null if the target gets the processor time that it needs. */
-export function whyBusy({ elapsedMs, ranMs, delayedMs, throttledMs }: Pressure): string | null {
+export function whyBusy({ elapsedMs, ranMs, delayedMs, periods }: Pressure): string | null {
   const part = (of: number, all: number): string => `${Math.round((100 * of) / all)} %`
-  if (throttledMs !== null && throttledMs > MAX_THROTTLED_PART * elapsedMs)
-    return `the processor quota of the JVM was used up in ${part(Math.min(throttledMs, elapsedMs), elapsedMs)} of the time`
+  if (periods !== null && periods.throttled > MAX_THROTTLED_PART * periods.all)
+    return `the processor quota of the JVM was used up in ${part(periods.throttled, periods.all)} of its periods`
   const runnable = ranMs + delayedMs
   if (delayedMs > MAX_DELAYED_PART * runnable && delayedMs > MIN_DELAYED_OF_ELAPSED * elapsedMs)
     return `threads of the JVM waited for a processor in ${part(delayedMs, runnable)} of the time in which they could run`
@@ -58,7 +84,7 @@ export function whyBusy({ elapsedMs, ranMs, delayedMs, throttledMs }: Pressure):
 export const MAX_METASPACE_OF_SESSIONS_BYTES = 24 << 20
 /** A collection of the JVM may free metaspace. Methods below the roots are timed again if less than this is used. */
 const AGAIN_BELOW_BYTES = 16 << 20
-/** Metaspace after which no session changes any class. On JDK 17 even a session that redefines only a root uses 0.1 to 0.2 MiB. */
+/** Metaspace after which nothing is recorded until the JVM has freed some of it. On JDK 17 even a session that redefines only a root uses 0.1 to 0.2 MiB. */
 export const MOST_METASPACE_BYTES = 2 * MAX_METASPACE_OF_SESSIONS_BYTES
 
 /**
@@ -148,6 +174,38 @@ function usedBy(session: SessionGrowth | null, rateAfter: number | null): number
   const { rateBefore, ms } = session
   const ofProgram = Math.min(rateBefore ?? rateAfter ?? 0, rateAfter ?? rateBefore ?? 0) * ms
   return Math.min(session.mostBytes, Math.max(0, session.bytes - ofProgram))
+}
+
+/** What sessions may time: methods below the roots, only roots, or nothing. */
+export type Depth = 'methods' | 'roots' | 'nothing'
+
+/** Returns the option that needs probes in methods below the roots; null if there is none. */
+export function neededMethods(flags: Partial<Pick<Flags<'record'>, 'region' | 'scheme'>>): string | null {
+  if (flags.region !== undefined) return '--region'
+  if (flags.scheme === 'a' || flags.scheme === 'b') return `--scheme ${flags.scheme}`
+  return allCallsNeeded({ ...flags })
+}
+
+/** @param needs  result of `neededMethods` */
+export function depthOf(
+  account: Pick<MetaspaceAccount, 'bytes' | 'leftBytes'>,
+  mode: Flags<'record'>['mode'],
+  needs: string | null,
+): Depth {
+  if (account.leftBytes > 0 || mode === 'sample') return 'methods'
+  return needs !== null || account.bytes >= MOST_METASPACE_BYTES ? 'nothing' : 'roots'
+}
+
+/** Returns the message at a change of the depth. */
+export function depthText(depth: Depth, bytes: number, pid: number, needs: string | null): string {
+  if (depth === 'methods') return 'methods below the roots are timed again: the JVM has freed metaspace'
+  const used = `the sessions have used ${bytes >> 20} MiB of the metaspace of JVM ${pid}`
+  if (depth === 'roots') return `only the roots are timed from now on: ${used}`
+  const instead =
+    needs === null
+      ? 'Restart the program, or use --mode sample, which changes no class.'
+      : `Leave ${needs} out, so that later sessions time only the roots; or restart the program.`
+  return `nothing is recorded until the JVM has freed some of it: ${used}, and ${needs ?? 'each session'} needs more. ${instead}`
 }
 
 /** Cost of a session for the target. A part is null if the mode or the JVM does not report it. */

@@ -7,33 +7,36 @@
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listJvms } from '../attach/jvms.ts'
 import { readMetaspaceUsed } from '../attach/memory-room.ts'
 import { startPressure } from '../attach/pressure.ts'
 import { readTargetFacts } from '../attach/target-facts.ts'
 import { durationText } from '../base/duration.ts'
-import { EX_IOERR, EX_TEMPFAIL, JfluidError, UsageError } from '../base/errors.ts'
-import { allCallsNeeded } from '../options/refusals.ts'
+import { EX_IOERR, EX_NOHOST, EX_TEMPFAIL, JfluidError, UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
-import { readProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 import { createProgress, type Progress } from '../tui/progress.ts'
 import { isContainerName } from './containers/name.ts'
 import { Destination, ProfileNotPushed } from './destination.ts'
-import { nameNow } from './file-name.ts'
-import { EndedBySignal, JvmEnded, NotRestored, RootNeverCalled } from './outcome.ts'
+import { nameNow, unusedPath } from './file-name.ts'
+import { EndedBySignal, JvmEnded, NotRestored, RootNeverCalled, SessionCutShort } from './outcome.ts'
 import { callsOf, type Recorded, recordStarted } from './record-once.ts'
 import {
   againText,
   backOff,
   CLASSES_OF_FAILED_SESSION,
-  MAX_METASPACE_OF_SESSIONS_BYTES,
+  type Depth,
+  depthOf,
+  depthText,
+  isTooYoung,
   MetaspaceAccount,
-  MOST_METASPACE_BYTES,
+  neededMethods,
   nextStart,
   overheadLabels,
   overheadOf,
   recordedText,
+  successorOf,
   summaryText,
   type Totals,
   timeOf,
@@ -42,8 +45,9 @@ import {
 import { sampledInstead } from './samples-instead.ts'
 import { keepStatus, type StopSignal, signalStatus, stopSignal } from './signals.ts'
 import type { RecordedSource, Way } from './source.ts'
-import { checkHere, targetOf } from './target.ts'
+import { checkHere, jvmsNamed, jvmsWithMainClass, targetOf } from './target.ts'
 import { readTargetLabels } from './target-labels.ts'
+import { UnpushedProfiles } from './unpushed.ts'
 import { checkWait, jvmFor, WaitInterrupted } from './wait-for.ts'
 import { wayOf } from './ways.ts'
 
@@ -82,35 +86,12 @@ export class RepeatedJvmEnded extends JfluidError {
   }
 }
 
-/** Further sessions would use more metaspace than jfluid may use in one JVM. */
-export class MetaspaceUsedUp extends JfluidError {
-  static sample = () => [
-    new MetaspaceUsedUp(4711, 25 << 20, '--scheme b'),
-    new MetaspaceUsedUp(4711, 49 << 20, null),
-  ]
-  readonly exitCode = EX_TEMPFAIL
-  readonly hint: string
-  /** @param needs  option that needs more metaspace than sessions that time only the roots; null if even these sessions use too much */
-  constructor(pid: number, bytes: number, needs: string | null) {
-    super(
-      `the sessions have used ${bytes >> 20} MiB of the metaspace of JVM ${pid}, which the JVM does not free; ${needs ?? 'each session'} needs more`,
-    )
-    this.hint =
-      needs === null
-        ? 'Restart the program, or use --mode sample, which changes no class.'
-        : `Leave ${needs} out, so that later sessions time only the roots; or restart the program.`
-  }
-}
-
 /** Time over which the use of the processors is measured before a session. */
 const PRESSURE_MS = 3_000
 const FIRST_PRESSURE_MS = 1_000
-/** Maximum number of files of profiles that the store has not received. */
-const MAX_UNPUSHED = 12
 const MAX_NOTES = 200
-/** Minimum age of a JVM that replaces another one, or the interval if that is shorter. */
-const MIN_AGE_MS = 30_000
-
+/** Interval between two looks into a container that restarts. A look runs the client of the container engine. */
+const CONTAINER_POLL_MS = 5_000
 /** @throws RepeatTooShort, RepeatIntoOneFile before any JVM is examined */
 export async function checkRepeat(flags: RepeatFlags): Promise<void> {
   const { duration, out, repeat } = flags
@@ -156,17 +137,23 @@ class Repeated {
   }
   /** Notes that have been printed, without their numbers. */
   readonly #noted = new Set<string>()
-  readonly #unpushed: { readonly path: string; readonly problem: ProfileNotPushed }[] = []
+  readonly #unpushed: UnpushedProfiles
   #target: { readonly pid: number; readonly startTicks: number | undefined } | null = null
+  /** Main class of the first JVM. */
+  #mainClass: string | undefined
+  /** Whether the JVM replaces an earlier one. */
+  #isSuccessor = false
   #account = new MetaspaceAccount()
-  #isToldRootOnly = false
-  /** Problem of the last session that has not given the target its original code back; null if there is none. */
+  #depth: Depth = 'methods'
+  /** Problem of the session that has not given the target its original code back; null if there is none. */
   #notRestored: NotRestored | null = null
 
   constructor(
     readonly pidText: string | undefined,
     readonly flags: RepeatFlags,
-  ) {}
+  ) {
+    this.#unpushed = new UnpushedProfiles(flags.out !== undefined, (line) => this.#line(line))
+  }
 
   close(): void {
     this.#stop.dispose()
@@ -201,10 +188,10 @@ class Repeated {
   #end(): void {
     this.#progress.done(this.#summary())
     const { signal } = this.#stop
+    if (this.#notRestored !== null) throw this.#notRestored
     if (signal === null || (signal === 'SIGINT' && this.#totals.recorded > 0)) {
-      if (this.#notRestored !== null) throw this.#notRestored
-      const last = this.#unpushed.at(-1)
-      if (last !== undefined) throw last.problem
+      const problem = this.#unpushed.lastProblem
+      if (problem !== undefined) throw problem
       process.exitCode = 0
     } else process.exitCode = signalStatus(signal)
   }
@@ -254,6 +241,10 @@ class Repeated {
     return pidText === undefined || /^\d*$/.test(pidText) || isContainerName(pidText) ? undefined : pidText
   }
 
+  get #successor(): ReturnType<typeof successorOf> | null {
+    return this.#name === undefined ? null : successorOf(this.#name, this.#mainClass)
+  }
+
   /** Whether another JVM may follow when the JVM has ended: it was not named by its process id. */
   get #hasSuccessor(): boolean {
     return this.#name !== undefined || (this.pidText !== undefined && isContainerName(this.pidText))
@@ -263,12 +254,17 @@ class Repeated {
   async #find(): Promise<number | null> {
     const { pidText, flags } = this
     const isAgain = this.#target !== null
-    const name = this.#name
+    const successor = this.#successor
     try {
       const pid =
-        isAgain && name !== undefined
-          ? await jvmFor(undefined, { ...flags, waitFor: name })
+        isAgain && successor !== null
+          ? await jvmFor(
+              undefined,
+              { ...flags, waitFor: successor.name },
+              successor.isExact ? jvmsWithMainClass : jvmsNamed,
+            )
           : await jvmFor(pidText, flags)
+      this.#mainClass ??= listJvms().find((it) => it.pid === pid)?.mainClass
       this.#target = { pid, startTicks: readTargetFacts(pid)?.process.startTicks }
       return pid
     } catch (problem) {
@@ -290,18 +286,33 @@ class Repeated {
       facts !== undefined && facts.process.state !== 'Z' && facts.process.startTicks === startTicks
     if (isThere) return pid
     if (!this.#hasSuccessor) throw new RepeatedJvmEnded(pid, this.#summary())
-    const { pidText } = this
-    const isContainer = pidText !== undefined && isContainerName(pidText)
-    if (!isContainer) this.#line(`JVM ${pid} has ended; waiting for a JVM '${this.#name}'`)
-    const next = isContainer ? await targetOf(pidText) : await this.#find()
+    const successor = this.#successor
+    const what = successor === null ? `in ${this.pidText}` : `'${successor.name}'`
+    this.#line(`JVM ${pid} has ended; waiting for a JVM ${what}`)
+    const next = successor === null ? await this.#insideAgain(this.pidText!) : await this.#find()
     if (next === null) return null
     this.#target = { pid: next, startTicks: readTargetFacts(next)?.process.startTicks }
     this.#account = new MetaspaceAccount()
-    this.#isToldRootOnly = false
+    this.#isSuccessor = true
+    this.#depth = 'methods'
     this.#noted.clear()
     this.#add({ jvms: 1 })
     this.#line(`JVM ${next} is recorded from now on`)
     return next
+  }
+
+  /** Waits until the container, which may restart, has a JVM. Returns null if a signal ended the wait. */
+  async #insideAgain(container: string): Promise<number | null> {
+    while (this.#stop.signal === null) {
+      try {
+        return await targetOf(container, false)
+      } catch (problem) {
+        if (!(problem instanceof JfluidError)) throw problem
+        if (problem.exitCode !== EX_NOHOST && problem.exitCode !== EX_TEMPFAIL) throw problem
+      }
+      await this.#pause(CONTAINER_POLL_MS)
+    }
+    return null
   }
 
   async #attempt(pressure: ReturnType<typeof startPressure>): Promise<Attempt> {
@@ -309,8 +320,7 @@ class Repeated {
       const before = this.#target!.pid
       const pid = await this.#present()
       if (pid === null) return 'over'
-      // A program that starts uses the processors, and its first calls are of no interest for the calls of a day.
-      if (pid !== before && ageOf(pid) < Math.min(MIN_AGE_MS, this.flags.repeat)) return 'waiting'
+      if (isTooYoung(this.#isSuccessor, ageOf(pid), this.flags.repeat)) return 'waiting'
       const busy = this.flags.yes || pid !== before ? null : whyBusy(pressure())
       if (busy === null) return await this.#session(pid)
       this.#add({ skipped: 1 })
@@ -319,7 +329,6 @@ class Repeated {
     } catch (problem) {
       const isFirst = this.#totals.recorded === 0
       if (!(problem instanceof JfluidError) || problem instanceof RepeatedJvmEnded) throw problem
-      if (problem instanceof MetaspaceUsedUp) throw problem
       if (isFirst && problem.exitCode !== EX_TEMPFAIL) throw problem
       this.#add({ failed: 1 })
       this.#line(`session failed: ${problem.message}. ${problem.hint}`)
@@ -332,11 +341,16 @@ class Repeated {
     try {
       const account = this.#account
       account.before(await readMetaspaceUsed(pid), performance.now())
+      const limits = this.#limits(pid)
+      if (limits === null) {
+        this.#add({ failed: 1 })
+        return 'waiting'
+      }
       let classes = CLASSES_OF_FAILED_SESSION
       let recorded: Recorded | null
       let after: number | undefined
       try {
-        recorded = await this.#record(pid, part)
+        recorded = await this.#record(pid, limits, part)
         classes = recorded?.profile.instrumentation.redefinedClasses ?? classes
       } finally {
         // A failed session may have loaded the agent.
@@ -347,22 +361,26 @@ class Repeated {
       const { problem } = recorded
       await this.#tell(recorded, after === undefined ? null : account.bytes)
       if (problem instanceof JvmEnded && !this.#hasSuccessor) throw new RepeatedJvmEnded(pid, this.#summary())
-      return 'recorded'
+      if (problem instanceof NotRestored) {
+        this.#notRestored = problem
+        return 'over'
+      }
+      // The client or the JVM did not get enough processor time, so the interval is doubled.
+      return problem instanceof SessionCutShort ? 'failed' : 'recorded'
     } finally {
       part.dispose()
     }
   }
 
   /** @returns null if a signal ended the session before it recorded */
-  async #record(pid: number, stop: StopSignal): Promise<Recorded | null> {
+  async #record(pid: number, limits: Partial<SessionRequest>, stop: StopSignal): Promise<Recorded | null> {
     const { repeat: _, waitFor: _for, waitTimeout: _timeout, ...given } = this.flags
     const flags: Flags<'record'> = {
       ...given,
       autosave: given.autosave ?? 'off',
       ...(given.out !== undefined && { out: await fileOf(given.out, pid) }),
     }
-    const more = this.#limits(pid)
-    const way = await wayOf('record', `${pid}`, flags, () => callsOf(`${pid}`, flags, more, false))
+    const way = await wayOf('record', `${pid}`, flags, () => callsOf(`${pid}`, flags, limits, false))
     try {
       return await this.#recordBy(way, flags, stop)
     } catch (problem) {
@@ -372,28 +390,16 @@ class Repeated {
     }
   }
 
-  /** Returns the limits of a session in a JVM in which earlier sessions have used metaspace. @throws MetaspaceUsedUp */
-  #limits(pid: number): Partial<SessionRequest> {
-    const { flags } = this
-    const { bytes, leftBytes: metaspaceBytes } = this.#account
-    if (metaspaceBytes > 0) {
-      if (this.#isToldRootOnly)
-        this.#line('methods below the roots are timed again: the JVM has freed metaspace')
-      this.#isToldRootOnly = false
-      return { metaspaceBytes }
-    }
-    if (flags.mode === 'sample') return {}
-    if (bytes >= MOST_METASPACE_BYTES) throw new MetaspaceUsedUp(pid, bytes, null)
-    const named = flags.scheme === 'a' || flags.scheme === 'b' ? `--scheme ${flags.scheme}` : null
-    const needs = flags.region !== undefined ? '--region' : (named ?? allCallsNeeded({ ...flags }))
-    if (needs !== null) throw new MetaspaceUsedUp(pid, bytes, needs)
-    if (!this.#isToldRootOnly) {
-      this.#isToldRootOnly = true
-      this.#line(
-        `only the roots are timed from now on: the sessions have used ${MAX_METASPACE_OF_SESSIONS_BYTES >> 20} MiB of the metaspace of JVM ${pid}`,
-      )
-    }
-    return { metaspaceBytes: 0, scheme: 'adaptive' }
+  /** Returns the limits of a session in a JVM in which earlier sessions have used metaspace; null if nothing may be recorded. */
+  #limits(pid: number): Partial<SessionRequest> | null {
+    const { bytes, leftBytes } = this.#account
+    const needs = neededMethods(this.flags)
+    const depth = depthOf(this.#account, this.flags.mode, needs)
+    if (depth !== this.#depth) this.#line(depthText(depth, bytes, pid, needs))
+    this.#depth = depth
+    if (depth === 'nothing') return null
+    if (depth === 'roots') return { metaspaceBytes: 0, scheme: 'adaptive' }
+    return leftBytes > 0 ? { metaspaceBytes: leftBytes } : {}
   }
 
   async #recordBy(way: Way, flags: Flags<'record'>, stop: StopSignal): Promise<Recorded | null> {
@@ -438,7 +444,6 @@ class Repeated {
       ...this.#totals,
       longestPauseMs: Math.max(this.#totals.longestPauseMs, longestPauseMs ?? 0),
     }
-    this.#notRestored = problem instanceof NotRestored ? problem : null
     const isEmpty = profile.events.count === 0
     const where = put.store !== null ? 'pushed' : put.path === null ? null : `in ${put.path}`
     const kept = isEmpty && this.flags.push !== undefined ? 'nothing is pushed' : where
@@ -456,45 +461,20 @@ class Repeated {
   async #notPut(problem: JfluidError): Promise<void> {
     this.#line(problem.message)
     this.#add({ unpushed: 1 })
-    if (!(problem instanceof ProfileNotPushed)) return
-    this.#unpushed.push({ path: problem.path, problem })
-    if (this.#unpushed.length <= MAX_UNPUSHED || this.flags.out !== undefined) return
-    const { path } = this.#unpushed.shift()!
-    await rm(path, { force: true })
-    this.#line(`removed ${path}: at most ${MAX_UNPUSHED} profiles that were not pushed are kept`)
+    if (problem instanceof ProfileNotPushed) await this.#unpushed.add(problem)
   }
 
-  /** Pushes the profiles that a store did not receive because it was not reachable. */
   async #pushAgain(): Promise<void> {
-    const { push } = await import('../push/push.ts')
-    const again = this.#unpushed.filter(({ problem }) => problem.mayRepeat)
-    for (const each of again) {
-      const to = Destination.check(this.flags)
-      if (this.#stop.signal !== null || to === null) return
-      const { path, problem } = each
-      const ended = new AbortController()
-      const part = this.#stop.part()
-      void part.fired.then(() => ended.abort())
-      try {
-        await push(await readProfile(path), { ...to, labels: problem.to.labels }, () => {}, ended.signal)
-      } catch (error) {
-        if (!(error instanceof JfluidError)) throw error
-        this.#line(`${error.message}; the profile stays in ${path}`)
-        return
-      } finally {
-        part.dispose()
-      }
-      this.#unpushed.splice(this.#unpushed.indexOf(each), 1)
-      this.#add({ pushed: 1, unpushed: -1 })
-      if (this.flags.out === undefined) await rm(path, { force: true })
-      this.#line(`pushed ${path}, which was not pushed before`)
-    }
+    const to = Destination.check(this.flags)
+    if (to === null) return
+    const pushed = await this.#unpushed.pushAgain(to, this.#stop)
+    this.#add({ pushed, unpushed: -pushed })
   }
 }
 
-/** Returns the file of a session: in a directory, or with the time in place of %t. */
+/** Returns the file of a session, which does not exist yet: in a directory, or with the time in place of %t. */
 async function fileOf(out: string, pid: number): Promise<string> {
-  if (!out.includes('%t') && (await isDirectory(out))) return join(out, nameNow(pid, '.jfluid'))
+  if (!out.includes('%t') && (await isDirectory(out))) return unusedPath(join(out, nameNow(pid, '.jfluid')))
   const time = timeOf(new Date()).replace(/[-:]/g, '').replace(' ', '-')
-  return out.replaceAll('%t', time)
+  return unusedPath(out.replaceAll('%t', time))
 }

@@ -174,6 +174,11 @@ export function jvmsNamed<J extends Pick<Jvm, 'mainClass'>>(name: string, jvms: 
   return []
 }
 
+/** Returns the JVMs with exactly this main class. */
+export function jvmsWithMainClass(mainClass: string, jvms: readonly Jvm[]): readonly Jvm[] {
+  return jvms.filter((it) => it.mainClass === mainClass)
+}
+
 type IsMeant = (mainClass: string) => boolean
 
 /** Returns the matching rules for a name, the strictest rule first. */

@@ -60,13 +60,18 @@ export function checkWait(pidText: string | undefined, { waitFor }: WaitFlags): 
  * Returns the JVM of a command: by process id or name, by the user's choice, or with --wait-for the first JVM that matches. A JVM that
  * already runs is accepted as well.
  *
+ * @param named  returns the JVMs that a pattern means
  * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmAppeared, WaitInterrupted, and errors of `checkWait`
  */
-export async function jvmFor(pidText: string | undefined, flags: WaitFlags): Promise<number> {
+export async function jvmFor(
+  pidText: string | undefined,
+  flags: WaitFlags,
+  named: (name: string, jvms: readonly Jvm[]) => readonly Jvm[] = jvmsNamed,
+): Promise<number> {
   checkWait(pidText, flags)
   const { waitFor: pattern, waitTimeout } = flags
   if (pattern === undefined) return await targetOf(pidText)
-  const meant = (): readonly Jvm[] => jvmsNamed(pattern, listJvms().filter(isOurs))
+  const meant = (): readonly Jvm[] => named(pattern, listJvms().filter(isOurs))
   const there = meant()
   if (there.length > 1) throw new AmbiguousName(pattern, there)
   return await waited(pattern, meant, waitTimeout)

@@ -1,21 +1,33 @@
 // Decisions of record --repeat: starts of sessions, back-off, metaspace, texts.
 
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Jvm } from '../../src/attach/jvms.ts'
+import { periodsBetween } from '../../src/attach/pressure.ts'
+import { unusedPath } from '../../src/commands/file-name.ts'
 import {
   againText,
   backOff,
   CLASSES_OF_FAILED_SESSION,
+  depthOf,
+  depthText,
+  isTooYoung,
   MAX_BACK_OFF,
   MAX_METASPACE_OF_SESSIONS_BYTES,
   MetaspaceAccount,
+  neededMethods,
   nextStart,
   overheadLabels,
   overheadOf,
   recordedText,
+  successorOf,
   summaryText,
   timeOf,
   whyBusy,
 } from '../../src/commands/repeat-plan.ts'
+import { jvmsWithMainClass } from '../../src/commands/target.ts'
 import { parseLabels } from '../../src/push/identity.ts'
 import { profileOf } from '../profile/trees.ts'
 
@@ -50,7 +62,7 @@ describe('the start of the next session', () => {
 })
 
 describe('a busy machine', () => {
-  const idle = { elapsedMs: 3_000, ranMs: 600, delayedMs: 100, throttledMs: null }
+  const idle = { elapsedMs: 3_000, ranMs: 600, delayedMs: 100, periods: null }
 
   it('a JVM that gets its processor time is recorded', () => {
     expect(whyBusy(idle)).toBe(null)
@@ -67,10 +79,10 @@ describe('a busy machine', () => {
   })
 
   it('a JVM that has used up the quota of its control group is not recorded', () => {
-    expect(whyBusy({ ...idle, throttledMs: 600 })).toBe(
-      'the processor quota of the JVM was used up in 20 % of the time',
-    )
-    expect(whyBusy({ ...idle, throttledMs: 200 })).toBe(null)
+    const busy = { ...idle, periods: { all: 30, throttled: 6 } }
+    expect(whyBusy(busy)).toBe('the processor quota of the JVM was used up in 20 % of its periods')
+    expect(whyBusy({ ...idle, periods: { all: 30, throttled: 1 } })).toBe(null)
+    expect(whyBusy({ ...idle, periods: { all: 0, throttled: 0 } })).toBe(null)
   })
 })
 
@@ -142,6 +154,72 @@ describe('the metaspace that sessions use', () => {
     expect(account([50, 75], [66, 66]).leftBytes).toBe(0)
     expect(account([50, 75], [65, 65]).leftBytes).toBe(9 * MIB)
   })
+})
+
+describe('what is timed with the metaspace that is left', () => {
+  const of = (used: number, left: number) => ({ bytes: used * MIB, leftBytes: left * MIB })
+
+  it.each([
+    [of(0, 24), 'exact', {}, 'methods'],
+    [of(24, 0), 'exact', {}, 'roots'],
+    [of(20, 0), 'exact', {}, 'roots'],
+    [of(48, 0), 'exact', {}, 'nothing'],
+    [of(24, 0), 'exact', { scheme: 'b' }, 'nothing'],
+    [of(24, 0), 'exact', { region: ['A.b:1-2'] }, 'nothing'],
+    [of(48, 0), 'sample', {}, 'methods'],
+  ] as const)('%j, mode %s and the options %j: %s', (account, mode, flags, depth) => {
+    expect(depthOf(account, mode, neededMethods(flags))).toBe(depth)
+  })
+
+  it('each change has a message', () => {
+    expect(depthText('roots', 25 * MIB, 4711, null)).toBe(
+      'only the roots are timed from now on: the sessions have used 25 MiB of the metaspace of JVM 4711',
+    )
+    expect(depthText('methods', 9 * MIB, 4711, null)).toMatch(/^methods below the roots are timed again/)
+    expect(depthText('nothing', 49 * MIB, 4711, null)).toBe(
+      'nothing is recorded until the JVM has freed some of it: the sessions have used 49 MiB of the metaspace of JVM 4711, and each session needs more. Restart the program, or use --mode sample, which changes no class.',
+    )
+    expect(depthText('nothing', 25 * MIB, 4711, '--scheme b')).toMatch(/Leave --scheme b out/)
+  })
+})
+
+describe('the JVM that replaces another one', () => {
+  it('has the main class of the first one, unless the user gave a pattern', () => {
+    expect(successorOf('shop', 'com.acme.ShopServer')).toEqual({ name: 'com.acme.ShopServer', isExact: true })
+    expect(successorOf('*.Shop*', 'com.acme.ShopServer')).toEqual({ name: '*.Shop*', isExact: false })
+    expect(successorOf('shop', undefined)).toEqual({ name: 'shop', isExact: false })
+    const jvms = ['com.acme.ShopServer', 'com.acme.ShopServerBatch'].map(
+      (mainClass) => ({ mainClass }) as Jvm,
+    )
+    expect(jvmsWithMainClass('com.acme.ShopServer', jvms.slice(1))).toEqual([])
+    expect(jvmsWithMainClass('com.acme.ShopServer', jvms)).toEqual([jvms[0]])
+  })
+
+  it('is not recorded in its first 30 s, or in its first interval if that is shorter', () => {
+    expect(isTooYoung(true, 29_000, 600_000)).toBe(true)
+    expect(isTooYoung(true, 31_000, 600_000)).toBe(false)
+    expect(isTooYoung(true, 1_000, 2_000)).toBe(true)
+    expect(isTooYoung(true, 3_000, 2_000)).toBe(false)
+    expect(isTooYoung(false, 1_000, 600_000)).toBe(false)
+  })
+})
+
+it('periods of different control groups are not compared', () => {
+  expect(periodsBetween({ all: 10, throttled: 1 }, { all: 40, throttled: 7 })).toEqual({
+    all: 30,
+    throttled: 6,
+  })
+  expect(periodsBetween({ all: 10, throttled: 9 }, { all: 8, throttled: 8 })).toBe(null)
+  expect(periodsBetween(null, { all: 8, throttled: 8 })).toBe(null)
+})
+
+it('the file of a session never replaces an existing file', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'jfluid-names-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'p-20261025-023000.jfluid')
+  expect(unusedPath(path)).toBe(path)
+  writeFileSync(path, '')
+  expect(unusedPath(path)).toBe(join(directory, 'p-20261025-023000-2.jfluid'))
 })
 
 describe('the overhead of a session', () => {

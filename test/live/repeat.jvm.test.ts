@@ -55,16 +55,21 @@ forNewestJdk((jdk) => {
     await stderrLine(client, /pushed jfluid-\d+-\d+-\d+\.jfluid, which was not pushed before/)
     expect(await remainsOf(first.pid, [client.pid])).toEqual([])
     first.child.kill('SIGKILL')
-    await stderrLine(client, new RegExp(`JVM ${first.pid} has ended; waiting for a JVM '${name}'`))
+    await stderrLine(client, new RegExp(`JVM ${first.pid} has ended; waiting for a JVM 'fix.${name}'`))
     const second = start()
     await stderrLine(client, new RegExp(`JVM ${second.pid} is recorded from now on`))
-    await stderrLine(client, /session 4: .*, pushed$/m)
+    const ofFirst = client
+      .stderr()
+      .split('is recorded from now on')[0]!
+      .match(/ session \d+: /g)!.length
+    await stderrLine(client, new RegExp(`session ${ofFirst + 1}: .*, pushed$`))
     const { code, stderr } = await end(client)
     expect(code, stderr).toBe(0)
-    expect(stderr).toMatch(/^\d sessions in .*, \d pushed, 2 JVMs one after the other, longest pause /m)
+    expect(stderr).toMatch(/^\d+ sessions in .*, \d+ pushed, 2 JVMs one after the other, longest pause /m)
     expect(readdirSync(cwd)).toEqual([])
     const names = store.received.map(({ url }) => url.searchParams.get('name'))
     for (const it of names) expect(it).toMatch(/^shop\{pid=\d+,mode=exact,version=1\.4,host=[^,]+,/)
+    expect(names.at(-1)).toMatch(new RegExp(`^shop\\{pid=${second.pid},`))
     expect(names[0]).toMatch(/,overhead=[<>=\d%-]+,longest_pause=[<>=\dms-]+\}$/)
     const { samples } = await ingested(store.received[0]!)
     expect(samples.some(({ stack }) => stack.at(-1) === `fix.${name}.step`)).toBe(true)
@@ -126,6 +131,24 @@ it('--repeat ends with the error of the last push if the store is not reachable'
   const { code, stderr } = await end(client)
   expect(code, stderr).toBe(75)
   expect(stderr).toMatch(/Then: jfluid push jfluid-\S+\.jfluid --to /)
+  expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+-\d+\.jfluid$/)])
+})
+
+it('SIGTERM during a push ends --repeat, and the profile stays in its file', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/^ready/)
+  let reached = (): void => {}
+  const pushing = new Promise<void>((resolve) => {
+    reached = resolve
+  })
+  const store = await startStore(() => reached()) // never answers
+  const cwd = temporaryDirectory('jfluid-repeat-')
+  const to = ['--push', store.url, '--yes']
+  const client = repeat(cwd, `${java.pid}`, '--root', 'fix.Ticker.work', ...to)
+  await pushing
+  client.child.kill('SIGTERM')
+  expect((await client.exit).code, client.stderr()).toBe(143)
+  expect(client.stderr()).toMatch(/^1 session in .*, 0 pushed, 1 not pushed, /m)
   expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+-\d+\.jfluid$/)])
 })
 
