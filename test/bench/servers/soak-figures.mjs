@@ -6,6 +6,8 @@ const SETTLED_PART = 0.25
 const LIMITS = {
   /** Metaspace of all sessions together. */
   metaspaceMib: 24,
+  /** The same without a collection, with the agent and the classes that the server itself loads. */
+  mostMetaspaceMib: 32,
   /** Live objects of the target, after a full collection. */
   heapMib: 8,
   /** Without connections and threads of the server's pool for requests. */
@@ -50,6 +52,12 @@ export function flatness(looks, lives) {
   const end = lives.at(-1)
   const rows = [
     ['metaspace after a collection, MiB', before.metaspaceMib, end.metaspaceMib, LIMITS.metaspaceMib],
+    [
+      'metaspace, maximum, MiB',
+      before.metaspaceMib,
+      Math.max(...looks.map((it) => it.metaspaceMib)),
+      LIMITS.mostMetaspaceMib,
+    ],
     ['live objects, MiB', first.liveMib, end.liveMib, LIMITS.heapMib],
     ...[
       ['files', 'files'],
@@ -62,6 +70,9 @@ export function flatness(looks, lives) {
   const problems = rows
     .filter(([, from, to, limit]) => to - from > limit)
     .map(([name, from, to, limit]) => `${name}: from ${from} to ${to}, more than ${limit}`)
+  // A figure that could not be read is NaN, and no comparison with it is true.
+  for (const [name, from, to] of rows)
+    if (!Number.isFinite(from) || !Number.isFinite(to)) problems.push(`${name}: a figure is missing`)
   for (const [name, count] of Object.entries(end.ours)) {
     const was = first.ours[name] ?? 0
     if (count > was) problems.push(`live objects of ${name}: from ${was} to ${count}`)

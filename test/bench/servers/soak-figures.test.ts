@@ -30,6 +30,21 @@ it('a soak whose figures grow is not flat', () => {
   ])
 })
 
+it('a soak in which a figure could not be read is not flat', () => {
+  const lives = [live(40, 70), live(40, 74), live(Number.NaN, Number.NaN)]
+  expect(flatness(looks, lives).problems).toEqual([
+    'metaspace after a collection, MiB: a figure is missing',
+    'live objects, MiB: a figure is missing',
+  ])
+})
+
+it('the maximum of the metaspace is judged, also if a later collection frees it', () => {
+  const freed = looks.map((it) => (it.minute === 50 ? look(50, { metaspaceMib: 103 }) : it))
+  expect(flatness(freed, [live(40, 70), live(40, 74), live(40, 74)]).problems).toEqual([
+    'metaspace, maximum, MiB: from 70 to 103, more than 32',
+  ])
+})
+
 it('the figures are read from the output of jcmd', () => {
   const histogram = ` num     #instances         #bytes  class name (module)
    1:         12345        1048576  [B (java.base@25)
