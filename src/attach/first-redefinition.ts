@@ -136,7 +136,7 @@ export function featureToldBy(target: TargetProcess): number | null {
 }
 
 /** Runs `VM.version`, which prints a line about the VM, then "JDK 17.0.15". @returns null if the JVM does not answer in time */
-async function featureBehind(connection: AttachConnection): Promise<number | null> {
+export async function featureBehind(connection: AttachConnection): Promise<number | null> {
   try {
     const options = { timeoutMs: VERSION_TIMEOUT_MS }
     const { code, text } = await attachCommand(connection, 'jcmd', ['VM.version'], options)

@@ -4,7 +4,7 @@
 //
 // The image has no base image, and no container engine is needed. It contains the folder of the bundle as /opt/jfluid, and from this
 // machine the C and C++ libraries that Node.js needs, sh (for the launcher), cat and tar (to copy profiles out of the container), and
-// sleep (for a container that waits for `kubectl exec`).
+// sleep (for a container that waits for `kubectl exec`), and mkfifo (for JVMs older than JDK 16).
 //
 // The format of the file is that of `docker save`, which all engines read: manifest.json, the configuration, one layer. The layer is
 // compressed and not the file, since Podman 4 refuses to load a compressed file.
@@ -27,7 +27,7 @@ import {
 } from './bundle.mjs'
 
 const HOME = '/opt/jfluid'
-const TOOLS = ['sh', 'cat', 'sleep', 'tar']
+const TOOLS = ['sh', 'cat', 'sleep', 'tar', 'mkfifo']
 /** Names of processors in image configurations. */
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' }
 

@@ -72,12 +72,12 @@ async function isUnharmed({ outer }: Boxed): Promise<void> {
   expect(outer.stdout()).not.toMatch(/thread dump/)
 }
 
-it('the image prints the help of jfluid, and has a shell with cat, sleep and tar', () => {
+it('the image prints the help of jfluid, and has a shell with cat, sleep, tar and mkfifo', () => {
   expect(jfluid([])).toMatchObject({ code: 0, said: expect.stringMatching(/Usage: jfluid/) })
   const { code, said } = jfluid(
     ['--entrypoint', 'sh'],
     '-c',
-    'tar -c /etc/passwd | cat >/dev/null && sleep 0 && jfluid --version',
+    'tar -c /etc/passwd | cat >/dev/null && sleep 0 && mkfifo /tmp/pipe && jfluid --version',
   )
   expect(said).toMatch(/^jfluid 0\.1\.0$/m)
   expect(code).toBe(0)

@@ -1,14 +1,17 @@
 // What differs on JDK 11: lambda classes and reflection, the pipes to the agent, also from a JVM in another network namespace, `jfluid run`,
 // and what is refused. `npm run jdks` fetches a JDK 11.
 
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { linkOf } from '../../src/base/visible.ts'
 import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, targets } from '../support/jdks.ts'
+import { type Jdk, newest, targets } from '../support/jdks.ts'
 import {
   callsByPath,
+  cli,
   jfluid,
   lines,
   readProfileJson,
@@ -17,6 +20,18 @@ import {
 } from '../support/jfluid.ts'
 
 const jdk11 = targets.find(({ version }) => version === 11)
+
+it('a JVM whose version is not in its performance data needs no mkfifo if it is not of JDK 11', async () => {
+  const classes = await compileFixture(newest, 'Ticker')
+  const java = startJava(newest, ['-XX:-UsePerfData', '-cp', classes, 'fix.Ticker', '1', 'tiny'])
+  await java.line(/^ready/)
+  const flags = ['--root', 'fix.Ticker.work', '--duration', '200ms']
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const record = startProcess(process.execPath, [cli, 'record', `${java.pid}`, ...flags, '--out', out], {
+    env: { PATH: temporaryDirectory() },
+  })
+  expect((await record.exit).code, record.stderr()).toBe(0)
+})
 
 describe('a JVM of JDK 11', () => {
   const jdk = (): Jdk => {
@@ -59,7 +74,42 @@ describe('a JVM of JDK 11', () => {
     const { code, stderr } = await jfluid(...record, '--out', join(temporaryDirectory(), 'p.jfluid'))
     expect(code, stderr).toBe(0)
     expect(stderr).toMatch(/verified as original, nothing of jfluid remains/)
+    expect(
+      readdirSync(`/proc/${java.pid}/fd`).map((it) => linkOf(`/proc/${java.pid}/fd/${it}`)),
+    ).not.toContainEqual(expect.stringMatching(/to-agent|from-agent|jfluid-\d/))
   })
+
+  it('jfluid run without the command mkfifo shows how to install it', async () => {
+    const { code, stderr } = await runOnJdk11([], { PATH: temporaryDirectory() })
+    expect(stderr).toMatch(/named pipes .*: spawnSync mkfifo ENOENT\n {2}Install the command mkfifo/)
+    expect(code).toBe(72)
+  })
+
+  // JDK 11 accepts other values of these properties.
+  it.each([
+    ['-Djava.vm.name=Eclipse OpenJ9 VM', /the VM is Eclipse OpenJ9 VM, not HotSpot/],
+    ['-Djava.specification.version=1.8', /it runs JDK 1.8, and jfluid needs JDK 11/],
+  ])('jfluid run refuses a JVM that it does not support: %s', async (option, reason) => {
+    const { code, stderr } = await runOnJdk11([option])
+    expect(stderr).toMatch(reason)
+    expect(code).toBe(69)
+  })
+
+  async function runOnJdk11(jvmOptions: readonly string[], env: Record<string, string> = {}) {
+    const command = [
+      jdk().java,
+      ...jvmOptions,
+      '-cp',
+      await compileFixture(jdk(), 'Ticker'),
+      'fix.Ticker',
+      '1',
+      'tiny',
+    ]
+    const flags = ['--root', 'fix.Ticker.work', '--record', join(temporaryDirectory(), 'p.jfluid')]
+    const run = startProcess(process.execPath, [cli, 'run', ...flags, '--', ...command], { env })
+    const { code } = await run.exit
+    return { code, stderr: run.stderr() }
+  }
 
   it('--sampler jfr is refused with the reason', async () => {
     const classes = await compileFixture(jdk(), 'Ticker')

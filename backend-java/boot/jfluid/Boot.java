@@ -21,7 +21,7 @@ import java.util.jar.JarInputStream;
  * machine, and an exception of a premain ends the JVM. So this class has the class file format of JDK 8 and checks the JDK release first.
  */
 public final class Boot {
-    /** Oldest supported release, as in {@code admission.ts}. */
+    /** Oldest supported release, as in {@code jdk-releases.ts}. */
     private static final int OLDEST_JDK = 11;
 
     /** Number of attempts to write a failure, and delay between attempts: 2 s in total. */
@@ -93,9 +93,9 @@ public final class Boot {
 
     private static void sleep(String options, Instrumentation instrumentation) {
         try {
-            String version = System.getProperty("java.specification.version");
-            if (Float.parseFloat(version) < OLDEST_JDK) {
-                say("this is JDK " + version + ", and it needs " + OLDEST_JDK + " or newer: the agent is not active");
+            String unsupported = unsupported();
+            if (unsupported != null) {
+                say(unsupported + ": the agent is not active");
                 return;
             }
             if (options != null && !options.isEmpty()) {
@@ -108,6 +108,16 @@ public final class Boot {
         }
     }
 
+    /** Returns why the agent cannot run in this JVM, or null. The client parses the text (startProblem in door.ts). */
+    private static String unsupported() {
+        String version = System.getProperty("java.specification.version");
+        if (Float.parseFloat(version) < OLDEST_JDK) {
+            return "this is JDK " + version + ", and jfluid needs JDK " + OLDEST_JDK + " or newer";
+        }
+        String vm = System.getProperty("java.vm.name");
+        return vm != null && vm.contains("J9") ? "the VM is " + vm + ", not HotSpot" : null;
+    }
+
     private static void say(String line) {
         try {
             System.err.println("jfluid: " + line.replace('\n', ' '));
@@ -118,6 +128,10 @@ public final class Boot {
 
     private static void start(String options, Instrumentation instrumentation, String how) {
         try {
+            String unsupported = unsupported();
+            if (unsupported != null) {
+                throw new UnsupportedOperationException(unsupported);
+            }
             call(option(options, "jar"), how, options, instrumentation);
         } catch (Throwable t) {
             report(options, t);

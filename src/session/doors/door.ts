@@ -5,7 +5,9 @@
 
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { JdkTooOld, NotHotSpot } from '../../attach/admission.ts'
 import {
   AttachProtocolError,
   agentProperties,
@@ -13,7 +15,7 @@ import {
   loadAgent,
   systemProperties,
 } from '../../attach/command.ts'
-import { featureToldBy, refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
+import { featureBehind, featureToldBy, refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { findPerfData, hasAllOptions } from '../../attach/hsperfdata.ts'
 import { compiledCount, compiledMethods } from '../../attach/loaded-code.ts'
@@ -39,7 +41,7 @@ import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { agentInside } from './agent-inside.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { seesJar } from './jar-path.ts'
-import { makePipes, needsPipes } from './pipes.ts'
+import { FROM_AGENT, makePipes, NoPipes, needsPipes } from './pipes.ts'
 import {
   AGENT,
   believedBy,
@@ -202,7 +204,11 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
     const token = newToken()
     const server = await acting(() => LinkServer.listen(join(dir.inside, SOCKET), token))
     try {
-      if (needsPipes(featureToldBy(target))) server.alsoBy(acting(() => makePipes(dir.inside)))
+      const feature = featureToldBy(target) ?? (await featureBehind(connection))
+      const noPipes = needsPipes(feature)
+        ? offerPipes(server, () => acting(() => makePipes(dir.inside)))
+        : null
+      if (noPipes !== null && feature !== null) throw noPipes
       if (owner !== undefined) dir.giveTo(owner)
       const isSeen = seesJar(target, built.path)
       const jar = isSeen ? built : { ...built, path: join(dir.path, AGENT) }
@@ -225,7 +231,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
             : error
         }
       }
-      const link = await connected(server, () => saidBy(dir, target.euid), target)
+      const link = await connected(server, () => saidBy(dir, target.euid), target, noPipes)
       return {
         link,
         pid,
@@ -266,6 +272,18 @@ async function refuseSecurityManager(connection: AttachConnection): Promise<void
     connection.pid,
     manager === '' || manager === 'default' ? 'java.lang.SecurityManager' : manager,
   )
+}
+
+/** Lets an agent also connect by named pipes. @returns the problem if there can be no pipes, which a newer JVM does not need */
+export function offerPipes(server: LinkServer, make: () => Duplex): NoPipes | null {
+  try {
+    server.alsoBy(make())
+    return null
+  } catch (problem) {
+    if (!(problem instanceof NoPipes)) throw problem
+    debug.attach?.(problem.message)
+    return problem
+  }
 }
 
 /** Default values for a JVM without attach, where these facts cannot be requested. */
@@ -430,6 +448,7 @@ async function connected(
   server: LinkServer,
   said: () => string | null,
   target: TargetProcess,
+  noPipes: NoPipes | null,
 ): Promise<Link> {
   // agentmain() has returned, so the agent has written its error by now if it failed. It may fail even after it has connected.
   const problem = said()
@@ -439,7 +458,7 @@ async function connected(
   const reason = problem ?? said()
   // No error was reported: the agent cannot write its error file if the JVM has no free file descriptor.
   const short = reason === null ? shortOf(target) : null
-  throw short ?? startProblem(target.pid, reason)
+  throw short ?? startProblem(target.pid, reason, noPipes)
 }
 
 /** Returns an error if the target lacks files or threads for an agent. Called if the agent did not connect and reported no error. */
@@ -464,9 +483,19 @@ export function saidBy(dir: SessionDirectory, owner: number): string | null {
 
 /**
  * Converts the error text of an agent to an error of jfluid.
- * @param reason error text of the agent; null if it reported nothing
+ * @param reason   error text of the agent; null if it reported nothing
+ * @param noPipes  why there are no named pipes; null if there are
  */
-export function startProblem(pid: number, reason: string | null): JfluidError {
+export function startProblem(
+  pid: number,
+  reason: string | null,
+  noPipes: NoPipes | null = null,
+): JfluidError {
+  if (noPipes !== null && reason?.includes(FROM_AGENT) === true) return noPipes
+  const version = /this is JDK (\S+), and jfluid needs/.exec(reason ?? '')?.[1]
+  if (version !== undefined) return new JdkTooOld(pid, version)
+  const vm = /the VM is (.+), not HotSpot/.exec(reason ?? '')?.[1]
+  if (vm !== undefined) return new NotHotSpot(pid, vm)
   const manager = /security manager: (\S+)/.exec(reason ?? '')?.[1]
   if (manager !== undefined) return new SecurityManagerPresent(pid, manager)
   if (reason?.includes('another jfluid is attached') === true) return new AlreadyAttached(pid)

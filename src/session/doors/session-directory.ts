@@ -1,6 +1,6 @@
 // The session directory (mode 0700), which both client and agent can see from attach to the start of recording. It holds the socket or the
-// named pipes to which the agent connects, and the event buffer file. Depending on the kind of start, it also holds the token, a copy of the jar, and the error text of an agent
-// that could not start.
+// named pipes to which the agent connects, and the event buffer file. Depending on the kind of start, it also holds the token, a copy of
+// the jar, and the error text of an agent that could not start.
 // If client and target see the same /dev/shm or /tmp, the directory is made there. Otherwise it is made in the target's root directory (the
 // target may run in a container, with a private /tmp, or in a chroot).
 // If the client is killed in this phase, neither the client nor the agent can remove the files. So the name of the directory contains the

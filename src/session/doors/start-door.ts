@@ -10,6 +10,7 @@ import { agentJar } from './agent-jar.ts'
 import {
   launchLine,
   type OpenDoor,
+  offerPipes,
   type PerfCounter,
   perfCounter,
   saidBy,
@@ -17,7 +18,7 @@ import {
   TELLS_NOTHING,
 } from './door.ts'
 import { type StartJar, startJar } from './jar-path.ts'
-import { makePipes, NoPipes } from './pipes.ts'
+import { makePipes } from './pipes.ts'
 import { ERROR, makeSessionDirectory, type SessionDirectory, SOCKET, TOKEN } from './session-directory.ts'
 
 /** Interval between checks for the error file, which an agent writes if it could not start. */
@@ -56,12 +57,7 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
   const token = newToken()
   fs.writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
   const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
-  try {
-    server.alsoBy(makePipes(dir.inside)) // the version of the JVM is not known yet
-  } catch (problem) {
-    if (!(problem instanceof NoPipes)) throw problem
-    debug.attach?.(problem.message)
-  }
+  const noPipes = offerPipes(server, () => makePipes(dir.inside)) // the version of the JVM is not known yet
   return {
     option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
     async connect(pid, gone) {
@@ -76,7 +72,7 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
         const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
         if (link !== null) return opened(link, dir)
         const reason = said()
-        if (reason !== null) throw startProblem(pid, reason)
+        if (reason !== null) throw startProblem(pid, reason, noPipes)
         return null
       } finally {
         clearInterval(look)

@@ -20,8 +20,8 @@ import java.util.ArrayDeque;
 
 /**
  * The connection to the client: a UNIX socket or two named pipes in the client's 0700 directory, or a TCP connection to a client on another
- * machine. The agent connects, so nothing in the target listens. A frame is a 32-bit little-endian length and one MessagePack array. Used only by the agent's
- * thread; other threads may call {@link #wakeup}.
+ * machine. The agent connects, so nothing in the target listens. A frame is a 32-bit little-endian length and one MessagePack array. Used
+ * only by the agent's thread; other threads may call {@link #wakeup}.
  *
  * Writes never block: a client that stops reading must not block the agent.
  */

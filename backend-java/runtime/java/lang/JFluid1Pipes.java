@@ -45,19 +45,32 @@ public final class JFluid1Pipes {
         try {
             Constructor<?> channel =
                     named(implementation).getDeclaredConstructor(SelectorProvider.class, FileDescriptor.class);
-            Method open = named("sun.nio.fs.UnixNativeDispatcher")
-                                  .getDeclaredMethod("open", named("sun.nio.fs.UnixPath"), int.class, int.class);
+            Class<?> dispatcher = named("sun.nio.fs.UnixNativeDispatcher");
+            Method open = dispatcher.getDeclaredMethod("open", named("sun.nio.fs.UnixPath"), int.class, int.class);
+            Method close = dispatcher.getDeclaredMethod("close", int.class);
             Method errno = named("sun.nio.fs.UnixException").getDeclaredMethod("errno");
             // Unlike the descriptor of a file, this one is not closed by the garbage collector.
             Method descriptor = named("sun.nio.ch.IOUtil").getDeclaredMethod("newFD", int.class);
-            AccessibleObject.setAccessible(new AccessibleObject[] {channel, open, errno, descriptor}, true);
+            AccessibleObject.setAccessible(new AccessibleObject[] {channel, open, close, errno, descriptor}, true);
             Object opened;
             try {
                 opened = open.invoke(null, pipe, flags | O_NONBLOCK, 0);
             } catch (InvocationTargetException failed) {
-                throw problem(pipe, failed.getCause(), (Integer) errno.invoke(failed.getCause()));
+                Throwable cause = failed.getCause();
+                if (cause instanceof Error) { // for example, no memory is free
+                    throw (Error) cause;
+                }
+                throw problem(pipe, cause, (Integer) errno.invoke(cause));
             }
-            return channel.newInstance(SelectorProvider.provider(), descriptor.invoke(null, opened));
+            Object made = null;
+            try {
+                made = channel.newInstance(SelectorProvider.provider(), descriptor.invoke(null, opened));
+                return made;
+            } finally {
+                if (made == null) {
+                    close.invoke(null, opened);
+                }
+            }
         } catch (ReflectiveOperationException | IllegalArgumentException otherJdk) {
             throw new IOException("this JDK cannot open a named pipe: " + otherJdk, otherJdk);
         }
