@@ -96,11 +96,13 @@ export function describeDetach(
     if (ending?.how === 'by itself') return `the session with JVM ${pid} had ended before`
     return `detached from JVM ${pid} without an answer`
   }
-  const { restoredClasses, refusedClasses, ms, released } = report
+  const { restoredClasses, refusedClasses, keptNames, ms, released } = report
+  const named =
+    keptNames.length === 0 ? '' : `: ${keptNames.join(', ')}${refusedClasses > keptNames.length ? ', …' : ''}`
   const refused =
     refusedClasses === 0
       ? ''
-      : `; ${refusedClasses === 1 ? '1 class kept its' : `${refusedClasses} classes kept their`} probes, which are inactive`
+      : `; ${refusedClasses === 1 ? '1 class kept its' : `${refusedClasses} classes kept their`} probes, which are inactive${named}`
   const kept = released
     ? ''
     : '; a thread is still inside a probe, so the event buffer stays mapped in the JVM'

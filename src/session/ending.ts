@@ -355,7 +355,7 @@ export class SessionEnd {
 }
 
 function reportText(what: string, { restoredClasses, refusedClasses, ms, ...rest }: DetachReport): string {
-  return `${what}: ${restoredClasses} classes, ${refusedClasses} refused, ${msText(ms)}; buffer ${rest.released ? 'released' : 'kept'}, transformer ${rest.transformerGone ? 'gone' : 'there'}, ${rest.lambdaClasses} lambda classes`
+  return `${what}: ${restoredClasses} classes, ${refusedClasses} refused${rest.keptNames.map((it) => ` [${it}]`).join('')}, ${msText(ms)}; buffer ${rest.released ? 'released' : 'kept'}, transformer ${rest.transformerGone ? 'gone' : 'there'}, ${rest.lambdaClasses} lambda classes`
 }
 
 function factsText({ code, left, unseen, proofMs }: DetachFacts): string {

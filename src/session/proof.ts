@@ -13,6 +13,7 @@ import { ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
 import { type Code, parseCode } from '../classfile/code.ts'
 import { recentClassFile } from '../classfile/recent.ts'
 import { type CodeFacts, type DetachFacts, MAX_DIFFERENT } from '../profile/detach-facts.ts'
+import { classesText } from '../profile/text.ts'
 import { Memory, type MemoryPort } from '../vmstructs/memory.ts'
 import { MethodPlaces } from '../vmstructs/method-places.ts'
 import { type HeldCode, HeldCodes, isOriginal, nameKey } from '../vmstructs/original-code.ts'
@@ -268,6 +269,7 @@ export class Proof {
     const left = leftOf(this.#before, door.dir, after)
     if (!isClosed) left.push('socket')
     if (!report.transformerGone) left.push('transformer')
+    if (report.unlinkableClasses > 0) left.push(unlinkableText(report))
     // If the JVM exposes its counters, the agent had one counter file open.
     const [before] = this.#before
     if (before && after.counterFiles > Math.max(0, before.counterFiles - (pausesKnown ? 1 : 0)))
@@ -296,4 +298,10 @@ async function within<T>(ms: number, work: Promise<T>, late: T): Promise<T> {
   } finally {
     over.abort()
   }
+}
+
+/** Describes classes with probes that the JVM can neither run nor redefine. */
+function unlinkableText({ unlinkableClasses, unlinkableNames }: DetachReport): string {
+  const more = unlinkableClasses > unlinkableNames.length ? ', …' : ''
+  return `inactive probes in ${classesText(unlinkableClasses)} that the JVM cannot link and so cannot run: ${unlinkableNames.join(', ')}${more}`
 }

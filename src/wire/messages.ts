@@ -66,8 +66,9 @@
 //   allocations every, whether objects are tracked
 //                        → nil                  events count allocated bytes instead of time; one in `every` allocations is recorded
 //   restore              → [classes restored, classes refused, ms, mapping released, exception of the profiler | nil,
-//                           restored lambda classes, whether the transformer was removed, safepoint ns | -1]   recording has
-//                           ended, classes have their original code; memory can still be read
+//                           restored lambda classes, whether the transformer was removed, safepoint ns | -1, names of refused classes,
+//                           number and names of classes that cannot be linked]
+//                           recording has ended, classes have their original code; memory can still be read
 //   detach               → same reply as `restore`; restores the code, then the agent ends
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
@@ -275,6 +276,12 @@ const readReport = row({
   lambdaClasses: count,
   transformerGone: flag,
   pauseNs: known,
+  /** Names of some of the refused classes, each with the reason. */
+  keptNames: listOf(string),
+  /** Number of classes with probes that the JVM cannot link, and so neither runs nor redefines. `refusedClasses` does not include them. */
+  unlinkableClasses: count,
+  /** Names of some of these classes. */
+  unlinkableNames: listOf(string),
 })
 
 export interface DetachReport extends Omit<ReturnType<typeof readReport>, 'pauseNs' | 'profilerFailure'> {

@@ -68,7 +68,10 @@ export class NotGone extends JfluidError {
 }
 
 /** The agent's report after it has ended another client's session. */
-type EndedSession = Omit<DetachReport, 'pauseMs' | 'profilerFailure'>
+type EndedSession = Omit<
+  DetachReport,
+  'pauseMs' | 'profilerFailure' | 'keptNames' | 'unlinkableClasses' | 'unlinkableNames'
+>
 
 export interface Dismissal {
   readonly pid: number

@@ -202,6 +202,8 @@ final class HotSwap {
     private static final int REFUSED_TRIES = 10;
     private static final long REFUSED_RETRY_DELAY_NANOS = 10_000_000L;
     private static final long MAX_RETRY_DELAY_NANOS = 60_000_000_000L;
+    /** Maximum number of classes that are reported by name after a restore. */
+    private static final int MAX_NAMED = 10;
 
     private final Instrumentation instrumentation;
     private final ClassTable classes;
@@ -233,6 +235,10 @@ final class HotSwap {
     /** Number of restored classes, and number of classes that could not be restored, at the end of the session over all attempts. */
     private int restoredClasses;
     private int keptClasses;
+    /** Names of at most {@link #MAX_NAMED} classes of `keptClasses`, each with the reason. */
+    private final List<String> keptNames = new ArrayList<>(MAX_NAMED);
+    private int unlinkableClasses;
+    private final List<String> unlinkableNames = new ArrayList<>(MAX_NAMED);
     private volatile boolean restoring;
     /** Whether a thread waits for classes that are not defined yet. `keptClasses` includes these classes. */
     private boolean unfinishedAwaited;
@@ -709,6 +715,7 @@ final class HotSwap {
                     linked = linking.finish();
                     unlinked.removeAll(linked); // waiting threads restore the unlinked classes
                     for (Class<?> c : unlinked) {
+                        nameKept(c.getName(), "its linking waits for another thread");
                         target(c).forget();
                     }
                     keptClasses += unlinked.size();
@@ -732,7 +739,41 @@ final class HotSwap {
             target.forget();
         }
         targets.clear();
-        return new int[] {restoredClasses, keptClasses + (stuck == null ? 0 : stuck.heldCount()), lambdas};
+        if (stuck != null) {
+            for (Class<?> held : stuck.held()) {
+                nameKept(held.getName(), "its redefinition has not ended");
+            }
+        }
+        return new int[] {restoredClasses, keptClasses + (stuck == null ? 0 : stuck.held().length), lambdas};
+    }
+
+    /** Returns names of classes that kept their probes, each with the reason. */
+    Object[] keptNames() {
+        return keptNames.toArray();
+    }
+
+    /** Number of classes with probes that the JVM cannot link, and so neither runs nor redefines. `keptClasses` does not include them. */
+    int unlinkableClasses() {
+        return unlinkableClasses;
+    }
+
+    Object[] unlinkableNames() {
+        return unlinkableNames.toArray();
+    }
+
+    private void nameKept(String name, String reason) {
+        try {
+            name(keptNames, name + " (" + reason + ")");
+        } catch (OutOfMemoryError noName) {
+            // The number of these classes is still reported.
+        }
+    }
+
+    /** Neither list grows, so that this works without free memory. */
+    private static void name(List<String> names, String name) {
+        if (names.size() < MAX_NAMED) {
+            names.add(name);
+        }
     }
 
     /** Starts a thread that waits for classes that may still be defined with probes. @return number of such classes */
@@ -748,6 +789,9 @@ final class HotSwap {
         }
         int defining = unfinished.stillDefining();
         if (defining > 0) {
+            for (String name : unfinished.names()) {
+                nameKept(name, "a thread is still defining it");
+            }
             try {
                 unfinished.start();
             } catch (OutOfMemoryError noThread) {
@@ -762,11 +806,21 @@ final class HotSwap {
         Map<Class<?>, String> failed = new IdentityHashMap<>();
         retransform(classes, failed);
         retryRefused(failed);
+        int unlinkable = 0;
+        for (Map.Entry<Class<?>, String> it : failed.entrySet()) {
+            if (Linking.isUnlinkable(it.getKey())) {
+                unlinkable++;
+                name(unlinkableNames, it.getKey().getName());
+            } else {
+                nameKept(it.getKey().getName(), it.getValue());
+            }
+        }
         for (Class<?> c : classes) {
             target(c).forget(); // done last: after an OutOfMemoryError, restore() is called again
         }
         restoredClasses += classes.size() - failed.size();
-        keptClasses += failed.size();
+        keptClasses += failed.size() - unlinkable;
+        unlinkableClasses += unlinkable;
     }
 
     /** Retries refused classes: another agent may produce invalid bytes for a class at one attempt and valid bytes at the next. */

@@ -66,7 +66,8 @@ final class Leaving extends Topic {
      * the same result.
      *
      * @return {restored classes, refused classes, duration in ms, whether the mapping was released, exception of a profiler, remaining
-     *     lambda classes, whether the transformer was removed}
+     *     lambda classes, whether the transformer was removed, duration of the JVM's stops in ns or -1, names of
+     *     refused classes, number and names of classes that cannot be linked}
      */
     Object[] leave() {
         if (left) {
@@ -99,7 +100,8 @@ final class Leaving extends Topic {
         }
         String failure = recording.endProfiler(released);
         boolean closed = hotSwap.close();
-        answer = new Object[] {restored[0], restored[1], millis, released, failure, restored[2], closed, stopped};
+        answer = new Object[] {restored[0], restored[1], millis, released, failure, restored[2], closed, stopped,
+            hotSwap.keptNames(), hotSwap.unlinkableClasses(), hotSwap.unlinkableNames()};
         return answer;
     }
 

@@ -117,8 +117,8 @@ final class Session extends GuestThread {
         }
         Leaving it = leaving;
         Object[] said = it == null ? null : it.answer();
-        return over && said != null
-                ? "ended " + said[0] + " " + said[1] + " " + said[2] + " " + said[3] + " " + said[5] + " " + said[6]
+        return over && said != null ? "ended " + said[0] + " " + ((int) said[1] + (int) said[9]) + " " + said[2] + " "
+                        + said[3] + " " + said[5] + " " + said[6]
                 : over ? "none"
                        : "leaving";
     }

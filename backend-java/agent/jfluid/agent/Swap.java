@@ -10,6 +10,7 @@ import java.util.Set;
 
 /** One redefinition of many classes, from {@link HotSwap#prepare} to {@link HotSwap#conclude}. */
 final class Swap {
+    private static final Class<?>[] NONE = {};
     final Map<Integer, String> refused = new HashMap<>();
     final Map<Class<?>, Integer> idOf = new IdentityHashMap<>();
     final List<Class<?>> batch = new ArrayList<>();
@@ -76,7 +77,8 @@ final class Swap {
         return false;
     }
 
-    synchronized int heldCount() {
-        return inJvm == null ? 0 : inJvm.length;
+    /** Returns the classes that the JVM is redefining for this abandoned swap. */
+    synchronized Class<?>[] held() {
+        return inJvm == null ? NONE : inJvm;
     }
 }

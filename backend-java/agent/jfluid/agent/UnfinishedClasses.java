@@ -61,6 +61,15 @@ final class UnfinishedClasses extends GuestThread {
         return unfinished.size();
     }
 
+    /** Returns the names of the remaining classes. */
+    List<String> names() {
+        List<String> names = new ArrayList<>(unfinished.size());
+        for (Unfinished it : unfinished) {
+            names.add(it.name);
+        }
+        return names;
+    }
+
     @Override
     public void run() {
         int last = 0;
