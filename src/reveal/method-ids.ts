@@ -18,7 +18,10 @@ export class MethodIds {
   /** Methods, indexed by id minus the first id; undefined for an id that is not a method. */
   readonly #targets: (MethodTarget | undefined)[] = []
   readonly #byPlace = new Map<string, MethodTarget>()
-  readonly #classes = new Set<number>()
+  /** Number of methods with ids per class. */
+  readonly #classes = new Map<number, number>()
+  /** Number of methods whose classes the target has unloaded. */
+  #unloaded = 0
   readonly #without = new Set<number>()
 
   constructor(private readonly first = 1) {}
@@ -32,7 +35,7 @@ export class MethodIds {
     const added = { id: this.#targets.length + this.first, ...target }
     this.#targets.push(added)
     this.#byPlace.set(place, added)
-    this.#classes.add(target.classId)
+    this.#classes.set(target.classId, (this.#classes.get(target.classId) ?? 0) + 1)
     return added
   }
 
@@ -57,6 +60,16 @@ export class MethodIds {
 
   get size(): number {
     return this.#byPlace.size
+  }
+
+  /** Number of methods of loaded classes. */
+  get loaded(): number {
+    return this.size - this.#unloaded
+  }
+
+  /** Handles unloaded classes, each at most once. Their methods keep their ids. */
+  unloaded(classIds: Iterable<number>): void {
+    for (const id of classIds) this.#unloaded += this.#classes.get(id) ?? 0
   }
 
   /** Marks methods as having no probes, although they have ids. */

@@ -48,7 +48,7 @@ export class Taker {
   #isLeftOut: MethodFilter = () => false
   readonly #leftOut = new Map<string, WithoutId>()
 
-  /** @param most  maximum number of methods, besides roots */
+  /** @param most  maximum number of methods of loaded classes, besides roots */
   constructor(
     private readonly classes: Classes,
     private readonly ids: MethodIds,
@@ -79,7 +79,7 @@ export class Taker {
       this.#leftOut.set(place, target)
       return null
     }
-    if (!root && this.ids.size >= this.most) {
+    if (!root && this.ids.loaded >= this.most) {
       this.isFull = true
       return null
     }
@@ -178,6 +178,7 @@ export class Taker {
   }
 
   unloaded(classes: ReadonlySet<number>, loaders: ReadonlySet<number>): void {
+    this.ids.unloaded(classes)
     for (const id of classes) {
       const methods = this.classes.mirrors.get(id)?.methods ?? []
       for (const { index } of methods) {

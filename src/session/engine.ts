@@ -5,6 +5,7 @@ import { readTargetProcess } from '../attach/target-process.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { SINCE } from '../base/jdk-releases.ts'
+import type { Scheme } from '../base/scheme.ts'
 import { thousands } from '../base/thousands.ts'
 import { NEVER_SLOW } from '../cct/slow-calls.ts'
 import type { Recipe } from '../instrument/class.ts'
@@ -57,7 +58,8 @@ import { SessionDumps } from './why/jvm-threads.ts'
  */
 const SHORT_CALIBRATION_DURATION_MS = 40
 
-const NO_MORE_METHODS = `${thousands(MAX_METHODS)} methods have probes, which is the limit: time in other methods counts for their callers (use --scheme adaptive, or --yes to instrument all)`
+const noMoreMethods = (scheme: Scheme): string =>
+  `${thousands(MAX_METHODS)} methods have probes, which is the limit: calls of other methods are missing, and their time counts for their callers (${scheme === 'adaptive' ? 'use' : 'use --scheme adaptive, or'} --yes to instrument all)`
 
 /** Maximum number of frames of a stack that are searched for a root. */
 const MAX_STACK_DEPTH = 400
@@ -285,7 +287,7 @@ export class Engine {
       ...(this.sites?.warnings ?? []),
       ...this.targetState.warnings,
       ...this.installation.warnings,
-      ...(this.revealer.isFull ? [NO_MORE_METHODS] : []),
+      ...(this.revealer.isFull ? [noMoreMethods(this.options.scheme)] : []),
       ...this.byHand.warnings,
       ...(this.inside?.warnings ?? []),
       ...this.dumps.warnings,

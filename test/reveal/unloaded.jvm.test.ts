@@ -60,4 +60,18 @@ describe('unloaded classes', () => {
     expect(await target.load('Guest', 8)).toBe(first)
     expect([...target.revealer.methods].length).toBeGreaterThan(ids.length)
   })
+
+  it('methods of unloaded classes do not count against the maximum number of methods', async () => {
+    const target = new Target({ program: plugin, scheme: 'a', late: 'Guest', maxMethods: 3 })
+    await target.start()
+    const both = 'Guest.run Guest.step'
+    for (let loader = 7; loader < 10; loader++) {
+      expect(await target.load('Guest', loader)).toBe(both)
+      expect(target.revealer.isFull).toBe(false)
+      target.revealer.unloaded([target.id(target.full('Guest'), loader)], [loader])
+    }
+    await target.load('Guest', 10)
+    expect(await target.load('Guest', 11)).not.toBe(both)
+    expect(target.revealer.isFull).toBe(true)
+  })
 })

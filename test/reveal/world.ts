@@ -98,6 +98,7 @@ export interface TargetOptions {
   jdk?: boolean
   followThreads?: boolean
   lookAhead?: number
+  maxMethods?: number
   /** Classes that are not loaded at the start: simple names, or internal names of JDK classes. */
   late?: string
   /** Classes (simple names) that are loaded but not initialised at the start. */
@@ -134,6 +135,7 @@ export class Target {
         jdk: options.jdk ?? false,
         followThreads: options.followThreads ?? false,
         lookAhead: options.lookAhead ?? 0,
+        ...(options.maxMethods !== undefined && { maxMethods: options.maxMethods }),
       },
       {
         classBytes: async (ids) => {
