@@ -8,6 +8,8 @@ export const NEWEST_JDK = 27
 export const SINCE = {
   /** An agent can connect to a UNIX socket (JEP 380); before, it uses named pipes. */
   UNIX_SOCKETS: 16,
+  /** Reference.refersTo, which does not keep the object alive as Reference.get does (JDK-8188055). */
+  REFERS_TO: 16,
   /** Constructor.newInstance calls newInstanceWithCaller. Present in 17, absent from 11. */
   NEW_INSTANCE_WITH_CALLER: 17,
   /** `JFR.start` and -XX:StartFlightRecording accept settings of events (JDK-8256156). */
@@ -25,4 +27,6 @@ export const SINCE = {
   SELECTIVE_INVALIDATION: 23,
   /** A security manager can no longer be set (JEP 486). */
   NO_SECURITY_MANAGER: 24,
+  /** The event jdk.CPUTimeSample (JEP 509). */
+  CPU_TIME_SAMPLES: 25,
 } as const

@@ -3,9 +3,11 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { featureOf } from '../attach/admission.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
-import { EX_DATAERR, JfluidError } from '../base/errors.ts'
+import { EX_DATAERR, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { SINCE } from '../base/jdk-releases.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
 import { PROBES } from '../measures/probes.ts'
@@ -91,6 +93,18 @@ type OpeningRing = { readonly recorder: Promise<Recorder> } | { readonly problem
 /** Timeout for the first answers of a remote agent. The agent uses the same timeout for the client (Session.NO_MESSAGE_TIMEOUT_NANOS). */
 const FIRST_ANSWERS_TIMEOUT_MS = 10_000
 
+/** The JVM cannot observe objects without keeping them alive. */
+export class NoLiveness extends JfluidError {
+  static sample = () => new NoLiveness(4711, '11.0.25')
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = `Leave --liveness out, or run the program on JDK ${SINCE.REFERS_TO} or newer.`
+  constructor(pid: number, version: string) {
+    super(
+      `--liveness is not possible in JVM ${pid} (JDK ${version}): before JDK ${SINCE.REFERS_TO}, a check whether an object is alive may keep it alive`,
+    )
+  }
+}
+
 export class Preparation {
   readonly #agent: Agent
   /** Whether the events contain counts instead of times. */
@@ -128,6 +142,8 @@ export class Preparation {
     const answered = opening === null ? this.#mirrorRing(elsewhere!) : this.#shareRing(facts, opening)
     if (isAdaptive) void turnOfTheLoop().then(memorySlowness)
     const { recorder: opened, configured } = await answered
+    if (options.liveness === true && (featureOf(facts.version) ?? SINCE.REFERS_TO) < SINCE.REFERS_TO)
+      throw new NoLiveness(facts.pid, facts.version)
     if (options.sampling !== undefined) await agent.sampling(options.sampling)
     if (options.callSites === true) await agent.tellSites()
     if (options.profiler !== undefined) await startProfiler(agent, options.profiler)

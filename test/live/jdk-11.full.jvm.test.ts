@@ -1,9 +1,9 @@
 // What differs on JDK 11: lambda classes and reflection, the pipes to the agent, also from a JVM in another network namespace, `jfluid run`,
 // and what is refused. `npm run jdks` fetches a JDK 11.
 
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { linkOf } from '../../src/base/visible.ts'
 import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -110,6 +110,21 @@ describe('a JVM of JDK 11', () => {
     const { code } = await run.exit
     return { code, stderr: run.stderr() }
   }
+
+  it('--liveness is refused with the reason, and no thread of the agent remains', async () => {
+    const java = startJava(jdk(), ['-cp', await compileFixture(jdk(), 'Ticker'), 'fix.Ticker', '1', 'tiny'])
+    await java.line(/^ready/)
+    const flags = ['--root', 'fix.Ticker.work', '--mode', 'alloc', '--liveness', '--duration', '1s']
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const { code, stderr } = await jfluid('record', `${java.pid}`, ...flags, '--out', out)
+    expect(stderr).toMatch(/a check whether an object is alive may keep it alive\n {2}Leave --liveness out/)
+    expect(code).toBe(69)
+    const threads = () =>
+      readdirSync(`/proc/${java.pid}/task`).map((it) =>
+        readFileSync(`/proc/${java.pid}/task/${it}/comm`, 'utf8'),
+      )
+    await vi.waitUntil(() => !threads().some((it) => it.startsWith('jfluid')), { timeout: 10_000 })
+  })
 
   it('--sampler jfr is refused with the reason', async () => {
     const classes = await compileFixture(jdk(), 'Ticker')

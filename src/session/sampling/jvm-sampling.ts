@@ -31,7 +31,6 @@ import { type DumpOptions, ThreadDumps } from './thread-dumps.ts'
  * Interval between polls of the sampler. A shorter interval would have no use, since the flight recorder writes its samples once a second.
  */
 const POLL_INTERVAL_MS = 200
-const CPU_TIME_SINCE = 25
 const UNKNOWN = '?'
 
 /** Thrown if the JVM cannot sample by CPU time, which needs JDK 25 or newer on Linux. */
@@ -100,7 +99,7 @@ function described(facts: TargetFacts): Profile['target'] {
 function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
   if (by === 'jfr' && (featureOf(jdk) ?? SINCE.RECORDING_SETTINGS) < SINCE.RECORDING_SETTINGS)
     throw new NoRecordingSettings(pid)
-  if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
+  if (by === 'cpu' && Number.parseInt(jdk, 10) < SINCE.CPU_TIME_SAMPLES) throw new NoCpuTimeSamples(pid, jdk)
 }
 
 function firstStartText(jdk: string): string {
