@@ -143,8 +143,8 @@ export class JvmSampling {
   /**
    * Starts sampling. If no sampler is requested and the JVM has no flight recorder, thread dumps are used. If the call throws, the target
    * is unchanged.
-   * @throws the errors of `openAttachSocket`, NoFlightRecorder, NoRecordingSettings, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
-   * DebugInfoUnused, StacksHaveNoParameters, BadRecording, or the reason of `signal`
+   * @throws the errors of `openAttachSocket`, NoFlightRecorder, NoRecordingSettings, RecordingRefused, NoRoomForRecording,
+   *   NoCpuTimeSamples, DebugInfoRefused, DebugInfoUnused, StacksHaveNoParameters, BadRecording, or the reason of `signal`
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
     try {
