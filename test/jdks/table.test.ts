@@ -35,9 +35,7 @@ it('the targets, the client and the agent have the same oldest and newest releas
 })
 
 it('the tests of each column exist', () => {
-  const titles = [...read('../live/each-target.jvm.test.ts').matchAll(/it\('([^']+)'/g)].map(
-    (it) => it[1]!,
-  )
+  const titles = [...read('../live/each-target.jvm.test.ts').matchAll(/it\('([^']+)'/g)].map((it) => it[1]!)
   for (const column of COLUMNS)
     expect(titles.filter((title) => title.startsWith(`${column}:`))).toHaveLength(1)
 })
