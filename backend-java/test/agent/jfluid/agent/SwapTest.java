@@ -22,7 +22,7 @@ final class SwapTest {
         equal(null, swap.end());
         that(!swap.abandon(), "it was over");
         that(!swap.holds(String.class), "nothing is held");
-        equal(0, swap.heldCount());
+        equal(0, swap.held().length);
     }
 
     static void anAbandonedSwapHoldsTheClassesInTheJvm() {
@@ -32,10 +32,10 @@ final class SwapTest {
         that(swap.holds(String.class), "in the JVM");
         that(!swap.holds(Long.class), "not in the JVM");
         that(!swap.holds(Object.class), "none of this redefinition");
-        equal(2, swap.heldCount());
+        equal(2, swap.held().length);
         swap.leave(); // the redefinition call has ended: its thread restores these classes
         that(!swap.enter(new Class<?>[] {Long.class}), "the JVM is not asked any more");
-        equal(2, swap.heldCount());
+        equal(2, swap.held().length);
         that(swap.end() == IN_JVM, "its thread restores them");
     }
 
@@ -44,7 +44,7 @@ final class SwapTest {
         swap.enter(IN_JVM);
         swap.leave();
         that(swap.abandon(), "it still runs");
-        equal(0, swap.heldCount());
+        equal(0, swap.held().length);
         equal(null, swap.end());
     }
 }
