@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { inProcess } from '../support/in-process.ts'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, startRecording } from '../support/jfluid.ts'
 
 /** Calls the root 40 times, with the duration in ms that is given as argument; without an argument, for 6 s per line of stdin. */
@@ -46,7 +46,7 @@ async function compared(...args: string[]): Promise<Compared> {
   return JSON.parse(stdout) as Compared
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('a method that became slower exceeds the noise between several recordings a side', async () => {
     const classes = await compileJava(jdk, { 'fix/Rests': PROGRAM })
     const directory = temporaryDirectory('jfluid-compare-')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { JSON_VERSIONS, type JsonCommand } from '../../src/profile/command-json.ts'
 import { compileJava, type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, type Ran, startRecording } from '../support/jfluid.ts'
 import { problemsOf } from '../support/schema.ts'
 import { SERVE, WAYS, WITH_PROBES } from './ways.ts'
@@ -29,7 +29,7 @@ const WITH_MORE: readonly (readonly string[])[] = [
   ['--scheme', 'b', '--call-sites'],
 ]
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let java: JavaProcess
   let counted: readonly string[]
   let directory: string

@@ -94,6 +94,8 @@ forOldestJdk((jdk) => {
 
       const next = startRecording(java.pid, '--root', 'fix.Ticker.work')
       await next.started
+      // The first root call reveals the callees.
+      await until(async () => probed(await liveCode(jvm, 'Lfix/')).length > 2)
       expect((await next.stop()).truncated).toBe(false)
       await jvm.dispose()
     })

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, type Ran, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
@@ -102,7 +102,7 @@ function expectError({ code, stderr }: Ran, status: number, said: RegExp): void 
   expect(stderr).not.toMatch(/^ {4}at /m)
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   const file = (): string => join(temporaryDirectory(), 'p.jfluid')
   let classes: string
   let java: JavaProcess

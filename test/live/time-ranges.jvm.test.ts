@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import {
   callsByPath,
   type JsonNode,
@@ -21,7 +21,7 @@ const EARLY = `${SERVE};fix.Shift.early()V`
 const LATE = `${SERVE};fix.Shift.late()V`
 const SPIN = 'fix.Shift.spin(I)I'
 
-describe.each(jdks)('time ranges on JDK $version', (jdk) => {
+describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Shift')
