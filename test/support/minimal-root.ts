@@ -74,7 +74,8 @@ export function npmOptions(): string[] {
   const [cache, certificates] = [of('cache'), process.env.NODE_EXTRA_CA_CERTS]
   return [
     ...['--network', 'host', '--env', `npm_config_registry=${of('registry')}`],
-    ...['--volume', `${cache}:/root/.npm:O`, '--env', 'npm_config_prefer_offline=true'],
+    ...['--volume', `${cache}:/npm-cache:O`, '--env', 'npm_config_cache=/npm-cache'],
+    ...['--env', 'npm_config_prefer_offline=true'],
     ...(certificates === undefined
       ? []
       : [
