@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { startJava } from '../support/java-process.ts'
+import { ask, startJava } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
 import {
   callsByPath,
@@ -174,10 +174,11 @@ describe.each(jdks)('slow calls on JDK $version', (jdk) => {
     const kinds = await compileFixture(jdk, 'SlowKinds')
     const java = startJava(jdk, ['-cp', kinds, 'fix.SlowKinds'])
     await java.line(/^ready/)
-    // No method is timed: a batch would restart the lists.
-    const batch = ['--exclude', 'fix.SlowKinds.*']
+    await ask(java, 'go 1', /^done/) // loads the class of the root
+    // No method is timed: the first timed methods restart the lists. A filter cannot exclude the class of the root.
     const options = [
-      ...batch,
+      '--exclude',
+      'fix.SlowKinds',
       '--scheme',
       'adaptive',
       '--slow',
@@ -187,10 +188,9 @@ describe.each(jdks)('slow calls on JDK $version', (jdk) => {
       '--show',
       'arg0.tenant',
     ]
-    const recording = startRecording(java.pid, '--root', 'fix.SlowKinds.handle', ...options)
+    const recording = startRecording(java.pid, '--root', 'fix.SlowKinds$Filter.next', ...options)
     await recording.started
-    java.send('go 1200') // six slow calls of each kind in each thread
-    await java.line(/^done/)
+    await ask(java, 'go 1200', /^done/) // six slow calls of each kind in each thread
     const profile = await recording.stop()
     const { slowest, roots } = profile.slowCalls!
     expect(slowest).not.toHaveLength(0)
@@ -200,7 +200,7 @@ describe.each(jdks)('slow calls on JDK $version', (jdk) => {
       expect(call.samples).toBeGreaterThanOrEqual(0)
       expect(call.by).toMatch(/^\/(?:order|stock|report)$/)
       expect(call.values).toEqual(['7'])
-      expect(call.caller).toBe('fix.SlowKinds$Filter.next')
+      expect(call.caller).toBe('fix.SlowKinds.serve')
       const rows = callsByPath(call.roots)
       expect([...rows.keys()].some((path) => path.includes(`by=${call.by}`))).toBe(true)
     }
@@ -212,6 +212,6 @@ describe.each(jdks)('slow calls on JDK $version', (jdk) => {
     expect(roots.some(isSampled)).toBe(true)
 
     const report = await jfluid('report', recording.file)
-    expect(report.stdout).toMatch(/fix\.SlowKinds\.handle {2}by=\/\w+ {2}arg0\.tenant=7/)
+    expect(report.stdout).toMatch(/fix\.SlowKinds\$Filter\.next {2}by=\/\w+ {2}arg0\.tenant=7/)
   })
 })
