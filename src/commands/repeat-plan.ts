@@ -111,10 +111,15 @@ interface SessionGrowth {
  * Estimates the metaspace that sessions use in one JVM, from the JVM's own figure before and after each session. The program itself may
  * load classes during a session. Its rate is the lower one of the rates just before and just after the session, and is subtracted from
  * this session only: if the program loads many classes once, at most the session before and the session after are counted too low.
+ *
+ * Metaspace that the JVM frees is the program's as far as the program has used some since the first session: a program that loads and unloads
+ * classes again and again must not lower the sum of the sessions.
  */
 export class MetaspaceAccount {
   /** Bytes of the sessions before the last one, without what the JVM has freed. */
   #settledBytes = 0
+  /** Bytes that the program has used since the first session, without what the JVM has freed. */
+  #programBytes = 0
   /** The last session, until the rate after it is known. */
   #session: SessionGrowth | null = null
   #rate: number | null = null
@@ -129,11 +134,28 @@ export class MetaspaceAccount {
   before(bytes: number | undefined, atMs: number): void {
     const growth = bytes === undefined || this.#last === null ? null : bytes - this.#last.bytes
     this.#rate = growth === null ? null : Math.max(0, growth) / Math.max(1, atMs - this.#last!.atMs)
-    this.#settledBytes = Math.max(0, this.#settledBytes + usedBy(this.#session, this.#rate))
-    this.#session = null
-    // Memory that the JVM frees between sessions is memory of earlier versions of redefined classes.
-    if (growth !== null && growth < 0) this.#settledBytes = Math.max(0, this.#settledBytes + growth)
+    this.#settle()
+    if (growth !== null) this.#addProgram(growth)
     this.#take(bytes, atMs)
+  }
+
+  /** Adds the last session to the earlier ones. */
+  #settle(): void {
+    const session = this.#session
+    if (session === null) return
+    this.#session = null
+    const used = usedBy(session, this.#rate)
+    this.#settledBytes += used
+    this.#addProgram(session.bytes - used)
+  }
+
+  /** @param growth  negative if the JVM has freed metaspace */
+  #addProgram(growth: number): void {
+    this.#programBytes += growth
+    if (this.#programBytes >= 0) return
+    // The rest is memory of earlier versions of redefined classes.
+    this.#settledBytes = Math.max(0, this.#settledBytes + this.#programBytes)
+    this.#programBytes = 0
   }
 
   /**
@@ -159,7 +181,8 @@ export class MetaspaceAccount {
 
   /** Bytes that the sessions use. */
   get bytes(): number {
-    return Math.max(0, this.#settledBytes + usedBy(this.#session, null))
+    const freed = Math.max(0, -(this.#session?.bytes ?? 0) - this.#programBytes)
+    return Math.max(0, this.#settledBytes + usedBy(this.#session, null) - freed)
   }
 
   /** Bytes that are left for further sessions; 0 if only roots may be redefined. */
@@ -168,9 +191,9 @@ export class MetaspaceAccount {
   }
 }
 
-/** Returns the bytes that a session has used; negative if the JVM has freed memory during the session. */
+/** Returns the bytes that a session has used; 0 if the JVM has freed more during the session. */
 function usedBy(session: SessionGrowth | null, rateAfter: number | null): number {
-  if (session === null || session.bytes <= 0) return session?.bytes ?? 0
+  if (session === null || session.bytes <= 0) return 0
   const { rateBefore, ms } = session
   const ofProgram = Math.min(rateBefore ?? rateAfter ?? 0, rateAfter ?? rateBefore ?? 0) * ms
   return Math.min(session.mostBytes, Math.max(0, session.bytes - ofProgram))

@@ -129,6 +129,27 @@ describe('the metaspace that sessions use', () => {
     expect(account([50, 54], [51, 55]).bytes).toBe(5 * MIB)
   })
 
+  it.each([0, 1, 2, 5, 20])(
+    'reaches the limit although the program loads and unloads %d MiB again and again',
+    (mib) => {
+      // Each session leaves 1 MiB. Between two sessions the program loads the classes, and unloads them in the next such time.
+      const sessions: [number, number][] = []
+      let used = 50
+      for (let n = 0; n < 60; n++) {
+        sessions.push([used, used + 1])
+        used += 1 + (n % 2 === 0 ? mib : -mib)
+      }
+      const made = account(...sessions)
+      expect(made.leftBytes).toBe(0)
+      expect(made.bytes).toBeGreaterThanOrEqual(24 * MIB)
+      expect(made.bytes).toBeLessThanOrEqual(60 * MIB)
+    },
+  )
+
+  it('is not reduced by what the JVM frees of the program during a session', () => {
+    expect(account([50, 50], [50, 54], [64, 54], [64, 54]).bytes).toBe(4 * MIB)
+  })
+
   it('is at most what the redefined classes can use, if the program loads classes during a session', () => {
     const made = new MetaspaceAccount()
     made.before(50 * MIB, 0)
