@@ -138,8 +138,8 @@ forEachJdk((jdk) => {
 
   describe('the key D of the live view', () => {
     it.each([
-      ['calls', ['--root', 'fix.Waiting.request'], /recording/],
-      ['regions', ['--region', 'fix.Waiting.request'], /recording/],
+      ['calls', ['--root', 'fix.Waiting.request'], / [1-9]\d* .*fix\.Waiting\.request/],
+      ['regions', ['--region', 'fix.Waiting.request'], / [1-9]\d* .*fix\.Waiting\.request/],
       ['samples', ['--mode', 'sample'], / [1-9]\d* +samples/],
     ])(
       'the view of %s shows a thread dump, and the profile states how long the dump stopped the JVM',

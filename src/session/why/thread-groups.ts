@@ -113,16 +113,24 @@ export function initializerDeadlocks(threads: readonly DumpedThread[]): Deadlock
  * Returns the index of the frame that pins a waiting virtual thread to its carrier: the innermost native method or static initializer above
  * the wait, since the JVM cannot unmount their frames. Without such a frame (the JVM itself has called a method), the innermost frame
  * of the application. Null if the thread is not pinned.
+ *
+ * Without such a frame, a thread that waits to enter a monitor may be about to leave its carrier: HotSpot sets the pending monitor before it
+ * unmounts the thread (ObjectMonitor::enter). Such a thread counts as not pinned.
  */
 function pinOf({ virtual, frames, places = [], awaited }: DumpedThread): number | null {
   if (!virtual) return null
   const [innermost = ''] = frames
   if (awaited?.address.endsWith(INITIALIZER) === true) return 0
-  const waits = WAITS_ON_CARRIER.test(innermost) || (awaited !== undefined && !LEAVES_CARRIER.test(innermost))
-  if (!waits) return null
+  const waits = WAITS_ON_CARRIER.test(innermost)
+  if (!waits && (awaited === undefined || LEAVES_CARRIER.test(innermost))) return null
   const isNative = (at: number): boolean => at > 0 && places[at] === 'Native Method'
   const pin = frames.findIndex((it, at) => it.endsWith(INITIALIZER) || isNative(at))
-  return Math.max(0, pin >= 0 ? pin : frames.findIndex((it) => !isJdkName(it)))
+  if (pin >= 0) return pin
+  if (!waits) return null
+  return Math.max(
+    0,
+    frames.findIndex((it) => !isJdkName(it)),
+  )
 }
 
 function nameOf({ name, virtual, id }: DumpedThread): string {

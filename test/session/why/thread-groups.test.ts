@@ -201,6 +201,13 @@ it('pinned virtual threads are grouped, with their carrier threads and the frame
 
 it.each([
   ['is leaving its carrier', ['jdk.internal.vm.Continuation.yield0', 'java.lang.VirtualThread.park'], null],
+  ['enters a monitor', ['shop.Mail.send', 'shop.Mail.main'], null],
+  [
+    'enters a monitor below a native method',
+    ['shop.Mail.send', 'java.lang.Class.forName0', 'shop.Mail.main'],
+    1,
+  ],
+  ['waits in a method that the JVM has called', ['jdk.internal.misc.Unsafe.park', 'shop.Loader.load'], 1],
   ['runs', ['shop.Mail.send'], null],
   [
     'waits below a native method',
@@ -210,7 +217,7 @@ it.each([
 ])('whether a virtual thread that %s is pinned is derived from its stack', (_, frames, pin) => {
   const places = frames.map((it) => (/park$|0$/.test(it) ? 'Native Method' : 'Mail.java:1'))
   const thread = { id: 7, name: '', virtual: true, carrier: 'c', state: 'RUNNABLE', frames, places }
-  const awaited = pin === null && frames.length > 1 ? { awaited: lock } : {}
+  const awaited = frames.length > 1 ? { awaited: lock } : {}
   const [group] = groupThreads([{ ...thread, ...awaited }], [])
   expect(group?.pinnedAt).toBe(pin === null ? null : `${frames[pin]}(${places[pin]})`)
 })
