@@ -185,7 +185,7 @@ forNewestJdk((jdk) => {
     const args = ['attach', `ssh://there/${java.pid}`, '--root', 'fix.Waiting.request']
     const terminal = Terminal.jfluid(args, { before: exported(there.env) })
     const shows = (pattern: RegExp) => terminal.until((lines) => lines.some((line) => pattern.test(line)))
-    await shows(/recording/)
+    await shows(/ [1-9]\d* .*fix\.Waiting\.request/)
     terminal.send('D')
     await shows(/^the dump stopped the JVM for \d+\.\d ms$/)
     await shows(/^ +4 {2}other wait; waits for java\.util\.concurrent\.FutureTask: client-0,$/)
