@@ -1,8 +1,10 @@
 // What differs between releases of the JDK, for the client. JFluid1Release.java is the table of the agent.
 
-/** The releases with which the main functions are tested (docs/jdks.md). An older release is refused. */
-export const OLDEST_JDK = 11
-export const NEWEST_JDK = 27
+/** The releases with which the main functions are tested (docs/jdks.md). */
+export const TESTED_JDKS = [11, 17, 21, 25, 26, 27] as const
+/** An older release is refused. */
+export const OLDEST_JDK = TESTED_JDKS[0]
+export const NEWEST_JDK = TESTED_JDKS[TESTED_JDKS.length - 1]
 
 /** The first release with a change. */
 export const SINCE = {

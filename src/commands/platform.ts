@@ -21,7 +21,7 @@ export class NotLinux extends JfluidError {
 export class BigEndian extends JfluidError {
   static sample = () => new BigEndian('s390x')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Use a machine with x86-64 or AArch64.'
+  readonly hint = 'Use a machine with x86-64.'
   constructor(architecture: string) {
     super(
       `jfluid cannot attach on this machine: its architecture ${architecture} stores numbers with the most significant byte first`,

@@ -2,6 +2,7 @@
 
 import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
+import { untestedArchitecture } from '../base/architecture.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { SINCE } from '../base/jdk-releases.ts'
@@ -132,6 +133,8 @@ export class Engine {
     this.clock = clock
     this.#calibration = calibration
     if (prepared.why !== null) this.warnings.add(prepared.why)
+    const untested = untestedArchitecture(process.arch)
+    if (untested !== null) this.warnings.add(untested)
     this.regionTable = regionTable
     this.sites = options.callSites === true ? new SiteNumbers(options.jdk) : null
     this.turns = new Turns(unanswered)

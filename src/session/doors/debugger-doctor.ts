@@ -9,7 +9,7 @@ import { securityManager } from './debugger-calls.ts'
 import { DebuggerClasses } from './debugger-classes.ts'
 import { NoInstrumentThere } from './debugger-launch.ts'
 import { type DebuggedJvm, type DebuggerAddress, openDebuggerPort, textOf } from './debugger-port.ts'
-import { type Check, examine, type Finding, refused } from './doctor.ts'
+import { type Check, examine, type Finding, refused, release } from './doctor.ts'
 import { SecurityManagerPresent } from './door.ts'
 import { targetOf } from './jdwp-door.ts'
 
@@ -29,7 +29,7 @@ export interface DebuggedExamination {
 /** Checks of `doctor.ts` that concern only attach, or that are made over the port instead. */
 const NOT_OVER_PORT: ReadonlySet<Check> = new Set([
   ...(['jdk', 'attach', 'container', 'agent loading', 'java.instrument', 'agent jar'] as const),
-  ...(['classes', 'sampling', 'security manager'] as const),
+  ...(['named pipes', 'classes', 'sampling', 'security manager'] as const),
 ])
 
 /**
@@ -54,7 +54,7 @@ export async function examineDebugged(
     const loaded = await classes.loaded((read, of) => onPhase(`reading classes: ${read} of ${of}`))
     const started = await jvm.events.next('VM_START', { timeoutMs: 0 })
     const findings: Finding[] = [
-      { check: 'jdk', level: 'ok', text: `${debugged.version.vmVersion}, ${debugged.version.vmName}` },
+      release(`${debugged.version.vmVersion}, ${debugged.version.vmName}`, debugged.version.major),
       port(await threadsOf(jvm), started !== null && started.set.suspendPolicy !== 'NONE'),
       container(pid, debugged),
       await instrument(jvm, address),

@@ -22,8 +22,9 @@ import { describeJvm, type Jvm } from '../../attach/jvms.ts'
 import { METASPACE_NEEDED, NoMetaspaceLeft } from '../../attach/memory-room.ts'
 import { isBusy, type Processors, usedText } from '../../attach/processors.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
+import { untestedArchitecture } from '../../base/architecture.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
-import { NEWEST_JDK, OLDEST_JDK, SINCE } from '../../base/jdk-releases.ts'
+import { SINCE, TESTED_JDKS } from '../../base/jdk-releases.ts'
 import { thousands } from '../../base/thousands.ts'
 import { memorySlowness } from '../adaptive/memory-latency.ts'
 import { longestBatchMs } from '../adaptive/pause.ts'
@@ -37,6 +38,7 @@ import { agentJar } from './agent-jar.ts'
 import { metaspaceLeftOf, type PauseBounds, pauseBounds } from './attach-cost.ts'
 import { AlreadyAttached, OtherBuild, SecurityManagerPresent } from './door.ts'
 import { seesJar } from './jar-path.ts'
+import { hasMkfifo, NoPipes, needsPipes } from './pipes.ts'
 import { meetingPlace } from './session-directory.ts'
 
 export interface Finding {
@@ -53,12 +55,14 @@ export interface Finding {
 
 export const CHECKS = [
   'jdk',
+  'architecture',
   'debugger',
   'attach',
   'container',
   'agent loading',
   'java.instrument',
   'agent jar',
+  'named pipes',
   'security manager',
   'session',
   'buffer',
@@ -84,6 +88,8 @@ export interface Places {
   readonly jar: string | null
   /** Whether the JVM can read the jar. If it cannot, jfluid makes a copy for the JVM. */
   readonly jarSeen: boolean
+  /** Whether the command that makes named pipes is on the PATH. */
+  readonly hasMkfifo: boolean
   /** The jfluid agent that sleeps in the JVM, as far as this can be detected. */
   readonly agentInside?: AgentInside | undefined
   readonly buffer: ReturnType<typeof meetingPlace>
@@ -149,11 +155,13 @@ export function findingsOf(evidence: Evidence): Finding[] {
   const feature = featureOf(jvm.version)
   return [
     jdk(evidence, feature),
+    architecture(evidence),
     attaching(evidence),
     container(evidence),
     loading(evidence, feature),
     instrument(evidence),
     ...jar(evidence),
+    ...namedPipes(evidence, feature),
     ...securityManager(evidence, feature),
     ...session(evidence),
     buffer(evidence),
@@ -188,11 +196,24 @@ export function refused(check: Check, { message, hint, exitCode }: JfluidError):
 function jdk({ jvm }: Evidence, feature: number | null): Finding {
   const text = `${jvm.version ?? 'version unknown'}, ${jvm.vm ?? 'VM unknown'}`
   if (feature === null) return note('jdk', text, 'jfluid can read it after an attach.')
-  if (feature >= OLDEST_JDK && feature <= NEWEST_JDK) return ok('jdk', text)
+  return release(text, feature)
+}
+
+/** @param text  version and name of the JVM */
+export function release(text: string, feature: number): Finding {
+  if (TESTED_JDKS.some((it) => it === feature)) return ok('jdk', text)
   return note(
     'jdk',
-    `${text}: jfluid supports JDK ${OLDEST_JDK} to ${NEWEST_JDK}, and is tested with these only`,
+    `${text}: jfluid is not tested with this release, only with JDK ${listed(TESTED_JDKS)}`,
+    'After the detach, jfluid checks that the JVM has its original code, and prints the result.',
   )
+}
+
+const listed = (all: readonly number[]): string => `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`
+
+function architecture({ circumstances: { architecture } }: Evidence): Finding {
+  const untested = untestedArchitecture(architecture)
+  return untested === null ? ok('architecture', 'x86-64') : note('architecture', untested)
 }
 
 function attaching({ facts, jvm, client }: Evidence): Finding {
@@ -262,6 +283,16 @@ function jar({ places: { jar: path, jarSeen } }: Evidence): Finding[] {
       'agent jar',
       `the JVM cannot read ${path}: jfluid puts a copy beside the event buffer while the JVM loads it`,
     ),
+  ]
+}
+
+/** Reports whether jfluid can make the pipes by which the agent of an older JVM connects. */
+function namedPipes({ places: { hasMkfifo } }: Evidence, feature: number | null): Finding[] {
+  if (!needsPipes(feature)) return []
+  if (hasMkfifo) return [ok('named pipes', 'jfluid makes them with the command mkfifo')]
+  const missing = new NoPipes('the command mkfifo is not on the PATH', true)
+  return [
+    feature === null ? note('named pipes', missing.message, missing.hint) : refused('named pipes', missing),
   ]
 }
 
@@ -515,6 +546,7 @@ function placesOf({ process }: TargetFacts): Places {
   return {
     jar: path,
     jarSeen: path !== null && seesJar(process, path),
+    hasMkfifo: hasMkfifo(),
     agentInside: path === null ? undefined : agentInside(process.pid, path),
     buffer: meetingPlace(process, BUFFER_BYTES),
   }

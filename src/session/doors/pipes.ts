@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { Socket } from 'node:net'
-import { basename, join } from 'node:path'
+import { basename, delimiter, join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { O_PATH } from '../../attach/regular-file.ts'
 import { EX_OSFILE, JfluidError } from '../../base/errors.ts'
@@ -13,6 +13,20 @@ import { SINCE } from '../../base/jdk-releases.ts'
 /** File names of the pipes: for messages to the agent, and for messages of the agent (Link.java). */
 export const TO_AGENT = 'to-agent'
 export const FROM_AGENT = 'from-agent'
+
+const MKFIFO = 'mkfifo'
+
+/** Returns whether the command that makes pipes is on the PATH. */
+export function hasMkfifo(path = process.env.PATH ?? ''): boolean {
+  return path.split(delimiter).some((folder) => {
+    try {
+      fs.accessSync(join(folder, MKFIFO), fs.constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
 
 /** Returns whether the agent needs pipes. @param feature  feature version of the JVM; null if it is not known */
 export function needsPipes(feature: number | null): boolean {
@@ -40,7 +54,7 @@ export class NoPipes extends JfluidError {
  */
 export function makePipes(directory: string): Duplex {
   // The command runs in the directory: it does not have the handle of this process in `directory`.
-  const { error, status, stderr } = spawnSync('mkfifo', ['-m', '600', TO_AGENT, FROM_AGENT], {
+  const { error, status, stderr } = spawnSync(MKFIFO, ['-m', '600', TO_AGENT, FROM_AGENT], {
     cwd: directory,
     encoding: 'utf8',
   })

@@ -66,7 +66,7 @@ function evidence(change: Change): Evidence {
       ...change.circumstances,
     },
     places: {
-      ...{ jar: '/opt/jfluid.jar', jarSeen: true },
+      ...{ jar: '/opt/jfluid.jar', jarSeen: true, hasMkfifo: true },
       buffer: {
         path: '/dev/shm',
         isShared: true,
@@ -138,7 +138,9 @@ describe('doctor for a JVM that permits an attach', () => {
   it.each([
     ['17.0.15', ['note redefinition']],
     ['21.0.1', ['note agent loading', 'note redefinition']],
-    ['23', ['note agent loading']],
+    ['26', ['note agent loading']],
+    ['12.0.2', ['note jdk', 'note redefinition']],
+    ['23', ['note jdk', 'note agent loading']],
     ['28', ['note jdk', 'note agent loading']],
     [undefined, ['note jdk']],
   ])('for a JVM of version %s, doctor reports the expected notes', (version, expected) => {
@@ -253,7 +255,7 @@ describe('doctor for a JVM that permits an attach', () => {
       modules: new Set(['java.base', 'java.instrument']),
     }
     expect(worries({ version: '24', circumstances })).toEqual([
-      ...['note container', 'note agent loading', 'note clock'],
+      ...['note jdk', 'note container', 'note agent loading', 'note clock'],
     ])
     const [sampling] = only('sampling', { version: '24', circumstances })
     expect(sampling.text).toBe('by thread dumps, because the JVM has no flight recorder')
@@ -265,6 +267,29 @@ it('on a processor other than x86-64, doctor names the clock System.nanoTime, an
   expect(only('clock', { circumstances })).toMatchObject([
     { level: 'ok', text: 'System.nanoTime, because the architecture arm64 is not x86-64' },
   ])
+})
+
+it('doctor notes that a processor or a release is not tested, and names those that are', () => {
+  const on = (architecture: string) => only('architecture', { circumstances: { architecture } })[0]!
+  expect(on('x64')).toMatchObject({ level: 'ok', text: 'x86-64' })
+  expect(on('arm64')).toMatchObject({
+    level: 'note',
+    text: expect.stringMatching(/arm64, only on x86-64; .* emulation/),
+  })
+  expect(on('riscv64')).toMatchObject({
+    level: 'note',
+    text: expect.stringMatching(/riscv64, only on x86-64$/),
+  })
+  expect(only('jdk', { version: '22.0.1' })[0]!.text).toMatch(/not tested .* JDK 11, 17, 21, 25, 26 and 27$/)
+})
+
+it('doctor refuses a JVM without UNIX sockets if the command mkfifo is missing, and notes it if the version is unknown', () => {
+  const places = { hasMkfifo: false }
+  expect(worries({ version: '11.0.13', places })).toContain('problem named pipes 72')
+  expect(only('named pipes', { version: '11.0.13', places })[0]!.hint).toContain('Install the command mkfifo')
+  expect(worries({ version: undefined, places })).toEqual(['note jdk', 'note named pipes'])
+  expect(only('named pipes', { version: '11.0.13' })).toMatchObject([{ level: 'ok' }])
+  expect(only('named pipes', { version: '17.0.1', places })).toEqual([])
 })
 
 it('a JVM in another file system gets a copy of the agent and its own buffer directory', () => {
