@@ -1,6 +1,6 @@
 // Lists the JVMs of this machine for `jfluid ps`, with their containers.
-// A process is listed if it has mapped a libjvm, or is a native image (whose users search it among the JVMs). If its maps are unreadable (another user's process), it is listed if it has hsperfdata or
-// its program is named `java`. Read-only: no process is signalled.
+// A process is listed if it has mapped a libjvm, or is a native image, since users search for native images among the JVMs. If its maps are
+// unreadable (another user's process), it is listed if it has hsperfdata or its program is named `java`. Read-only: no process is signalled.
 
 import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'

@@ -17,7 +17,7 @@ const BLOCKED = 2
 const MAX_CHECKED_FRAMES = 12
 
 /**
- * Native methods of the JDK (11 to 25) in which a thread waits for a file, a socket or a process, although its Thread.State is RUNNABLE.
+ * Native methods of the JDK in which a thread waits for a file, a socket or a process, although its Thread.State is RUNNABLE.
  */
 const IO_LEAVES =
   /^(?:sun\.nio\.ch\.(?:EPoll|Net|IOUtil|UnixDispatcher|(?:Unix)?(?:File|Datagram|Socket)\w*Dispatcher\w*|(?:Unix)?FileDispatcherImpl|UnixDomainSockets|PollSelectorImpl)|java\.io\.(?:File(?:In|Out)putStream|RandomAccessFile|FileDescriptor|UnixFileSystem|Console)|java\.net\.(?:(?:Plain)?SocketInputStream|SocketOutputStream|PlainSocketImpl|PlainDatagramSocketImpl|Inet\d?AddressImpl|Inet4AddressImpl|Inet6AddressImpl)|java\.lang\.ProcessImpl|java\.lang\.ProcessHandleImpl|sun\.nio\.fs\.UnixNativeDispatcher)$/

@@ -44,7 +44,7 @@ const forkJoin = (
   probe: HandOver,
 ): Place => ({ className, name, descriptor, kind: 'fork/join', role, probe })
 
-/** The methods of JDK 11 to 25 that submit or accept tasks. */
+/** The methods of the JDK that submit or accept tasks. */
 const PLACES: readonly Place[] = [
   pool('execute', `${RUNNABLE}V`, 'gives', { entry: { tell: 'submitted', local: 1 } }),
   pool('reject', `${RUNNABLE}V`, 'mends', { entry: { tell: 'withdrawn', local: 1 } }),

@@ -8,7 +8,7 @@ import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT } from '../../instrument/hand
 import type { Task } from './instrumenter.ts'
 import { type ClassBytes, type Point, tasksAt } from './points.ts'
 
-/** Methods of JDK 11 to 25, for handles to methods, to static methods of an uninitialised class, and to constructors. */
+/** Methods of the JDK, for handles to methods, to static methods of an uninitialised class, and to constructors. */
 const POINTS = ['internalMemberName', 'internalMemberNameEnsureInit', 'constructorMethod'].map(
   (name): Point => ({
     className: HANDLE_MEMBER_CLASS,

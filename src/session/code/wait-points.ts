@@ -22,7 +22,7 @@ function points(
   return methods.map(([name, descriptor]) => ({ className, name, descriptor, probe: 'wait', wait }))
 }
 
-/** The methods of JDK 11 to 25 in which threads wait. If one of these methods calls another, only the calling method is recorded. */
+/** The methods of the JDK in which threads wait. If one of these methods calls another, only the calling method is recorded. */
 const POINTS: readonly Point[] = [
   ...points(OBJECT, { kind: 'waiting', on: true }, ['wait', '()V'], ['wait', '(J)V'], ['wait', '(JI)V']),
   ...points(
