@@ -8,6 +8,7 @@ import { OLDEST_JDK } from '../base/jdk-releases.ts'
 import type { Flags } from '../options/table.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
 import type { Session } from '../session/session.ts'
+import type { Kept } from './outcome.ts'
 import { signalStatus } from './signals.ts'
 import type { RecordedSource } from './source.ts'
 
@@ -76,8 +77,11 @@ export interface ProgramDoor {
 
 /** The recording of a program, which normally ends together with the program. */
 export interface ProgramSource extends RecordedSource {
-  /** Error to report after `finish` if the program has succeeded, but the recording lacks data that the user asked for. */
-  missing(): JfluidError | null
+  /**
+   * Error to report after `finish` if the program has succeeded: the session ended too early, the JVM may still have code of jfluid, or the
+   * recording lacks data that the user asked for.
+   */
+  problem(kept: Kept): JfluidError | null
 }
 
 interface ProgramRecording {

@@ -26,7 +26,7 @@ export class NotAllRecorded extends JfluidError {
     new NotAllRecorded([{ jvm: { pid: 4711, mainClass: 'OrderServer' }, error: new JvmEnded(4711, null) }], 3)
   readonly exitCode: number
   readonly hint: string
-  constructor(problems: readonly { jvm: Named; error: JfluidError }[], all: number) {
+  constructor(problems: readonly Problem[], all: number) {
     const [{ jvm, error }] = problems as readonly [Problem]
     const others = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
     super(
@@ -39,8 +39,8 @@ export class NotAllRecorded extends JfluidError {
 
 export type Named = Pick<Jvm, 'pid' | 'mainClass'>
 
-interface Problem {
-  readonly jvm: Jvm
+export interface Problem {
+  readonly jvm: Named
   readonly error: JfluidError
 }
 
@@ -254,7 +254,7 @@ export class Group {
   }
 }
 
-const byPid = (a: { readonly jvm: Jvm }, b: { readonly jvm: Jvm }): number => a.jvm.pid - b.jvm.pid
+const byPid = (a: { readonly jvm: Named }, b: { readonly jvm: Named }): number => a.jvm.pid - b.jvm.pid
 
 /** Returns a name such as "JVM 4711 (shop.Orders)". */
 export function nameOf({ pid, mainClass }: Named): string {

@@ -234,12 +234,24 @@ type Finished = Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> 
 export function outcome(session: Finished, signal: NodeJS.Signals | null, where: Kept): JfluidError | null {
   const { ending } = session
   if (ending?.how === 'target ended') return new JvmEnded(session.pid, where)
+  if (ending?.how !== 'by itself' && signal !== null && signal !== 'SIGINT')
+    return new EndedBySignal(signal, where)
+  return badEnd(session, where) ?? missing(session)
+}
+
+/**
+ * Returns the error of a session that ended too early, or whose JVM may still have code of jfluid; null if there is none. The end of the JVM
+ * is no such error: a program of `run` normally ends.
+ */
+export function badEnd(
+  session: Pick<Finished, 'pid' | 'ending' | 'detachFacts'>,
+  where: Kept,
+): JfluidError | null {
+  const { ending } = session
   if (ending?.how === 'by itself') return new SessionCutShort(ending, where)
-  if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, where)
   if (ending?.how === 'target silent') return NotRestored.unanswered(session.pid)
   const kept = keptProbes(session.detachFacts ?? null)
-  if (kept > 0) return NotRestored.kept(session.pid, kept)
-  return missing(session)
+  return kept > 0 ? NotRestored.kept(session.pid, kept) : null
 }
 
 /** Returns the error of a recording that lacks data that the user asked for, however it has ended; null if no data are missing. */

@@ -42,7 +42,7 @@ const EXIT_TIMEOUT_MS = 1000
 
 /**
  * @returns the program's own exit status, 128 + n if signal n ended it
- * @throws errors of `missing` if the program has succeeded, but the recording lacks data that the user asked for
+ * @throws errors of `ProgramSource.problem` if the program has succeeded
  */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
   checkPlatform('run', undefined, process.platform)
@@ -100,7 +100,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       note(`the program's output is in ${output}${goesOn ? '; the program continues, Ctrl-C ends it' : ''}`)
     }
     const status = await exit
-    const problem = status === 0 ? source.missing() : null // a failure of the program has priority over missing data
+    const problem = status === 0 ? source.problem(place?.path ?? null) : null // a failure of the program has priority
     if (problem !== null) throw elsewhere(problem, session.pid, flags.root ?? [], further.names)
     return status
   } finally {
@@ -187,7 +187,7 @@ async function severalJvmsDoor(
         const isShown = flags.record === undefined
         const session = await (isShown ? jvms.firstCalled(exit) : jvms.begun(exit))
         if (session === null) return (status) => jvms.nothing(command.join(' '), status)
-        return { session, source: isShown ? sessionSource(session) : jvms.source(exit) }
+        return { session, source: isShown ? jvms.shownSource(session) : jvms.source(exit) }
       } catch (error) {
         child.kill('SIGTERM')
         throw error

@@ -4,7 +4,7 @@ import type { Session } from '../session/session.ts'
 import type { ProgramSource } from './child-program.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { missing, outcome } from './outcome.ts'
+import { badEnd, missing, outcome } from './outcome.ts'
 import { countsText } from './source.ts'
 
 /** Interval and maximum duration of the checks for the first call of the root. The user waits for the first call. */
@@ -41,6 +41,6 @@ export function sessionSource(session: Session): ProgramSource {
       return { profile, described: [describeDetach(session, report)] }
     },
     outcome: async (signal, kept) => outcome(session, signal, kept),
-    missing: () => missing(session),
+    problem: (kept) => badEnd(session, kept) ?? missing(session),
   }
 }

@@ -18,10 +18,11 @@ import type { SessionRequest } from '../session/session-options.ts'
 import { LinkLost } from '../wire/link.ts'
 import { EndedBeforeRecording, NoJvmStarted, type ProgramSource, promised } from './child-program.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
-import { type Named, nameOf, ownPlaces, told } from './group.ts'
+import { type Named, NotAllRecorded, nameOf, ownPlaces, type Problem, told } from './group.ts'
 import { describeMatches } from './matches.ts'
-import { missing } from './outcome.ts'
+import { badEnd, type Kept, missing, NotRestored } from './outcome.ts'
 import type { PlaceFlags } from './place.ts'
+import { sessionSource } from './session-source.ts'
 import type { SourceResult } from './source.ts'
 import { jvmsNamed } from './target.ts'
 
@@ -279,10 +280,16 @@ export class StartedJvms {
       matches: () => [], // reported for each JVM
       tellMessages: () => () => {},
       finish: () => this.#finish(),
-      outcome: async () => this.missing(),
-      missing: () => this.missing(),
+      outcome: async (_, kept) => this.problem(kept),
+      problem: (kept) => this.problem(kept),
       drawn: () => Promise.reject(new Error('several JVMs have no view')),
     }
+  }
+
+  /** Returns the recording of the JVM that is shown. The sessions of the other JVMs have ended. */
+  shownSource(session: Session): ProgramSource {
+    const source = sessionSource(session)
+    return { ...source, problem: (kept) => this.#badEnd(kept) ?? source.problem(kept) }
   }
 
   /** Returns the profile of the JVMs that have called a root so far. */
@@ -321,8 +328,25 @@ export class StartedJvms {
     return some.length === 1 || notSummed(this.flags) !== null ? most : together(some)
   }
 
-  /** Error to report after `finish` if the command has succeeded, but the recording lacks data that the user asked for. */
-  missing(): JfluidError | null {
+  /** Error to report after `finish` if the command has succeeded. */
+  problem(kept: Kept): JfluidError | null {
+    return this.#badEnd(kept) ?? this.#missing()
+  }
+
+  /** Returns the error of a JVM that was not recorded to its end, or that may still have code of jfluid. JVMs may outlive the command. */
+  #badEnd(kept: Kept): JfluidError | null {
+    const problems = this.#recorded.flatMap(({ jvm, session }): Problem[] => {
+      const error = badEnd(session, kept)
+      return error === null ? [] : [{ jvm, error }]
+    })
+    const [first] = problems
+    if (first === undefined) return null
+    const all = this.#recorded.length + this.#running.size
+    return all === 1 || first.error instanceof NotRestored ? first.error : new NotAllRecorded(problems, all)
+  }
+
+  /** Error if the recording lacks data that the user asked for. */
+  #missing(): JfluidError | null {
     const all = this.#recorded
     const called = all.filter(({ profile }) => profile.events.count > 0)
     if (called.length === 0) {
@@ -343,7 +367,7 @@ export class StartedJvms {
   /** Error to report if the command has ended and there is nothing to show or to write. @param status  exit code of the command */
   nothing(command: string, status: number): JfluidError {
     const { jvm } = this.flags
-    if (this.#recorded.length > 0) return this.missing() ?? new NoJvmStarted(command)
+    if (this.#recorded.length > 0) return this.problem(null) ?? new NoJvmStarted(command)
     if (this.#problem !== null) return this.#problem
     if (this.#ended !== null) return new EndedBeforeRecording(command, status, this.#ended)
     return jvm !== undefined && this.#others.length > 0

@@ -13,7 +13,7 @@ import { openRecordingDoor, type RecordingDoor } from '../session/sampling/recor
 import { type LiveSource, runLiveView } from '../tui/app.ts'
 import { NoJvmStarted, type ProgramDoor, type ProgramSource } from './child-program.ts'
 import { sessionKeeper, sessionRanges } from './keeper.ts'
-import { NothingSampled, outcome } from './outcome.ts'
+import { badEnd, NothingSampled, outcome } from './outcome.ts'
 import type { Way } from './source.ts'
 import { threadText } from './threads.ts'
 import { jvmFor, type WaitFlags } from './wait-for.ts'
@@ -134,7 +134,7 @@ function sampledSource(session: JvmSampling): ProgramSource {
       return { profile, described: [describeLeaving(session)] }
     },
     outcome: async (signal, kept) => outcome(session, signal, kept) ?? nothing(),
-    missing: nothing,
+    problem: (kept) => badEnd(session, kept) ?? nothing(),
     drawn: async (sources) => (screen) =>
       runLiveView({ ...liveSource(session), ...(sources !== undefined && { sources }) }, screen),
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { describeDetach } from '../../src/commands/finish.ts'
-import { missing, NothingSampled, outcome } from '../../src/commands/outcome.ts'
+import { badEnd, missing, NothingSampled, outcome } from '../../src/commands/outcome.ts'
 import type { DetachFacts } from '../../src/profile/detach-facts.ts'
 import { AbstractOrNativeRoot, type RootProblem, RootRefused } from '../../src/reveal/errors.ts'
 import type { Ending } from '../../src/session/ending.ts'
@@ -75,6 +75,13 @@ describe('the exit status of a recording', () => {
     assert.equal(status(everything), 67)
     assert.equal(status(everything, 'SIGINT'), 67)
     assert.equal(status({ idle: true }), 80)
+  })
+
+  it('with jfluid run, the end of the JVM is no error, but an early end of the session and kept code are errors', () => {
+    const exit = (facts: Facts): number | undefined => badEnd(session(facts), null)?.exitCode
+    assert.equal(exit({ ...everything, ending: GONE }), undefined)
+    assert.equal(exit({ ending: silent() }), 75)
+    assert.equal(exit({ ending: { how: 'target silent' } }), 84)
   })
 
   it('the exit status of a recording is 79 when the class of a root was loaded but has no usable method', () => {
