@@ -192,6 +192,12 @@ final class HotSwap {
         }
     }
 
+    /**
+     * Reason of the JVM for a class that it cannot link, because a class that its verification needs is missing (jvmtiRedefineClasses.cpp,
+     * load_new_class_versions: JVMTI_ERROR_INVALID_CLASS). Other failures of linking have the reason "internal error", which the JVM also
+     * gives for classes that can run.
+     */
+    private static final String UNLINKABLE = "java.lang.InternalError: class redefinition failed: invalid class";
     static final String NO_METASPACE = "the JVM has no free metaspace";
     /** Timeout between a class's load hook and the definition of the class, ns. In that time the JVM loads the superclass. */
     private static final long DEFINITION_TIMEOUT_NANOS = 1_000_000_000L;
@@ -808,7 +814,7 @@ final class HotSwap {
         retryRefused(failed);
         int unlinkable = 0;
         for (Map.Entry<Class<?>, String> it : failed.entrySet()) {
-            if (Linking.isUnlinkable(it.getKey())) {
+            if (it.getValue().equals(UNLINKABLE)) {
                 unlinkable++;
                 name(unlinkableNames, it.getKey().getName());
             } else {
