@@ -3,6 +3,7 @@
 //   npm run bundle [-- <folder for the file>]
 //
 //   jfluid-linux-x64/bin/jfluid      launcher.sh
+//     bin/jfluid-ci                  link to ci/jfluid-ci.sh, which uses the launcher
 //     lib/jfluid/                    the files of `npm pack`
 //     lib/jfluid/node_modules/       the packages in package-lock.json that jfluid needs at run time
 //     lib/jfluid/node, node-LICENSE  the Node.js that runs this script
@@ -22,6 +23,7 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -155,6 +157,7 @@ export function stage(folder) {
     readFileSync(join(here, 'launcher.sh'), 'utf8').replaceAll('@LOADER@', needs.loader),
   )
   for (const it of [launcher, join(lib, 'node')]) chmodSync(it, 0o755)
+  symlinkSync('../lib/jfluid/ci/jfluid-ci.sh', join(folder, 'bin/jfluid-ci'))
 
   const share = (path, text) => {
     mkdirSync(join(folder, 'share', dirname(path)), { recursive: true })

@@ -10,7 +10,15 @@
 // compressed and not the file, since Podman 4 refuses to load a compressed file.
 
 import { createHash } from 'node:crypto'
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -43,6 +51,7 @@ function stageRoot(folder) {
   for (const it of ['bin', 'etc', 'opt', 'tmp', 'proc', 'sys', 'dev', 'run'])
     mkdirSync(join(folder, it), { recursive: true })
   stage(join(folder, HOME))
+  rmSync(join(folder, HOME, 'bin/jfluid-ci')) // needs more tools than the image has
   const tools = TOOLS.map(placeOf)
   for (const tool of tools) put(folder, tool, join('/bin', tool.slice(tool.lastIndexOf('/') + 1)))
   const needs = [process.execPath, ...tools].map(needsOf)

@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
@@ -11,7 +11,9 @@ import { forEachJdk, newest } from '../support/jdks.ts'
 import { readProfileJson, stderrLine } from '../support/jfluid.ts'
 import { McpClient } from '../support/mcp.ts'
 import { addNode, minimalRoot, npmOptions } from '../support/minimal-root.ts'
+import { packed } from '../support/package.ts'
 import { boxed, LIMITS, NO_NETWORK, podman, rootWith, whyNoContainers } from '../support/podman.ts'
+import { checkScript } from './ci-script.ts'
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 })
 
@@ -29,6 +31,14 @@ function done(program: string, ...args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: project, encoding: 'utf8' })
   expect(status, `${program} ${args.join(' ')}: ${error?.message ?? stderr}`).toBe(0)
   return stdout
+}
+
+/** Returns a directory with the tools that jfluid-ci needs. */
+function pathWithoutNode(): string {
+  const directory = temporaryDirectory()
+  for (const tool of ['sh', 'cat', 'dirname', 'mkdir', 'readlink', 'rm', 'sed'])
+    symlinkSync(done('sh', '-c', 'command -v "$1"', 'sh', tool).trim(), join(directory, tool))
+  return directory
 }
 
 /** Runs a shell script in a container that has only this root directory. */
@@ -100,7 +110,9 @@ describe('the archive with Node.js', () => {
 
   it('all files belong to root, and no file is writable by other users', () => {
     const lines = done('tar', '--numeric-owner', '-tvzf', archive).trim().split('\n')
-    expect(lines.filter((it) => !/^[-d]rw[x-]r-[x-]r-[x-] 0\/0 .* 1985-10-26 /.test(it))).toEqual([])
+    expect(lines.filter((it) => !/^(?:[-d]rw[x-]r-[x-]r-[x-]|l.{9}) 0\/0 .* 1985-10-26 /.test(it))).toEqual(
+      [],
+    )
   })
 
   forEachJdk((jdk) => {
@@ -143,6 +155,12 @@ describe('the archive with Node.js', () => {
     expect((await wrong.exit).code).toBe(64) // EX_USAGE
   })
 
+  forEachJdk((jdk) => {
+    it('jfluid-ci of the archive works without Node.js on the PATH', async () => {
+      await checkScript(jdk, join(unpacked, 'bin/jfluid-ci'), { PATH: pathWithoutNode() })
+    })
+  })
+
   it('jfluid mcp starts from the archive, and its tools have the schemas of docs/schema', async () => {
     const client = new McpClient([], '/', join(unpacked, 'bin/jfluid'))
     await client.open()
@@ -174,11 +192,14 @@ describe('the archive with Node.js', () => {
 })
 
 describe('the package of npm pack', () => {
+  const installed = temporaryDirectory('jfluid-package-')
+  beforeAll(() => {
+    done('npm', 'install', '--prefix', installed, '--no-audit', '--no-fund', packed())
+  })
+
   forEachJdk((jdk) => {
     it('npm installs the package in a root directory without a JDK, and jfluid profiles a JVM in another container', async () => {
-      const place = temporaryDirectory('jfluid-package-')
-      // The package is built already. It is not built again, because other tests use it at the same time.
-      done('npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', place)
+      const place = dirname(packed())
       const root = minimalRoot()
       addNode(root)
       const said = await boxed(rootWith(jdk), await compileFixture(jdk, 'Ticker'), [], async ({ name }) =>
@@ -192,9 +213,11 @@ describe('the package of npm pack', () => {
       expect(said).toMatch(DETACHED)
     })
 
+    it('jfluid-ci works from an empty directory in which npm has installed the package', () =>
+      checkScript(jdk, join(installed, 'node_modules/.bin/jfluid-ci')))
+
     it('npm installs the package beside a Java runtime without a compiler, and jfluid profiles a JVM of this runtime', async () => {
-      const place = temporaryDirectory('jfluid-package-')
-      done('npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', place)
+      const place = dirname(packed())
       const runtime = join(temporaryDirectory('jfluid-runtime-'), 'java')
       const modules = [
         '--add-modules',

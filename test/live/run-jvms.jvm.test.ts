@@ -1,29 +1,14 @@
 // `jfluid run` with commands that start several JVMs, as build tools do; and ci/jfluid-ci.sh, which uses it.
 
-import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { checkScript, TASK } from '../install/ci-script.ts'
 import { STATUS } from '../support/exit-codes.ts'
-import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { compileJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { jfluid, type Ran, readProfileJson } from '../support/jfluid.ts'
-
-const SCRIPT = fileURLToPath(new URL('../../ci/jfluid-ci.sh', import.meta.url))
-
-/** `work` calls `step` as often as the argument says. */
-const TASK = `
-package fix;
-public class Task {
-  static int sink;
-  static void step() { sink++; }
-  static void work(int steps) { for (int i = 0; i < steps; i++) step(); }
-  public static void main(String[] args) throws Exception {
-    work(Integer.parseInt(args[0]));
-    if (args.length > 1) System.exit(Integer.parseInt(args[1]));
-  }
-}`
+import { jfluid, readProfileJson } from '../support/jfluid.ts'
+import { unpacked } from '../support/package.ts'
 
 forNewestJdk((jdk) => {
   const java = jdk.java
@@ -84,48 +69,11 @@ forNewestJdk((jdk) => {
     expect(other.code).toBe(69)
   })
 
-  it('jfluid-ci records, compares with a baseline, and fails if the task executes more', {
-    timeout: 120_000,
-  }, async () => {
-    const classes = await compileJava(jdk, { 'fix/Task': TASK })
-    const dir = temporaryDirectory()
-    const out = join(dir, 'out of build')
-    const baseline = join(dir, 'the baseline.jfluid')
-    // On a loaded machine, a recording may have a gap. The gate then ends with 65 and asks for another recording.
-    const ci = async (...command: string[]): Promise<Ran> => {
-      for (let tries = 1; ; tries++) {
-        const ran = await recorded(...command)
-        if (ran.code !== STATUS.corruptOrForeignFile || tries === 3) return ran
-      }
-    }
-    const recorded = async (...command: string[]): Promise<Ran> => {
-      const p = startProcess('sh', [
-        ...[SCRIPT, '--baseline', baseline, '--root', 'fix.Task.work', '--tolerance', '1%', '--out', out],
-        ...['--', java, '-cp', classes, 'fix.Task', ...command],
-      ])
-      const { code } = await p.exit
-      return { code, stdout: p.stdout(), stderr: p.stderr() }
-    }
-    const comment = (): string => readFileSync(join(out, 'comment.md'), 'utf8')
-
-    const first = await ci('100')
-    expect(first.code, first.stderr).toBe(0)
-    expect(comment()).toMatch(/^<!-- jfluid-ci -->\nThere is no baseline yet/)
-    copyFileSync(join(out, 'profile.jfluid'), baseline)
-
-    const same = await ci('100')
-    expect(same.code, same.stderr).toBe(0)
-    expect(comment()).toMatch(/\*\*Passed\*\*[\s\S]*no method changed/)
-
-    const more = await ci('200')
-    expect(more.code, more.stderr).toBe(82)
-    expect(comment()).toMatch(/\*\*FAILED\*\*: one call of the root costs [\d.]+ % more bytecodes/)
-    expect(comment()).toContain('`fix.Task.step`')
-    expect(readFileSync(join(out, 'flame.svg'), 'utf8')).toMatch(
-      /^<svg [\s\S]*fix\.Task\.step[\s\S]*<\/svg>\n$/,
-    )
-
-    expect((await ci('1', '7')).code).toBe(7)
-    expect(existsSync(baseline)).toBe(true)
-  })
+  it(
+    'jfluid-ci from the npm package records, compares with a baseline, and fails if the task executes more',
+    {
+      timeout: 120_000,
+    },
+    () => checkScript(jdk, join(unpacked(), 'ci/jfluid-ci.sh')),
+  )
 })
