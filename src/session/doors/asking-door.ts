@@ -58,7 +58,7 @@ export interface AskingDoor {
 }
 
 export async function askingDoor(listener: StartListener): Promise<AskingDoor> {
-  const jar = startJar(agentJar())
+  const jar = startJar(agentJar(), { isForAllUsers: true })
   let dir: SessionDirectory | undefined
   try {
     dir = makeSessionDirectory(null)

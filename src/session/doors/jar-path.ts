@@ -27,10 +27,12 @@ export interface StartJar extends AgentJar {
 
 /**
  * Returns a jar whose path has only PLAIN characters. If the installed jar has another path, makes a copy.
+ * @param isForAllUsers  whether JVMs of other users may get the path. If they cannot read the installed jar, makes a copy
  * @throws NoMeetingPlace if there is no space for the copy
  */
-export function startJar(jar: AgentJar): StartJar {
-  if (isPlainPath(jar.path)) return { ...jar, leave: () => {} }
+export function startJar(jar: AgentJar, { isForAllUsers = false } = {}): StartJar {
+  if (isPlainPath(jar.path) && (!isForAllUsers || mayRead(jar.path, OTHERS)))
+    return { ...jar, leave: () => {} }
   const bytes = readFileSync(jar.path)
   const dir = makeSessionDirectory(null, bytes.length)
   try {
@@ -55,6 +57,9 @@ interface User {
   readonly uid: number
   readonly groups: readonly number[]
 }
+
+/** A user with only the permissions that every user has. */
+const OTHERS: User = { uid: -1, groups: [] }
 
 /** Returns whether a path can be passed to the target, names the same file in the target's root, and is readable for the target. */
 export function seesJar(target: TargetProcess, path: string): boolean {

@@ -1,6 +1,6 @@
 // The agent jar at a path that every JVM can parse.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -68,6 +68,22 @@ describe('the agent jar of a JVM that jfluid starts', () => {
     expect(readFileSync(started.path, 'utf8')).toBe('the agent')
     expect(statSync(started.path).mode & 0o777).toBe(0o444)
     expect(statSync(dirname(started.path)).mode & 0o777).toBe(0o711)
+    started.leave()
+    expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
+  })
+
+  it.each([
+    ['file', 'a.jar'],
+    ['directory', '.'],
+  ])('JVMs of other users get a readable copy if the %s of the installed jar has mode 0700', (_, name) => {
+    const jar = jarIn('plain')
+    for (let dir = dirname(jar.path); dir !== tmpdir(); dir = dirname(dir)) chmodSync(dir, 0o755)
+    expect(startJar(jar, { isForAllUsers: true }).path).toBe(jar.path)
+    chmodSync(join(dirname(jar.path), name), 0o700)
+    expect(startJar(jar).path).toBe(jar.path)
+    const started = startJar(jar, { isForAllUsers: true })
+    expect(started.path).not.toBe(jar.path)
+    expect(statSync(started.path).mode & 0o777).toBe(0o444)
     started.leave()
     expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
   })
