@@ -14,7 +14,7 @@ import { PushHostUnknown, PushUnavailable } from '../push/errors.ts'
 import type { Labels } from '../push/identity.ts'
 import type { Push, push } from '../push/push.ts'
 import { parseStore } from '../push/store.ts'
-import { nameNow } from './file-name.ts'
+import { nameNow, unusedPath } from './file-name.ts'
 import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
 import { pushTo, warnAboutStore } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
@@ -211,7 +211,7 @@ function written(called: string, path: string): string {
   return `${called} written to ${path}; read it with: jfluid report ${shellWord(path)}`
 }
 
-/** Without --out, uses a file in the current directory, or in a temporary directory. */
+/** Without --out, uses a new file in the current directory, or in a temporary directory. */
 async function placeOf(
   flags: DestinationFlags,
   pid: number,
@@ -220,9 +220,9 @@ async function placeOf(
   if (flags.out !== undefined) return await ProfilePlace.at(flags.out, flags, tell)
   const name = nameNow(pid, '.jfluid')
   try {
-    return await ProfilePlace.at(name, flags, tell)
+    return await ProfilePlace.at(unusedPath(name), flags, tell)
   } catch (error) {
     if (!(error instanceof CannotWriteProfile)) throw error
-    return await ProfilePlace.at(join(tmpdir(), name), flags, tell)
+    return await ProfilePlace.at(unusedPath(join(tmpdir(), name)), flags, tell)
   }
 }

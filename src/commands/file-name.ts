@@ -3,11 +3,14 @@
 import { existsSync } from 'node:fs'
 import { join, parse } from 'node:path'
 
-/** Returns a file name that contains the process id and the current local time: jfluid-4711-20261123-042310.jfluid. */
+/** Returns the time in UTC, as in ISO 8601 without separators: 20261123T042310Z. Local times would repeat when summer time ends. */
+export function timeInName(date: Date): string {
+  return date.toISOString().replace(/[-:]|\.\d+/g, '')
+}
+
+/** Returns a file name that contains the process id and the current time: jfluid-4711-20261123T042310Z.jfluid. */
 export function nameNow(pid: number, extension: string): string {
-  const now = new Date()
-  const local = new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString() // 2026-11-23T04:23:10.123Z
-  return `jfluid-${pid}-${local.replace(/[-:]|\..*/g, '').replace('T', '-')}${extension}`
+  return `jfluid-${pid}-${timeInName(new Date())}${extension}`
 }
 
 /** Returns the path, or if a file exists there, the path with the first free number: shop-2.jfluid. */

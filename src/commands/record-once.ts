@@ -5,18 +5,20 @@ import type { JfluidError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
 import { roundSpan } from '../profile/text.ts'
+import type { Labels } from '../push/identity.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import type { Session } from '../session/session.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 import type { Progress } from '../tui/progress.ts'
 import { withConsent } from './consent.ts'
-import { type Destination, keptIn, type Put } from './destination.ts'
+import { Destination, keptIn, type Put } from './destination.ts'
 import { commandOptions } from './options.ts'
-import { samplesInstead } from './samples-instead.ts'
+import { sampledInstead, samplesInstead } from './samples-instead.ts'
 import { sessionSource } from './session-source.ts'
 import { type StopSignal, signalStatus } from './signals.ts'
-import type { RecordedSource, Way } from './source.ts'
+import type { RecordedSource, StartContext, Way } from './source.ts'
 import { wayIn } from './way-in.ts'
+import { wayOf } from './ways.ts'
 
 /** A finished recording. */
 export interface Recorded {
@@ -28,11 +30,62 @@ export interface Recorded {
   readonly problem: JfluidError | null
 }
 
+/** Receiver of the messages of a recording, and origin of the signal that ends it. */
+export interface RecordContext extends Pick<StartContext, 'progress' | 'stop'> {
+  /** Further properties of the request. */
+  readonly more?: Partial<SessionRequest>
+  /** Whether the user may be asked before an action that harms the program. If not, such an action is an error. The default is true. */
+  readonly asks?: boolean
+  /** Returns further labels of a profile for its store. */
+  labelsOf?(profile: Profile): Labels
+}
+
 /**
- * Records until the duration is over, a signal arrives, or the recording ends by itself.
+ * Records calls, or samples if that is what the flags ask for or all that is harmless in a busy JVM.
  *
+ * @returns null if the start was cancelled
+ * @throws errors of the start. Errors of the recording and of its destination are in the result
  */
-export async function recordStarted(
+export async function recordOnce(
+  pidText: string | undefined,
+  flags: Flags<'record'>,
+  context: RecordContext,
+): Promise<Recorded | null> {
+  const way = await wayOf('record', pidText, flags, () => callsOf(pidText, flags, context.more, context.asks))
+  try {
+    return await recordBy(way, flags, context)
+  } catch (problem) {
+    const instead = await sampledInstead(problem, flags)
+    if (instead === null) throw problem
+    return await recordBy(instead.way, instead.flags, context)
+  }
+}
+
+/** @returns null if the start was cancelled */
+async function recordBy(
+  way: Way,
+  flags: Flags<'record'>,
+  { progress, stop, labelsOf }: RecordContext,
+): Promise<Recorded | null> {
+  const push = Destination.check(flags)
+  const tell = (line: string): void => progress.note(line)
+  let to: Destination | undefined
+  let source: RecordedSource | null = null
+  try {
+    const found = async (number: number): Promise<void> => {
+      to = await Destination.of(flags, push, number, tell, labelsOf)
+      stop()
+    }
+    source = await way({ progress, isShown: false, tell, untold: () => [], found, stop })
+    if (source === null || to === undefined) return null
+    return await recordStarted(source, flags.duration, to, stop(), progress)
+  } finally {
+    await source?.leave?.()
+  }
+}
+
+/** Records until the duration is over, a signal arrives, or the recording ends by itself. */
+async function recordStarted(
   source: RecordedSource,
   durationMs: number,
   to: Destination,
@@ -73,13 +126,8 @@ export async function recordStarted(
   return { profile, put, parts, problem: await source.outcome(signal, keptIn(put)) }
 }
 
-/**
- * Returns the way to record calls of one local JVM.
- *
- * @param more  further properties of the request
- * @param asks  whether the user may be asked before an action that harms the program; if not, such an action is an error
- */
-export async function callsOf(
+/** Returns the way to record calls of one local JVM. @param more, asks  as in `RecordContext` */
+async function callsOf(
   pidText: string | undefined,
   flags: Flags<'record'>,
   more: Partial<SessionRequest> = {},

@@ -80,12 +80,33 @@ export function whyBusy({ elapsedMs, ranMs, delayedMs, periods }: Pressure): str
   return null
 }
 
-/** Metaspace that all sessions with one JVM together may use. Sessions beyond it redefine only the roots. */
+/** Limits of `--repeat`. Tests change them by environment variables, which are not meant for users. */
+export interface RepeatLimits {
+  /** A shorter interval would be one typing error away from the continuous redefinition of classes. */
+  readonly minIntervalMs: number
+  /** Metaspace that all sessions with one JVM together may use. Sessions beyond it redefine only the roots. */
+  readonly metaspaceBytes: number
+}
+
+const MIN_INTERVAL_MS = 10_000
 export const MAX_METASPACE_OF_SESSIONS_BYTES = 24 << 20
-/** A collection of the JVM may free metaspace. Methods below the roots are timed again if less than this is used. */
-const AGAIN_BELOW_BYTES = 16 << 20
-/** Metaspace after which nothing is recorded until the JVM has freed some of it. On JDK 17 even a session that redefines only a root uses 0.1 to 0.2 MiB. */
-export const MOST_METASPACE_BYTES = 2 * MAX_METASPACE_OF_SESSIONS_BYTES
+
+export function repeatLimits(env: Readonly<Record<string, string | undefined>>): RepeatLimits {
+  return {
+    minIntervalMs: Number(env.JFLUID_REPEAT_MIN_MS ?? MIN_INTERVAL_MS),
+    metaspaceBytes: Number(env.JFLUID_REPEAT_METASPACE ?? MAX_METASPACE_OF_SESSIONS_BYTES),
+  }
+}
+
+/**
+ * Part of the limit: methods below the roots are timed again if less metaspace is used. A collection of the JVM may free metaspace.
+ */
+const AGAIN_BELOW_PART = 2 / 3
+/**
+ * Multiple of the limit: nothing is recorded until the JVM has freed metaspace if more is used. On JDK 17 even a session that redefines only
+ * a root uses 0.1 to 0.2 MiB.
+ */
+const MOST_METASPACE_FACTOR = 2
 
 /**
  * Maximum metaspace of the agent and of one redefined class. The agent used 2.6 MiB, a redefined class 7 to 90 KiB. A session cannot have
@@ -125,6 +146,9 @@ export class MetaspaceAccount {
   #rate: number | null = null
   #last: { readonly bytes: number; readonly atMs: number } | null = null
   #isRootOnly = false
+
+  /** @param maxBytes  bytes that the sessions may use; with more, only roots may be redefined */
+  constructor(readonly maxBytes = MAX_METASPACE_OF_SESSIONS_BYTES) {}
 
   /**
    * Takes the figure before a session, or at any time between sessions.
@@ -176,7 +200,7 @@ export class MetaspaceAccount {
 
   #take(bytes: number | undefined, atMs: number): void {
     this.#last = bytes === undefined ? null : { bytes, atMs }
-    this.#isRootOnly = this.bytes >= (this.#isRootOnly ? AGAIN_BELOW_BYTES : MAX_METASPACE_OF_SESSIONS_BYTES)
+    this.#isRootOnly = this.bytes >= this.maxBytes * (this.#isRootOnly ? AGAIN_BELOW_PART : 1)
   }
 
   /** Bytes that the sessions use. */
@@ -187,7 +211,7 @@ export class MetaspaceAccount {
 
   /** Bytes that are left for further sessions; 0 if only roots may be redefined. */
   get leftBytes(): number {
-    return this.#isRootOnly ? 0 : Math.max(0, MAX_METASPACE_OF_SESSIONS_BYTES - this.bytes)
+    return this.#isRootOnly ? 0 : Math.max(0, this.maxBytes - this.bytes)
   }
 }
 
@@ -211,12 +235,20 @@ export function neededMethods(flags: Partial<Pick<Flags<'record'>, 'region' | 's
 
 /** @param needs  result of `neededMethods` */
 export function depthOf(
-  account: Pick<MetaspaceAccount, 'bytes' | 'leftBytes'>,
+  { bytes, leftBytes, maxBytes }: Pick<MetaspaceAccount, 'bytes' | 'leftBytes' | 'maxBytes'>,
   mode: Flags<'record'>['mode'],
   needs: string | null,
 ): Depth {
-  if (account.leftBytes > 0 || mode === 'sample') return 'methods'
-  return needs !== null || account.bytes >= MOST_METASPACE_BYTES ? 'nothing' : 'roots'
+  if (leftBytes > 0 || mode === 'sample') return 'methods'
+  return needs !== null || bytes >= MOST_METASPACE_FACTOR * maxBytes ? 'nothing' : 'roots'
+}
+
+/**
+ * Returns the label of a session that timed only the roots: without it, the methods below them would seem to have vanished. Other sessions
+ * have no such label, and neither have samples, which contain all methods.
+ */
+export function depthLabel(depth: Depth, mode: Profile['mode']): Map<string, string> {
+  return new Map(depth === 'roots' && mode !== 'sample' ? [['depth', depth]] : [])
 }
 
 /** Returns the message at a change of the depth. */
@@ -292,7 +324,10 @@ export function timeOf(date: Date): string {
 }
 
 /** What a session has recorded, as text. */
-export function recordedText(profile: Profile, metaspaceBytes: number | null): string {
+export function recordedText(
+  profile: Profile,
+  metaspace: Pick<MetaspaceAccount, 'bytes' | 'maxBytes'> | null,
+): string {
   const { durationMs, events, mode, rootCalls, stacks } = profile
   const calls = stacks?.rootCalls ?? rootCalls?.count
   const what =
@@ -306,14 +341,14 @@ export function recordedText(profile: Profile, metaspaceBytes: number | null): s
     `${what} in ${roundSpan(durationMs)}`,
     ...(part === null ? [] : [`overhead ${(part * 100).toFixed(1)} % of a processor`]),
     ...(longestPauseMs === null ? [] : [`longest pause ${span(longestPauseMs)}`]),
-    ...(metaspaceBytes === null ? [] : [metaspaceText(metaspaceBytes)]),
+    ...(metaspace === null ? [] : [metaspaceText(metaspace)]),
   ].join(', ')
 }
 
 const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
 
-function metaspaceText(bytes: number): string {
-  return `metaspace ${mib(bytes)} of ${MAX_METASPACE_OF_SESSIONS_BYTES >> 20} MiB`
+function metaspaceText({ bytes, maxBytes }: Pick<MetaspaceAccount, 'bytes' | 'maxBytes'>): string {
+  return `metaspace ${mib(bytes)} of ${maxBytes >> 20} MiB`
 }
 
 /** Totals of all sessions. */

@@ -14,19 +14,19 @@ import { readTargetFacts } from '../attach/target-facts.ts'
 import { durationText } from '../base/duration.ts'
 import { EX_IOERR, EX_NOHOST, EX_TEMPFAIL, JfluidError, UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
-import type { Profile } from '../profile/profile.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 import { createProgress, type Progress } from '../tui/progress.ts'
 import { isContainerName } from './containers/name.ts'
 import { Destination, ProfileNotPushed } from './destination.ts'
-import { nameNow, unusedPath } from './file-name.ts'
+import { nameNow, timeInName, unusedPath } from './file-name.ts'
 import { EndedBySignal, JvmEnded, NotRestored, RootNeverCalled, SessionCutShort } from './outcome.ts'
-import { callsOf, type Recorded, recordStarted } from './record-once.ts'
+import { type Recorded, recordOnce } from './record-once.ts'
 import {
   againText,
   backOff,
   CLASSES_OF_FAILED_SESSION,
   type Depth,
+  depthLabel,
   depthOf,
   depthText,
   isTooYoung,
@@ -36,20 +36,18 @@ import {
   overheadLabels,
   overheadOf,
   recordedText,
+  repeatLimits,
   successorOf,
   summaryText,
   type Totals,
   timeOf,
   whyBusy,
 } from './repeat-plan.ts'
-import { sampledInstead } from './samples-instead.ts'
 import { keepStatus, type StopSignal, signalStatus, stopSignal } from './signals.ts'
-import type { RecordedSource, Way } from './source.ts'
 import { checkHere, jvmsNamed, jvmsWithMainClass, targetOf } from './target.ts'
 import { readTargetLabels } from './target-labels.ts'
 import { UnpushedProfiles } from './unpushed.ts'
 import { checkWait, jvmFor, WaitInterrupted } from './wait-for.ts'
-import { wayOf } from './ways.ts'
 
 export type RepeatFlags = Flags<'record'> & { readonly repeat: number }
 
@@ -62,6 +60,18 @@ export class RepeatTooShort extends UsageError {
       `--repeat ${durationText(repeatMs)} is not longer than --duration ${durationText(durationMs)}: sessions would have no pause`,
     )
     this.hint = `Give a shorter --duration, or a longer --repeat: --repeat ${durationText(durationMs * 10)}`
+  }
+}
+
+/** Sessions would follow each other so closely that classes of the JVM are redefined most of the time. */
+export class RepeatTooOften extends UsageError {
+  static sample = () => new RepeatTooOften(2_000, 10_000)
+  readonly hint: string
+  constructor(repeatMs: number, minMs: number) {
+    super(
+      `--repeat ${durationText(repeatMs)} is too short: each session redefines classes of the JVM, and its start and end are pauses`,
+    )
+    this.hint = `Give at least --repeat ${durationText(minMs)}; --repeat 10m is usual.`
   }
 }
 
@@ -92,9 +102,14 @@ const FIRST_PRESSURE_MS = 1_000
 const MAX_NOTES = 200
 /** Interval between two looks into a container that restarts. A look runs the client of the container engine. */
 const CONTAINER_POLL_MS = 5_000
-/** @throws RepeatTooShort, RepeatIntoOneFile before any JVM is examined */
-export async function checkRepeat(flags: RepeatFlags): Promise<void> {
+
+/** @throws RepeatTooOften, RepeatTooShort, RepeatIntoOneFile before any JVM is examined */
+export async function checkRepeat(
+  flags: RepeatFlags,
+  { minIntervalMs } = repeatLimits(process.env),
+): Promise<void> {
   const { duration, out, repeat } = flags
+  if (repeat < minIntervalMs) throw new RepeatTooOften(repeat, minIntervalMs)
   if (repeat <= duration) throw new RepeatTooShort(repeat, duration)
   if (out !== undefined && !out.includes('%t') && !(await isDirectory(out))) throw new RepeatIntoOneFile(out)
 }
@@ -143,7 +158,8 @@ class Repeated {
   #mainClass: string | undefined
   /** Whether the JVM replaces an earlier one. */
   #isSuccessor = false
-  #account = new MetaspaceAccount()
+  readonly #metaspaceBytes = repeatLimits(process.env).metaspaceBytes
+  #account = new MetaspaceAccount(this.#metaspaceBytes)
   #depth: Depth = 'methods'
   /** Problem of the session that has not given the target its original code back; null if there is none. */
   #notRestored: NotRestored | null = null
@@ -292,7 +308,7 @@ class Repeated {
     const next = successor === null ? await this.#insideAgain(this.pidText!) : await this.#find()
     if (next === null) return null
     this.#target = { pid: next, startTicks: readTargetFacts(next)?.process.startTicks }
-    this.#account = new MetaspaceAccount()
+    this.#account = new MetaspaceAccount(this.#metaspaceBytes)
     this.#isSuccessor = true
     this.#depth = 'methods'
     this.#noted.clear()
@@ -359,7 +375,7 @@ class Repeated {
       }
       if (recorded === null) return 'over'
       const { problem } = recorded
-      await this.#tell(recorded, after === undefined ? null : account.bytes)
+      await this.#tell(recorded, after === undefined ? null : account)
       if (problem instanceof JvmEnded && !this.#hasSuccessor) throw new RepeatedJvmEnded(pid, this.#summary())
       if (problem instanceof NotRestored) {
         this.#notRestored = problem
@@ -380,47 +396,25 @@ class Repeated {
       autosave: given.autosave ?? 'off',
       ...(given.out !== undefined && { out: await fileOf(given.out, pid) }),
     }
-    const way = await wayOf('record', `${pid}`, flags, () => callsOf(`${pid}`, flags, limits, false))
-    try {
-      return await this.#recordBy(way, flags, stop)
-    } catch (problem) {
-      const instead = await sampledInstead(problem, flags)
-      if (instead === null) throw problem
-      return await this.#recordBy(instead.way, instead.flags, stop)
-    }
+    const ofTarget = readTargetLabels(pid)
+    const depth = this.#depth
+    return await recordOnce(`${pid}`, flags, {
+      ...{ progress: this.#quiet(), stop: () => stop, more: limits, asks: false },
+      labelsOf: (profile) =>
+        new Map([...ofTarget, ...depthLabel(depth, profile.mode), ...overheadLabels(overheadOf(profile))]),
+    })
   }
 
   /** Returns the limits of a session in a JVM in which earlier sessions have used metaspace; null if nothing may be recorded. */
   #limits(pid: number): Partial<SessionRequest> | null {
-    const { bytes, leftBytes } = this.#account
+    const { leftBytes } = this.#account
     const needs = neededMethods(this.flags)
     const depth = depthOf(this.#account, this.flags.mode, needs)
-    if (depth !== this.#depth) this.#line(depthText(depth, bytes, pid, needs))
+    if (depth !== this.#depth) this.#line(depthText(depth, this.#account.bytes, pid, needs))
     this.#depth = depth
     if (depth === 'nothing') return null
     if (depth === 'roots') return { metaspaceBytes: 0, scheme: 'adaptive' }
     return leftBytes > 0 ? { metaspaceBytes: leftBytes } : {}
-  }
-
-  async #recordBy(way: Way, flags: Flags<'record'>, stop: StopSignal): Promise<Recorded | null> {
-    const progress = this.#quiet()
-    const tell = (line: string): void => this.#noteOnce(line)
-    const push = Destination.check(flags)
-    let to: Destination | undefined
-    let source: RecordedSource | null = null
-    const found = async (pid: number): Promise<void> => {
-      const ofTarget = readTargetLabels(pid)
-      const labelsOf = (profile: Profile) => new Map([...ofTarget, ...overheadLabels(overheadOf(profile))])
-      to = await Destination.of(flags, push, pid, tell, labelsOf)
-    }
-    try {
-      const context = { progress, isShown: false, tell, untold: () => [], found, stop: () => stop }
-      source = await way(context)
-      if (source === null || to === undefined) return null
-      return await recordStarted(source, flags.duration, to, stop, progress)
-    } finally {
-      await source?.leave?.()
-    }
   }
 
   /** Shows phases only on a terminal, and prints each note once. */
@@ -436,7 +430,7 @@ class Repeated {
   }
 
   /** Prints the line of a recorded session. Errors of the session are printed, and the next session is planned as usual. */
-  async #tell(recorded: Recorded, metaspaceBytes: number | null): Promise<void> {
+  async #tell(recorded: Recorded, metaspace: MetaspaceAccount | null): Promise<void> {
     const { profile, put, problem, parts } = recorded
     const { longestPauseMs } = overheadOf(profile)
     this.#add({ recorded: 1, ...(put.store !== null && { pushed: 1 }) })
@@ -447,7 +441,7 @@ class Repeated {
     const isEmpty = profile.events.count === 0
     const where = put.store !== null ? 'pushed' : put.path === null ? null : `in ${put.path}`
     const kept = isEmpty && this.flags.push !== undefined ? 'nothing is pushed' : where
-    const text = recordedText(profile, metaspaceBytes)
+    const text = recordedText(profile, metaspace)
     this.#line(`session ${this.#totals.recorded}: ${text}${kept === null ? '' : `, ${kept}`}`)
     for (const line of parts) this.#line(line)
     if (problem !== null && !(problem instanceof RootNeverCalled) && !(problem instanceof EndedBySignal))
@@ -475,6 +469,5 @@ class Repeated {
 /** Returns the file of a session, which does not exist yet: in a directory, or with the time in place of %t. */
 async function fileOf(out: string, pid: number): Promise<string> {
   if (!out.includes('%t') && (await isDirectory(out))) return unusedPath(join(out, nameNow(pid, '.jfluid')))
-  const time = timeOf(new Date()).replace(/[-:]/g, '').replace(' ', '-')
-  return unusedPath(out.replaceAll('%t', time))
+  return unusedPath(out.replaceAll('%t', timeInName(new Date())))
 }

@@ -106,7 +106,7 @@ function profileHead(
     .put(7, id.subarray(0, 16))
 }
 
-/** OpenTelemetry's attribute names for jfluid's labels. OpenTelemetry has no names for the last two. */
+/** OpenTelemetry's attribute names for jfluid's labels. OpenTelemetry has no names for the last three. */
 const ATTRIBUTES: Readonly<Record<string, string>> = {
   pid: 'process.pid',
   version: 'service.version',
@@ -114,6 +114,7 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   namespace: 'k8s.namespace.name',
   pod: 'k8s.pod.name',
   container: 'k8s.container.name',
+  depth: 'jfluid.depth',
   overhead: 'jfluid.overhead',
   longest_pause: 'jfluid.longest_pause',
 }

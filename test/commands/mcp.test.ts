@@ -10,7 +10,6 @@ import { errorText } from '../../src/commands/mcp/server.ts'
 import {
   AnswerTooLarge,
   MAX_ANSWER_CHARACTERS,
-  newFile,
   toolsOf,
   withoutArguments,
 } from '../../src/commands/mcp/tools.ts'
@@ -116,18 +115,6 @@ describe('the tools of jfluid mcp', () => {
       for (const name of Object.keys(inputSchema.properties as object))
         expect(name).not.toMatch(/^(?:out|push|yes|bba|profiler|callGetters|jdwp|all)$/)
     }
-  })
-
-  it('a profile does not replace another profile of the same second', () => {
-    const one = newFile(folder, 4711)
-    expect(one).toMatch(/\/jfluid-4711-\d{8}-\d{6}\.jfluid$/)
-    const all = new Set<string>()
-    for (let i = 0; i < 5; i++) {
-      const path = newFile(folder, 4711)
-      writeFileSync(path, '')
-      all.add(path)
-    }
-    expect(all.size).toBe(5)
   })
 
   it('a result above the limit is an error that names a smaller top', () => {

@@ -6,11 +6,13 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Jvm } from '../../src/attach/jvms.ts'
 import { periodsBetween } from '../../src/attach/pressure.ts'
-import { unusedPath } from '../../src/commands/file-name.ts'
+import { timeInName, unusedPath } from '../../src/commands/file-name.ts'
+import { checkRepeat } from '../../src/commands/repeat.ts'
 import {
   againText,
   backOff,
   CLASSES_OF_FAILED_SESSION,
+  depthLabel,
   depthOf,
   depthText,
   isTooYoung,
@@ -178,7 +180,9 @@ describe('the metaspace that sessions use', () => {
 })
 
 describe('what is timed with the metaspace that is left', () => {
-  const of = (used: number, left: number) => ({ bytes: used * MIB, leftBytes: left * MIB })
+  const of = (used: number, left: number) => ({
+    ...{ bytes: used * MIB, leftBytes: left * MIB, maxBytes: MAX_METASPACE_OF_SESSIONS_BYTES },
+  })
 
   it.each([
     [of(0, 24), 'exact', {}, 'methods'],
@@ -190,6 +194,12 @@ describe('what is timed with the metaspace that is left', () => {
     [of(48, 0), 'sample', {}, 'methods'],
   ] as const)('%j, mode %s and the options %j: %s', (account, mode, flags, depth) => {
     expect(depthOf(account, mode, neededMethods(flags))).toBe(depth)
+  })
+
+  it('only sessions of roots, and not samples, have a label', () => {
+    expect([...depthLabel('roots', 'exact')]).toEqual([['depth', 'roots']])
+    expect([...depthLabel('roots', 'sample')]).toEqual([])
+    expect([...depthLabel('methods', 'exact')]).toEqual([])
   })
 
   it('each change has a message', () => {
@@ -234,13 +244,25 @@ it('periods of different control groups are not compared', () => {
   expect(periodsBetween(null, { all: 8, throttled: 8 })).toBe(null)
 })
 
+it('an interval that is not longer than 10 s or than a session is refused', async () => {
+  const flags = { out: 'p-%t.jfluid', duration: 200, mode: 'exact', scheme: 'auto' } as const
+  await expect(checkRepeat({ ...flags, repeat: 9_999 })).rejects.toThrow(/^--repeat 9999ms is too short/)
+  await expect(checkRepeat({ ...flags, repeat: 10_000, duration: 10_000 })).rejects.toThrow(/no pause/)
+  await expect(checkRepeat({ ...flags, repeat: 10_000 })).resolves.toBe(undefined)
+})
+
+it('names of files have the time in UTC, so that they do not repeat when summer time ends', () => {
+  expect(timeInName(new Date('2026-10-25T02:30:00.123+02:00'))).toBe('20261025T003000Z')
+  expect(timeInName(new Date('2026-10-25T02:30:00.123+01:00'))).toBe('20261025T013000Z')
+})
+
 it('the file of a session never replaces an existing file', () => {
   const directory = mkdtempSync(join(tmpdir(), 'jfluid-names-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
-  const path = join(directory, 'p-20261025-023000.jfluid')
+  const path = join(directory, 'p-20261025T003000Z.jfluid')
   expect(unusedPath(path)).toBe(path)
   writeFileSync(path, '')
-  expect(unusedPath(path)).toBe(join(directory, 'p-20261025-023000-2.jfluid'))
+  expect(unusedPath(path)).toBe(join(directory, 'p-20261025T003000Z-2.jfluid'))
 })
 
 describe('the overhead of a session', () => {
@@ -282,7 +304,7 @@ describe('texts', () => {
     })
     const { instrumentation } = profile
     const paused = { ...profile, instrumentation: { ...instrumentation, longestPauseMs: 41 } }
-    expect(recordedText(paused, 3.1 * MIB)).toBe(
+    expect(recordedText(paused, { bytes: 3.1 * MIB, maxBytes: 24 * MIB })).toBe(
       '4 calls in 30 s, overhead 0.0 % of a processor, longest pause 41 ms, metaspace 3.1 of 24 MiB',
     )
     expect(recordedText({ ...profile, mode: 'sample' }, null)).toBe('8 samples in 30 s, longest pause 3 ms')

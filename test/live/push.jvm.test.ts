@@ -46,7 +46,7 @@ forNewestJdk((jdk) => {
     const { code, stderr, cwd, pid } = await record(jdk, '--push', nobody, '--label', 'team=a b')
     expect(code, stderr).toBe(75)
     const [file] = readdirSync(cwd)
-    expect(file).toMatch(new RegExp(`^jfluid-${pid}-\\d{8}-\\d{6}\\.jfluid$`))
+    expect(file).toMatch(new RegExp(`^jfluid-${pid}-\\d{8}T\\d{6}Z\\.jfluid$`))
     expect(stderr).toContain(`the profile is in ${file}\n`)
     expect(stderr).toContain(`Then: jfluid push ${file} --to ${nobody}/ingest --label 'team=a b'\n`)
     expect(stderr).toMatch(/detached from \d+ in/)

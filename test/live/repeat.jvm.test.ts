@@ -17,15 +17,20 @@ import {
   startProcess,
   temporaryDirectory,
 } from '../support/java-process.ts'
-import { forNewestJdk, newest } from '../support/jdks.ts'
+import { forEachJdk, forNewestJdk, newest } from '../support/jdks.ts'
 import { cli, stderrLine } from '../support/jfluid.ts'
 import { remainsOf } from './remains.ts'
 import { nameOf, sourceOf } from './wait-for-program.ts'
 
 /** Starts sessions of 200 ms with a pause between them. */
 function repeat(cwd: string, ...args: readonly string[]): JavaProcess {
-  const times = ['--repeat', '2s', '--duration', '200ms']
-  return startProcess(process.execPath, [cli, 'record', ...args, ...times], { cwd })
+  return record(cwd, [...args, '--repeat', '2s', '--duration', '200ms'])
+}
+
+/** @param limits  environment variables that replace the limits of --repeat */
+function record(cwd: string, args: readonly string[], limits: Record<string, string> = {}): JavaProcess {
+  const env = { JFLUID_REPEAT_MIN_MS: '1000', ...limits }
+  return startProcess(process.execPath, [cli, 'record', ...args], { cwd, env })
 }
 
 async function end(client: JavaProcess): Promise<{ code: number | null; stderr: string }> {
@@ -52,7 +57,7 @@ forNewestJdk((jdk) => {
     await stderrLine(client, /session 1: .* root calls in .*, pushed$/m)
     await stderrLine(client, /HTTP 503.*; the profile is in jfluid-/)
     await stderrLine(client, /session 3: .*, pushed$/m)
-    await stderrLine(client, /pushed jfluid-\d+-\d+-\d+\.jfluid, which was not pushed before/)
+    await stderrLine(client, /pushed jfluid-\d+-\d+T\d+Z\.jfluid, which was not pushed before/)
     expect(await remainsOf(first.pid, [client.pid])).toEqual([])
     first.child.kill('SIGKILL')
     await stderrLine(client, new RegExp(`JVM ${first.pid} has ended; waiting for a JVM 'fix.${name}'`))
@@ -81,13 +86,71 @@ forNewestJdk((jdk) => {
     await java.line(/^ready/)
     const cwd = temporaryDirectory('jfluid-repeat-')
     const client = repeat(cwd, `${java.pid}`, '--root', 'fix.Ticker.work', '--out', 'p-%t.jfluid', '--yes')
-    await stderrLine(client, /session 1: .*, in p-\d{8}-\d{6}\.jfluid$/m)
+    await stderrLine(client, /session 1: .*, in p-\d{8}T\d{6}Z\.jfluid$/m)
     java.child.kill('SIGKILL')
     expect((await client.exit).code, client.stderr()).toBe(74)
     expect(client.stderr()).toMatch(new RegExp(`JVM ${java.pid} has ended, after \\d sessions? in `))
     expect(readdirSync(cwd)).not.toEqual([])
-    expect(readdirSync(cwd).filter((it) => !/^p-\d{8}-\d{6}\.jfluid$/.test(it))).toEqual([])
+    expect(readdirSync(cwd).filter((it) => !/^p-\d{8}T\d{6}Z\.jfluid$/.test(it))).toEqual([])
   })
+})
+
+/** A class whose redefinition makes the JVM create 250 classes of lambdas again, which use metaspace. */
+function lambdas(name: string): string {
+  const parts = Array.from({ length: 10 }, (_, part) => {
+    const sums = Array.from({ length: 25 }, (_, at) => `sum += call(x -> x + ${25 * part + at});`)
+    return `static void part${part}() { ${sums.join(' ')} }`
+  })
+  const calls = parts.map((_, part) => `part${part}();`)
+  return `package fix;
+    public class ${name} {
+      static volatile int sum;
+      static int call(java.util.function.IntUnaryOperator f) { return f.applyAsInt(1); }
+      ${parts.join('\n')}
+      static void work() { ${calls.join(' ')} }
+      public static void main(String[] args) throws Exception {
+        System.out.println("ready");
+        while (true) { work(); Thread.sleep(5); }
+      }
+    }`
+}
+
+forEachJdk((jdk) => {
+  it('--repeat times only the roots, and then records nothing, when its sessions have used metaspace', async () => {
+    const name = nameOf('Lambdas')
+    const java = startJava(jdk, [
+      '-cp',
+      await compileJava(jdk, { [`fix/${name}.java`]: lambdas(name) }),
+      `fix.${name}`,
+    ])
+    await java.line(/^ready/)
+    const store = await startStore()
+    const to = ['--push', store.url, '--yes', '--repeat', '1500ms', '--duration', '500ms']
+    const client = record(
+      temporaryDirectory('jfluid-repeat-'),
+      [`${java.pid}`, '--root', `fix.${name}.work`, ...to],
+      {
+        JFLUID_REPEAT_METASPACE: `${4 << 20}`,
+      },
+    )
+    await stderrLine(
+      client,
+      /nothing is recorded until the JVM has freed some of it: .* each session needs more/,
+    )
+    const { code, stderr } = await end(client)
+    expect(code, stderr).toBe(0)
+    const [before, between] = stderr.split(
+      /only the roots are timed from now on: the sessions have used \d+ MiB .*/,
+    )
+    const pushed = (text = '') => text.match(/session \d+: .* MiB, pushed$/gm)?.length ?? 0
+    const depths = store.received.map(({ url }) => /,depth=(\w+),/.exec(url.searchParams.get('name')!)?.[1])
+    expect(depths, stderr).toEqual([
+      ...Array(pushed(before)).fill(undefined),
+      ...Array(pushed(between)).fill('roots'),
+    ])
+    expect(depths).toContain('roots')
+    expect(await remainsOf(java.pid, [client.pid])).toEqual([])
+  }, 90_000)
 })
 
 it('--repeat skips sessions while threads of the JVM wait for processors', async () => {
@@ -131,7 +194,7 @@ it('--repeat ends with the error of the last push if the store is not reachable'
   const { code, stderr } = await end(client)
   expect(code, stderr).toBe(75)
   expect(stderr).toMatch(/Then: jfluid push jfluid-\S+\.jfluid --to /)
-  expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+-\d+\.jfluid$/)])
+  expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+T\d+Z\.jfluid$/)])
 })
 
 it('SIGTERM during a push ends --repeat, and the profile stays in its file', async () => {
@@ -149,7 +212,7 @@ it('SIGTERM during a push ends --repeat, and the profile stays in its file', asy
   client.child.kill('SIGTERM')
   expect((await client.exit).code, client.stderr()).toBe(143)
   expect(client.stderr()).toMatch(/^1 session in .*, 0 pushed, 1 not pushed, /m)
-  expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+-\d+\.jfluid$/)])
+  expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+T\d+Z\.jfluid$/)])
 })
 
 it('an error of the first session ends --repeat', async () => {

@@ -4,7 +4,7 @@
 // assistant's context, so they are short. Each tool imports its command when it is called: a static import of a command would divide the
 // command's file (rolldown.config.js), so that a recording would have to load one more. Only --allow-attach offers the tools that touch a JVM.
 
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EX_DATAERR, JfluidError } from '../../base/errors.ts'
@@ -18,7 +18,7 @@ import { MODES } from '../../profile/profile.ts'
 import { reportJsonPieces } from '../../profile/report/json.ts'
 import { redacted } from '../../profile/values.ts'
 import { consentToDumps } from '../consent.ts'
-import { nameNow } from '../file-name.ts'
+import { nameNow, unusedPath } from '../file-name.ts'
 import { checkPlatform } from '../platform.ts'
 import { targetOf } from '../target.ts'
 import type { CallContext } from './calls.ts'
@@ -332,7 +332,7 @@ const RECORD: Tool = {
       ...{ mode: 'exact', scheme: 'auto', ...given },
       ...(maxOverheadPercent !== undefined && { maxOverhead: maxOverheadPercent / 100 }),
       duration: seconds * 1000,
-      out: newFile(writableDirectory(), pid),
+      out: unusedPath(join(writableDirectory(), nameNow(pid, '.jfluid'))),
     }
     const made = await recorded(`${pid}`, flags, { progress, stop: () => stop })
     const path = made?.put.path ?? null
@@ -351,12 +351,6 @@ export class CallCancelled extends JfluidError {
   constructor(tool: string) {
     super(`the call of the tool ${tool} was cancelled before it began`)
   }
-}
-
-/** Returns the path of a file that does not exist yet, since a profile must not replace another one. */
-export function newFile(directory: string, pid: number, nth = 1): string {
-  const path = join(directory, nameNow(pid, nth === 1 ? '.jfluid' : `-${nth}.jfluid`))
-  return existsSync(path) ? newFile(directory, pid, nth + 1) : path
 }
 
 /** Some assistants start their servers in `/`. */
