@@ -1,6 +1,7 @@
 // Looks up exported symbols of a loaded library in memory, like the dynamic linker. The library file is not read, since the file may have
 // been replaced, or be unreachable in another mount namespace. Format: ELF-64, little-endian (System V gABI 5).
 
+import { append } from '../base/arrays.ts'
 import type { Memory } from './memory.ts'
 
 const MAGIC = 0x464c457f
@@ -28,23 +29,26 @@ export async function symbolAddresses(
   const find = await lookupIn(memory, table)
   if (find === null) return null
 
+  const candidates = await find(names)
+  const entries = await memory.gather(
+    candidates.map(({ index }) => symbols + SYMBOL_BYTES * index),
+    SYMBOL_BYTES,
+  )
+  const texts = await memory.strings(candidates.map((_, i) => strings + entries.u32(i)))
   const found = new Map<string, number>()
-  for (const name of names) {
-    for (const index of await find(name)) {
-      const symbol = await memory.read(symbols + SYMBOL_BYTES * index, SYMBOL_BYTES)
-      const [text] = await memory.strings([strings + symbol.u32(0)])
-      if (text === name) {
-        found.set(name, base + symbol.word(0, 8))
-        break
-      }
-    }
-    if (!found.has(name)) return null
-  }
-  return found
+  for (const [i, { name }] of candidates.entries())
+    if (texts[i] === name && !found.has(name)) found.set(name, base + entries.word(i, 8))
+  return names.every((it) => found.has(it)) ? found : null
 }
 
-/** Returns the indices of the symbols that may have this name. */
-type Lookup = (name: string) => Promise<number[]>
+/** A symbol that may have this name. */
+interface Candidate {
+  readonly name: string
+  readonly index: number
+}
+
+/** Returns the candidates for all names together: on a busy machine, each request may take 100 ms. */
+type Lookup = (names: readonly string[]) => Promise<Candidate[]>
 
 /** Uses the hash table that the library has. Linkers of today write the newer format; some builds of JDK 11 have only the older format. */
 async function lookupIn(memory: Memory, table: ReadonlyMap<number, number>): Promise<Lookup | null> {
@@ -59,19 +63,27 @@ async function lookupInGnuHash(memory: Memory, hash: number): Promise<Lookup | n
   if (buckets === 0) return null
   const bucketsAt = hash + 16 + 8 * bloom
   const chainsAt = bucketsAt + 4 * buckets
-  return async (name) => {
-    const wanted = gnuHash(name)
-    const first = (await memory.read(bucketsAt + 4 * (wanted % buckets), 4)).u32(0)
-    if (first < firstHashed) return []
-    const chain = await memory.read(chainsAt + 4 * (first - firstHashed), 4 * MAX_CHAIN_LENGTH)
-    const indices: number[] = []
-    for (let i = 0; i < MAX_CHAIN_LENGTH; i++) {
-      const hashed = chain.u32(0, 4 * i)
-      // The lowest bit of an entry marks the end of the chain, and is not part of the hash.
-      if ((hashed | 1) === (wanted | 1)) indices.push(first + i)
-      if ((hashed & 1) === 1) break
+  return async (names) => {
+    const hashes = names.map(gnuHash)
+    const firsts = await memory.gather(
+      hashes.map((it) => bucketsAt + 4 * (it % buckets)),
+      4,
+    )
+    const chains = await memory.gather(
+      names.map((_, i) => (firsts.u32(i) < firstHashed ? 0 : chainsAt + 4 * (firsts.u32(i) - firstHashed))),
+      4 * MAX_CHAIN_LENGTH,
+    )
+    const candidates: Candidate[] = []
+    for (const [i, name] of names.entries()) {
+      const first = firsts.u32(i)
+      for (let k = 0; first >= firstHashed && k < MAX_CHAIN_LENGTH; k++) {
+        const hashed = chains.u32(i, 4 * k)
+        // The lowest bit of an entry marks the end of the chain, and is not part of the hash.
+        if ((hashed | 1) === (hashes[i] | 1)) candidates.push({ name, index: first + k })
+        if ((hashed & 1) === 1) break
+      }
     }
-    return indices
+    return candidates
   }
 }
 
@@ -80,14 +92,20 @@ async function lookupInHash(memory: Memory, hash: number): Promise<Lookup | null
   const [buckets, symbols] = [0, 4].map((at) => head.u32(0, at))
   if (buckets === 0) return null
   const chainsAt = hash + 8 + 4 * buckets
-  return async (name) => {
-    const indices: number[] = []
-    let next = (await memory.read(hash + 8 + 4 * (sysVHash(name) % buckets), 4)).u32(0)
-    while (next !== 0 && next < symbols && indices.length < MAX_CHAIN_LENGTH) {
-      indices.push(next)
-      next = (await memory.read(chainsAt + 4 * next, 4)).u32(0)
+  return async (names) => {
+    const candidates: Candidate[] = []
+    let places = names.map((name) => ({ name, at: hash + 8 + 4 * (sysVHash(name) % buckets) }))
+    for (let length = 0; places.length > 0 && length < MAX_CHAIN_LENGTH; length++) {
+      const next = await memory.gather(
+        places.map(({ at }) => at),
+        4,
+      )
+      const ends = places.map(({ name }, i) => ({ name, index: next.u32(i) }))
+      const others = ends.filter(({ index }) => index !== 0 && index < symbols)
+      append(candidates, others)
+      places = others.map(({ name, index }) => ({ name, at: chainsAt + 4 * index }))
     }
-    return indices
+    return candidates
   }
 }
 

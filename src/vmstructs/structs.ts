@@ -18,6 +18,24 @@ export interface Structs {
   sizeOf(type: string): number | undefined
 }
 
+/** Names of the symbols that describe a table. */
+interface TableNames {
+  readonly table: string
+  readonly entry: string
+  readonly columns: readonly string[]
+}
+
+const FIELDS: TableNames = {
+  table: 'gHotSpotVMStructs',
+  entry: 'gHotSpotVMStructEntry',
+  columns: ['TypeName', 'FieldName', 'IsStatic', 'Offset', 'Address'],
+}
+const TYPES: TableNames = {
+  table: 'gHotSpotVMTypes',
+  entry: 'gHotSpotVMTypeEntry',
+  columns: ['TypeName', 'Size'],
+}
+
 interface Table {
   readonly at: number
   readonly stride: number
@@ -26,10 +44,9 @@ interface Table {
 
 /** @returns null if the JVM does not contain the table, or if the table has an unknown layout */
 export async function readStructs(memory: Memory, library: number): Promise<Structs | null> {
-  const fields = await locate(memory, library, 'gHotSpotVMStructs', 'gHotSpotVMStructEntry', [
-    ...['TypeName', 'FieldName', 'IsStatic', 'Offset', 'Address'],
-  ])
-  const types = await locate(memory, library, 'gHotSpotVMTypes', 'gHotSpotVMTypeEntry', ['TypeName', 'Size'])
+  const symbols = await symbolAddresses(memory, library, [FIELDS, TYPES].flatMap(symbolsOf))
+  if (symbols === null) return null
+  const [fields, types] = [await locate(memory, symbols, FIELDS), await locate(memory, symbols, TYPES)]
   if (fields === null || types === null) return null
 
   const offsets = new Map<string, number>()
@@ -60,21 +77,22 @@ function setSmall(values: Map<string, number>, name: string, bytes: number): voi
   if (bytes < MAX_BYTES) values.set(name, bytes)
 }
 
+const symbolsOf = ({ table, entry, columns }: TableNames): string[] => [
+  table,
+  `${entry}ArrayStride`,
+  ...columns.map((it) => `${entry}${it}Offset`),
+]
+
 async function locate(
   memory: Memory,
-  library: number,
-  table: string,
-  entry: string,
-  columns: readonly string[],
+  symbols: ReadonlyMap<string, number>,
+  names: TableNames,
 ): Promise<Table | null> {
-  const names = [table, `${entry}ArrayStride`, ...columns.map((it) => `${entry}${it}Offset`)]
-  const symbols = await symbolAddresses(memory, library, names)
-  if (symbols === null) return null
   const values = await memory.gather(
-    names.map((it) => symbols.get(it) ?? 0),
+    symbolsOf(names).map((it) => symbols.get(it) ?? 0),
     8,
   )
-  const [at, stride, ...offsets] = names.map((_, i) => values.word(i))
+  const [at, stride, ...offsets] = symbolsOf(names).map((_, i) => values.word(i))
   if (at === 0 || stride < 16 || stride > 256 || offsets.some((it) => it + 8 > stride)) return null
   return { at, stride, columns: offsets }
 }

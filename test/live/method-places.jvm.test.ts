@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { attachDoor } from '../../src/session/doors/door.ts'
-import { Memory } from '../../src/vmstructs/memory.ts'
+import { Memory, type MemoryPort } from '../../src/vmstructs/memory.ts'
 import { MethodPlaces } from '../../src/vmstructs/method-places.ts'
 import { readStructs } from '../../src/vmstructs/structs.ts'
 import { Agent } from '../../src/wire/agent.ts'
@@ -77,6 +77,25 @@ forEachJdk((jdk) => {
       const addresses = [...found.values()].flatMap((it) => [...it.values()])
       expect(new Set(addresses).size).toBe(addresses.length)
     })
+  })
+
+  // On a busy machine, an answer may take 100 ms, and the check at the end of a short session has 3 s.
+  it('the description of the JVM is read with at most 30 requests', async () => {
+    const { java, agent, leave } = await attached([])
+    let requests = 0
+    const port: MemoryPort = {
+      vmLibrary: () => agent.vmLibrary(),
+      mirrorWords: (offset, ids) => agent.mirrorWords(offset, ids),
+      peek: (length, addresses) => {
+        requests++
+        return agent.peek(length, addresses)
+      },
+    }
+    const structs = await readStructs(new Memory(port), await agent.vmLibrary())
+    await leave()
+    await java.kill()
+    expect(structs?.offset('Method._constMethod')).toBeGreaterThan(0)
+    expect(requests).toBeLessThanOrEqual(30)
   })
 
   it('unreadable memory is read as zeros, without an effect on the JVM', async () => {
