@@ -3,25 +3,24 @@
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, newest } from '../support/jdks.ts'
 import { readProfileJson, stderrLine } from '../support/jfluid.ts'
 import { McpClient } from '../support/mcp.ts'
-import { addNode, minimalRoot, npmOptions } from '../support/minimal-root.ts'
+import { minimalRoot, nodeOptions, npmOptions } from '../support/minimal-root.ts'
 import { packed } from '../support/package.ts'
 import { boxed, LIMITS, NO_NETWORK, podman, rootWith, whyNoContainers } from '../support/podman.ts'
 import { checkScript } from './ci-script.ts'
+import { expectDetached, twoSessions } from './two-sessions.ts'
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 })
 
 const project = join(import.meta.dirname, '../..')
-const RECORD = 'record "$0" --root fix.Ticker.work --duration 200ms --out /tmp/p.jfluid'
-/** On a busy machine, a JVM may answer too late for the check of its classes ("nothing else of jfluid remains"). */
-const DETACHED = /nothing (?:else )?of jfluid remains/
 const NO_JAVA = '! command -v java && ! command -v javac && ! ls /usr/lib/jvm 2>/dev/null'
+const INSTALL = 'npm install --global --no-audit --no-fund /mnt/jfluid.tgz'
 
 interface Tools {
   readonly tools: readonly { readonly name: string; readonly outputSchema: unknown }[]
@@ -42,45 +41,33 @@ function pathWithoutNode(): string {
 }
 
 /** Runs a shell script in a container that has only this root directory. */
-function inRoot(
-  root: string,
-  options: readonly string[],
-  script: string,
-  ...args: readonly string[]
-): string {
-  const words = [
-    'run',
-    '--rm',
-    ...LIMITS,
-    ...options,
-    '--rootfs',
-    `${root}:O`,
-    '/bin/sh',
-    '-euc',
-    script,
-    ...args,
-  ]
-  const { status, stdout, stderr } = podman(...words)
+function inRoot(root: string, options: readonly string[], script: string): string {
+  const { status, stdout, stderr } = podman(
+    ...['run', '--rm', ...LIMITS, ...options, '--rootfs', `${root}:O`],
+    ...['/bin/sh', '-euc', script],
+  )
   expect(status, stdout + stderr).toBe(0)
   return stdout + stderr
 }
 
+const out = temporaryDirectory('jfluid-bundle-')
+const archive = join(out, 'jfluid-linux-x64.tar.gz')
+const unpacked = join(out, 'jfluid-linux-x64')
+let root = ''
+/** Path of the npm package. */
+let tarball = ''
 beforeAll(() => {
   expect(process.geteuid?.()).toBe(0)
   expect(whyNoContainers()).toBe('')
+  root = minimalRoot()
+  expect(done('npm', 'run', '--silent', 'bundle', '--', out)).toMatch(
+    new RegExp(`jfluid-linux-x64\\.tar\\.gz: \\d+\\.\\d MiB, with Node\\.js ${process.versions.node}\n$`),
+  )
+  done('tar', '-xzf', archive, '-C', out)
+  tarball = packed()
 })
 
 describe('the archive with Node.js', () => {
-  const out = temporaryDirectory('jfluid-bundle-')
-  const archive = join(out, 'jfluid-linux-x64.tar.gz')
-  const unpacked = join(out, 'jfluid-linux-x64')
-  beforeAll(() => {
-    expect(done('npm', 'run', '--silent', 'bundle', '--', out)).toMatch(
-      new RegExp(`jfluid-linux-x64\\.tar\\.gz: \\d+\\.\\d MiB, with Node\\.js ${process.versions.node}\n$`),
-    )
-    done('tar', '-xzf', archive, '-C', out)
-  })
-
   it('the same sources give the same bytes, with another umask and another folder for temporary files', () => {
     const again = temporaryDirectory('jfluid-bundle-')
     done('sh', '-c', `umask 077 && TMPDIR=${temporaryDirectory()} npm run --silent bundle -- ${again}`)
@@ -115,42 +102,18 @@ describe('the archive with Node.js', () => {
     )
   })
 
-  forEachJdk((jdk) => {
-    it('in a root directory without Node.js and Java, jfluid maps the event buffer and profiles a JVM of another container', async () => {
-      const classes = await compileFixture(jdk, 'Ticker')
-      const root = minimalRoot()
-      const said = await boxed(rootWith(jdk), classes, [], async ({ name }) =>
-        inRoot(
-          root,
-          [...NO_NETWORK, '--pid', `container:${name}`, '--volume', `${archive}:/jfluid.tar.gz:ro`],
-          [
-            `${NO_JAVA} && ! command -v node`,
-            'tar -xzf /jfluid.tar.gz -C /usr/local --strip-components=1',
-            `cd /usr/local/lib/jfluid && ./node -e "import('koffi').then((it) => console.log('koffi', it.default.version))"`,
-            `cd / && jfluid ${RECORD}`,
-            'jfluid report /tmp/p.jfluid',
-          ].join('\n'),
-          '1',
-        ),
-      )
-      expect(said).toMatch(/^koffi \d/m)
-      expect(said).toMatch(DETACHED)
-      expect(said).toMatch(/Ticker\.work/)
-    })
-  })
-
   it('signals reach jfluid, and its exit code is that of the launcher', async () => {
     const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
     await java.line(/ready/)
-    const out = join(temporaryDirectory(), 'p.jfluid')
+    const file = join(temporaryDirectory(), 'p.jfluid')
     const launcher = join(temporaryDirectory(), 'jfluid')
     symlinkSync(join(unpacked, 'bin/jfluid'), launcher)
-    const words = ['record', `${java.pid}`, '--root', 'fix.Ticker.work', '--duration', '10m', '--out', out]
+    const words = ['record', `${java.pid}`, '--root', 'fix.Ticker.work', '--duration', '10m', '--out', file]
     const p = startProcess(launcher, words, { cwd: '/', detached: true })
     await stderrLine(p, /^recording/)
     p.child.kill('SIGINT')
     expect(await p.exit, p.stderr()).toEqual({ code: 0, signal: null })
-    expect((await readProfileJson(out)).merged[0]?.calls).toBeGreaterThan(0)
+    expect((await readProfileJson(file)).merged[0]?.calls).toBeGreaterThan(0)
     const wrong = startProcess(launcher, ['record', '--nothing'], { cwd: '/' })
     expect((await wrong.exit).code).toBe(64) // EX_USAGE
   })
@@ -171,21 +134,14 @@ describe('the archive with Node.js', () => {
   })
 
   it('in a root directory without glibc, the launcher says what is missing', () => {
-    const root = temporaryDirectory('jfluid-root-')
-    for (const it of ['bin', 'tmp', 'proc', 'dev', 'sys', 'etc', 'run', 'jfluid']) mkdirSync(join(root, it))
-    copyFileSync(done('sh', '-c', 'command -v busybox').trim(), join(root, 'bin/busybox'))
-    symlinkSync('busybox', join(root, 'bin/sh'))
-    const words = [
-      'run',
-      '--rm',
-      ...NO_NETWORK,
-      ...LIMITS,
-      '--volume',
-      `${unpacked}:/jfluid:ro`,
-      '--rootfs',
-      `${root}:O`,
-    ]
-    const { status, stdout, stderr } = podman(...words, '/jfluid/bin/jfluid', 'ps')
+    const empty = temporaryDirectory('jfluid-root-')
+    for (const it of ['bin', 'tmp', 'proc', 'dev', 'sys', 'etc', 'run', 'jfluid']) mkdirSync(join(empty, it))
+    copyFileSync(done('sh', '-c', 'command -v busybox').trim(), join(empty, 'bin/busybox'))
+    symlinkSync('busybox', join(empty, 'bin/sh'))
+    const { status, stdout, stderr } = podman(
+      ...['run', '--rm', ...NO_NETWORK, ...LIMITS, '--volume', `${unpacked}:/jfluid:ro`],
+      ...['--rootfs', `${empty}:O`, '/jfluid/bin/jfluid', 'ps'],
+    )
     expect(stdout + stderr).toMatch(/needs \/lib64\/ld-linux-x86-64\.so\.2, which does not exist here/)
     expect(status).toBe(69) // EX_UNAVAILABLE
   })
@@ -194,58 +150,76 @@ describe('the archive with Node.js', () => {
 describe('the package of npm pack', () => {
   const installed = temporaryDirectory('jfluid-package-')
   beforeAll(() => {
-    done('npm', 'install', '--prefix', installed, '--no-audit', '--no-fund', packed())
+    done('npm', 'install', '--prefix', installed, '--no-audit', '--no-fund', tarball)
   })
 
   forEachJdk((jdk) => {
-    it('npm installs the package in a root directory without a JDK, and jfluid profiles a JVM in another container', async () => {
-      const place = dirname(packed())
-      const root = minimalRoot()
-      addNode(root)
-      const said = await boxed(rootWith(jdk), await compileFixture(jdk, 'Ticker'), [], async ({ name }) =>
-        inRoot(
-          root,
-          [...npmOptions(), '--pid', `container:${name}`, '--volume', `${place}:/mnt:ro`],
-          `${NO_JAVA} && npm install --global --no-audit --no-fund /mnt/jfluid-0.1.0.tgz && jfluid ${RECORD}`,
-          '1',
-        ),
-      )
-      expect(said).toMatch(DETACHED)
-    })
-
     it('jfluid-ci works from an empty directory in which npm has installed the package', () =>
       checkScript(jdk, join(installed, 'node_modules/.bin/jfluid-ci')))
+  })
+})
 
-    it('npm installs the package beside a Java runtime without a compiler, and jfluid profiles a JVM of this runtime', async () => {
-      const place = dirname(packed())
+describe('in a root directory without a JDK', () => {
+  forEachJdk((jdk) => {
+    let classes = ''
+    let rootOfJvm = ''
+    beforeAll(async () => {
+      classes = await compileFixture(jdk, 'Ticker')
+      rootOfJvm = rootWith(jdk)
+    })
+
+    it('jfluid of the archive works without Node.js: it maps the event buffer and profiles a JVM of another container', async () => {
+      const said = await boxed(rootOfJvm, classes, [], async ({ name }) =>
+        inRoot(
+          root,
+          [...NO_NETWORK, '--pid', `container:${name}`, '--volume', `${archive}:/jfluid.tar.gz:ro`],
+          [
+            `${NO_JAVA} && ! command -v node`,
+            'tar -xzf /jfluid.tar.gz -C /usr/local --strip-components=1',
+            `cd /usr/local/lib/jfluid && ./node -e "import('koffi').then((it) => console.log('koffi', it.default.version))"`,
+            `cd / && ${twoSessions('jfluid', '1')}`,
+            'jfluid report /tmp/p.jfluid',
+          ].join('\n'),
+        ),
+      )
+      expect(said).toMatch(/^koffi \d/m)
+      expectDetached(said)
+      expect(said).toMatch(/Ticker\.work/)
+    })
+
+    it('npm installs the package, and jfluid profiles a JVM of another container', async () => {
+      const volume = ['--volume', `${tarball}:/mnt/jfluid.tgz:ro`]
+      const said = await boxed(rootOfJvm, classes, [], async ({ name }) =>
+        inRoot(
+          root,
+          [...nodeOptions(), ...npmOptions(), '--pid', `container:${name}`, ...volume],
+          `${NO_JAVA} && ${INSTALL} && ${twoSessions('jfluid', '1')}`,
+        ),
+      )
+      expectDetached(said)
+    })
+
+    it('npm installs the package beside a Java runtime without a compiler, and jfluid profiles a JVM of this runtime', () => {
       const runtime = join(temporaryDirectory('jfluid-runtime-'), 'java')
-      const modules = [
-        '--add-modules',
-        'java.base,java.instrument,java.management,jdk.jfr',
-        '--output',
-        runtime,
-      ]
-      done(join(jdk.home, 'bin/jlink'), ...modules)
-      const root = minimalRoot()
-      addNode(root)
+      const modules = ['--add-modules', 'java.base,java.instrument,java.management,jdk.jfr']
+      done(join(jdk.home, 'bin/jlink'), ...modules, '--output', runtime)
       const volumes = [
-        `${place}:/mnt:ro`,
+        `${tarball}:/mnt/jfluid.tgz:ro`,
         `${runtime}:/opt/java:ro`,
-        `${await compileFixture(jdk, 'Ticker')}:/opt/classes:ro`,
+        `${classes}:/opt/classes:ro`,
       ]
       const said = inRoot(
         root,
-        [...npmOptions(), ...volumes.flatMap((it) => ['--volume', it])],
+        [...nodeOptions(), ...npmOptions(), ...volumes.flatMap((it) => ['--volume', it])],
         [
-          `${NO_JAVA} && npm install --global --no-audit --no-fund /mnt/jfluid-0.1.0.tgz`,
+          `${NO_JAVA} && ${INSTALL}`,
           'mkfifo /tmp/ready',
           'sleep 1000 | /opt/java/bin/java -cp /opt/classes fix.Ticker 1 tiny >/tmp/ready &',
           'read -r _ </tmp/ready', // waits for the line "ready"
-          `jfluid ${RECORD} && jfluid report /tmp/p.jfluid`,
+          `${twoSessions('jfluid', 'fix.Ticker')} && jfluid report /tmp/p.jfluid`,
         ].join('\n'),
-        'fix.Ticker',
       )
-      expect(said).toMatch(DETACHED)
+      expectDetached(said)
       expect(said).toMatch(/Ticker\.work/)
     })
   })

@@ -23,49 +23,47 @@ function output(program: string, ...args: readonly string[]): string {
   return stdout
 }
 
-/** Returns a new root directory. */
+/**
+ * Returns a root directory in the cache. It is the lower layer of containers (`--rootfs <root>:O`), so tests can share it; they must not write
+ * to it.
+ */
 export function minimalRoot(...packages: readonly string[]): string {
-  const root = temporaryDirectory('jfluid-root-')
-  output('tar', '-xpf', archived(packages), '-C', root)
-  return root
-}
-
-/** Adds Node.js and npm of this machine to a root directory, in /usr/local, like the archives of nodejs.org. */
-export function addNode(root: string): void {
-  const npm = dirname(dirname(realpathSync(output('sh', '-c', 'command -v npm').trim())))
-  cpSync(realpathSync(process.execPath), join(root, 'usr/local/bin/node'))
-  cpSync(npm, join(root, 'usr/local/lib/node_modules/npm'), { recursive: true })
-  for (const name of ['npm', 'npx'])
-    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(root, 'usr/local/bin', name))
-}
-
-/** Returns the archive of a root directory. */
-function archived(packages: readonly string[]): string {
-  const sources = output(
-    'apt-get',
-    'indextargets',
-    '--format',
-    '$(CODENAME) $(COMPONENT) $(SITE)',
-    'Created-By: Packages',
-  )
   const codename = output('sh', '-c', '. /etc/os-release && echo "$VERSION_CODENAME"').trim()
-  const site = new RegExp(`^${codename} main (\\S+)$`, 'm').exec(sources)?.[1]
-  if (site === undefined) throw new Error(`apt has no source for ${codename} main: ${sources}`)
   const cache = join(cacheDirectory(), 'roots')
-  const file = join(cache, `${[codename, ...packages].join('+')}.tar`)
-  if (existsSync(file)) return file
+  const root = join(cache, [codename, ...packages].join('+'))
+  if (existsSync(root)) return root
   mkdirSync(cache, { recursive: true })
   const aside = mkdtempSync(join(cache, '.making-'))
   try {
     const include = packages.length === 0 ? [] : [`--include=${packages.join(',')}`]
-    output('debootstrap', '--variant=minbase', ...include, codename, join(aside, 'root'), site)
+    output('debootstrap', '--variant=minbase', ...include, codename, join(aside, 'root'), siteOf(codename))
     rmSync(join(aside, 'root/var/cache/apt/archives'), { recursive: true, force: true })
-    output('tar', '-cf', join(aside, 'root.tar'), '-C', join(aside, 'root'), '.')
-    renameSync(join(aside, 'root.tar'), file)
+    renameSync(join(aside, 'root'), root)
   } finally {
     rmSync(aside, { recursive: true, force: true })
   }
-  return file
+  return root
+}
+
+/** Returns the address from which this machine installs packages. */
+function siteOf(codename: string): string {
+  const words = ['indextargets', '--format', '$(CODENAME) $(COMPONENT) $(SITE)', 'Created-By: Packages']
+  const sources = output('apt-get', ...words)
+  const site = new RegExp(`^${codename} main (\\S+)$`, 'm').exec(sources)?.[1]
+  if (site === undefined) throw new Error(`apt has no source for ${codename} main: ${sources}`)
+  return site
+}
+
+/** Returns options of `podman run` that add Node.js and npm of this machine, in /usr/local, like the archives of nodejs.org. */
+export function nodeOptions(): string[] {
+  const npm = dirname(dirname(realpathSync(output('sh', '-c', 'command -v npm').trim())))
+  const prefix = temporaryDirectory('jfluid-node-')
+  cpSync(realpathSync(process.execPath), join(prefix, 'bin/node'))
+  cpSync(npm, join(prefix, 'lib/node_modules/npm'), { recursive: true })
+  for (const name of ['npm', 'npx'])
+    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(prefix, 'bin', name))
+  output('chmod', '-R', 'a+rX', prefix)
+  return ['--volume', `${prefix}:/usr/local:O`]
 }
 
 /** Options of `podman run` with which npm in a minimal root can reach the registry that npm of this machine uses. */
