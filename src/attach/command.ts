@@ -30,6 +30,7 @@ import type { AttachConnection } from './handshake.ts'
 import { connectToListener, isOurRoot } from './target-facts.ts'
 import { endsNow, readTargetProcess } from './target-process.ts'
 import { userToBe } from './target-user.ts'
+import { afterWork, LISTENER, lookAt, MAX_WORK_MS } from './work.ts'
 
 // Limits from attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
 const MAX_OPERATION_BYTES = 16
@@ -50,11 +51,17 @@ export class ArgumentRefused extends UsageError {
 
 /** The JVM accepted the connection but did not answer the command in time. */
 export class CommandTimeout extends JfluidError {
-  static sample = () => new CommandTimeout('load', 10_000)
+  static sample = () => [new CommandTimeout('load', 10_000), new CommandTimeout('load', MAX_WORK_MS, true)]
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Try again when the JVM is less busy. The JVM may still execute the command.'
-  constructor(operation: string, waitedMs: number) {
-    super(`attach command ${operation}: no answer within ${waitedMs} ms`)
+  readonly hint: string
+  /** @param works  whether the JVM was still executing the command */
+  constructor(operation: string, waitedMs: number, works = false) {
+    super(
+      `attach command ${operation}: no answer within ${waitedMs} ms${works ? ', although the JVM works on it' : ''}`,
+    )
+    this.hint = works
+      ? 'Try again when the machine is less busy, or run the program without -Xcomp. The JVM still executes the command.'
+      : 'Try again when the JVM is less busy. The JVM may still execute the command.'
   }
 }
 
@@ -83,7 +90,10 @@ const SHUTDOWN_TIMEOUT_MS = 10_000
 const CONNECT_RETRY_INTERVAL_MS = 10
 
 export interface CommandOptions {
-  /** Time limit from the connect to the last byte of the reply. Default 10,000. */
+  /**
+   * Time limit from the connect to the last byte of the reply, in ms. Default: 10,000, and up to MAX_WORK_MS while the JVM works on the
+   * command, if its process is known.
+   */
   timeoutMs?: number
   /** Aborting stops the wait for the reply; the JVM may still execute the command. */
   signal?: AbortSignal
@@ -187,8 +197,16 @@ export async function attachCommand(
   // The request for the version took at most half of the time, unless this process was stopped.
   const limitMs = Math.max(timeoutMs / 2, giveUp - performance.now())
   const tooLate = () => new CommandTimeout(operation, timeoutMs)
+  const alarm = (late: (problem: CommandTimeout) => void): (() => void) => {
+    if (options.timeoutMs !== undefined || typeof to === 'string')
+      return afterOwnTime(limitMs, () => late(tooLate()))
+    const look = () => lookAt(to.target.pid, LISTENER)
+    return afterWork(timeoutMs, look, (waitedMs, works) =>
+      late(new CommandTimeout(operation, waitedMs, works)),
+    )
+  }
   for (;;) {
-    const bytes = await exchange(to, operation, request, limitMs, tooLate, signal)
+    const bytes = await exchange(to, operation, request, alarm, signal)
     if (bytes !== null) {
       const reply = decodeReply(operation, bytes)
       // Only the name of a jcmd command is logged: the arguments of other operations may contain a session token.
@@ -202,13 +220,15 @@ export async function attachCommand(
   }
 }
 
-/** @returns the reply; null if the JVM's queue of clients is full */
+/**
+ * @param alarm  starts the time limit; returns a function that ends it
+ * @returns the reply; null if the JVM's queue of clients is full
+ */
 async function exchange(
   to: string | AttachSocket,
   operation: string,
   request: Buffer,
-  limitMs: number,
-  tooLate: () => CommandTimeout,
+  alarm: (late: (problem: CommandTimeout) => void) => () => void,
   signal: AbortSignal | undefined,
 ): Promise<Buffer | null> {
   signal?.throwIfAborted()
@@ -223,7 +243,7 @@ async function exchange(
       throw new AttachProtocolError(operation, `connection failed (${code})`, { cause })
     }
     socket.once('connect', () => socket.write(request))
-    const answered = afterOwnTime(limitMs, () => socket.destroy(tooLate()))
+    const answered = alarm((problem) => socket.destroy(problem))
     const leave = () =>
       socket.destroy(new AttachProtocolError(operation, 'the connection was closed before the answer'))
     signal?.addEventListener('abort', leave)
@@ -374,11 +394,15 @@ export function agentLoadProblem(
  */
 const TOO_YOUNG = /^java\.lang\.NullPointerException|only permitted in the live phase/
 
+/** Time after which the load of an agent is slow. It usually takes less than half a second. */
+const SLOW_LOAD_MS = 3_000
+
 /**
  * Loads a Java agent. Returns when its `agentmain` has returned.
  *
  * @param jar      absolute path in the *target's* file system
  * @param options  passed to `agentmain`; together with the path at most 1,023 bytes
+ * @param onSlow   called if the load takes longer than SLOW_LOAD_MS
  * @throws one of the AgentLoadErrors above, or an error of `attachCommand`
  */
 export async function loadAgent(
@@ -386,6 +410,21 @@ export async function loadAgent(
   jar: string,
   options = '',
   limits?: CommandOptions,
+  onSlow: () => void = () => {},
+): Promise<void> {
+  const slow = setTimeout(onSlow, SLOW_LOAD_MS)
+  try {
+    await loadedAgent(connection, jar, options, limits)
+  } finally {
+    clearTimeout(slow)
+  }
+}
+
+async function loadedAgent(
+  connection: AttachConnection,
+  jar: string,
+  options: string,
+  limits: CommandOptions | undefined,
 ): Promise<void> {
   if (jar.includes('=')) {
     throw new ArgumentRefused('load', `the path of the agent contains "=", where HotSpot ends it: ${jar}`)
@@ -417,7 +456,8 @@ async function properties(connection: AttachConnection, operation: string): Prom
 /**
  * Runs a command in the JVM.
  *
- * @throws NoSuchProcess or TargetStopped if the JVM has ended or is stopped; otherwise the errors of `attachCommand`
+ * @throws NoSuchProcess or TargetStopped if the JVM has ended or is stopped; the abort reason of the signal; otherwise the errors of
+ *         `attachCommand`
  */
 export async function run(
   connection: AttachConnection,
@@ -429,6 +469,7 @@ export async function run(
   try {
     return await attachCommand(connection, operation, args, limits)
   } catch (problem) {
+    limits?.signal?.throwIfAborted()
     // When a JVM ends, its socket is reset or missing. The error to report is then the end of the process. A JVM removes its socket early
     // in its shutdown. The rest of the shutdown may be slow: it stops threads and releases the heap.
     const withinMs = existsSync(socketPath) ? undefined : SHUTDOWN_TIMEOUT_MS

@@ -47,8 +47,9 @@ export async function doctor(
     const progress = createProgress(process.stderr)
     try {
       progress.note(`loading the agent into ${pid}: it reads classes and instruments nothing`)
-      progress.phase(`attaching to ${pid}`)
-      reach = await reachOfRoots(await attachDoor(pid), options, (phase) => progress.phase(phase))
+      const onPhase = (phase: string): void => progress.phase(phase)
+      onPhase(`attaching to ${pid}`)
+      reach = await reachOfRoots(await attachDoor(pid, { onPhase }), options, onPhase)
     } finally {
       progress.close()
     }

@@ -15,7 +15,7 @@ import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { EndedBySignal, JvmEnded, type Kept, outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
-import type { StopSignal } from './signals.ts'
+import { type StopSignal, unlessStopped } from './signals.ts'
 import { startUnless } from './start.ts'
 
 /** Maximum number of concurrent attaches. Each attach costs work in the JVM and in this process. */
@@ -108,12 +108,12 @@ export class Group {
       for (const jvm of next) {
         if (stop.signal !== null) return
         try {
-          const session = await startUnless(
-            stop.fired,
-            await attachDoor(jvm.pid, asksFirst(options)),
-            options,
-            () => {},
+          const onPhase = (phase: string): void => tell(told(jvm, phase))
+          const door = await unlessStopped(stop, (signal) =>
+            attachDoor(jvm.pid, { asks: asksFirst(options), onPhase, signal }),
           )
+          if (door === null) return
+          const session = await startUnless(stop.fired, door, options, () => {})
           if (session !== null) members.push({ jvm, session, place: places.get(jvm.pid) ?? null })
         } catch (error) {
           if (!(error instanceof JfluidError)) throw error

@@ -153,7 +153,7 @@ export class HostedSession implements Hosted {
     checkRemoteFlags('session', flags)
     const options = await commandOptions(flags)
     const pid = await (this.#pid ?? Promise.reject(new Error('no JVM has been asked for')))
-    return await Session.start(await attachDoor(pid, asksFirst(options)), options)
+    return await Session.start(await attachDoor(pid, { asks: asksFirst(options) }), options)
   }
 
   #session(): Promise<Session> {

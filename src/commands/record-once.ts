@@ -15,7 +15,7 @@ import { Destination, keptIn, type Put } from './destination.ts'
 import { commandOptions } from './options.ts'
 import { sampledInstead, samplesInstead } from './samples-instead.ts'
 import { sessionSource } from './session-source.ts'
-import { type StopSignal, signalStatus } from './signals.ts'
+import { type StopSignal, signalStatus, unlessStopped } from './signals.ts'
 import type { RecordedSource, StartContext, Way } from './source.ts'
 import { wayIn } from './way-in.ts'
 import { wayOf } from './ways.ts'
@@ -141,16 +141,24 @@ async function callsOf(
     preloadRecorder()
     const onPhase = (phase: string): void => progress.phase(phase)
     onPhase(`attaching to ${way.name}`)
+    let loads = false
     const start = async (request: SessionRequest): Promise<Session | null> => {
       // The session's code is loaded while the JVM loads its agent.
-      const [door, { startUnless }] = await Promise.all([way.open(onPhase, request), import('./start.ts')])
-      return await startUnless(stop.fired, door, request, onPhase)
+      const [door, { startUnless }] = await Promise.all([
+        unlessStopped(stop, (signal) => way.open(onPhase, request, signal)),
+        import('./start.ts'),
+      ])
+      loads = door === null
+      return door === null ? null : await startUnless(stop.fired, door, request, onPhase)
     }
     const session = asks
       ? await withConsent(options, start, () => progress.close(), samplesInstead(flags) !== null)
       : await start(options)
     if (session !== null) return sessionSource(session)
-    progress.done(`interrupted before the recording began; the agent has detached from JVM ${way.name}`)
+    const agent = loads
+      ? `JVM ${way.name} may still load the agent, which then begins no session`
+      : `the agent has detached from JVM ${way.name}`
+    progress.done(`interrupted before the recording began; ${agent}`)
     process.exitCode = signalStatus(await stop.fired)
     return null
   }

@@ -9,6 +9,8 @@ export interface StopSignal {
   readonly fired: Promise<NodeJS.Signals>
   /** The first received signal; null if no signal was received. */
   readonly signal: NodeJS.Signals | null
+  /** Aborted when `fired` resolves. */
+  readonly aborted: AbortSignal
   /**
    * Calls the handler at the next signal, which then does not end the process at once, even if it is a repeated one. The signal still
    * counts: `signal` and `fired` report it. null removes the handler.
@@ -47,6 +49,19 @@ export function endingSignals(): readonly NodeJS.Signals[] {
   return ENDING.filter((name) => name !== 'SIGQUIT' || !isQuitTaken)
 }
 
+/** Returns the result of work that the signal ends; null if the signal has ended it. */
+export async function unlessStopped<T>(
+  { aborted }: Pick<StopSignal, 'aborted'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await work(aborted)
+  } catch (problem) {
+    if (aborted.aborted && problem === aborted.reason) return null
+    throw problem
+  }
+}
+
 export function stopSignal(names = endingSignals()): StopSignal {
   let signal: NodeJS.Signals | null = null
   let resolve: (signal: NodeJS.Signals) => void = () => {}
@@ -72,7 +87,7 @@ export function stopSignal(names = endingSignals()): StopSignal {
     process.on(name, handler)
     return () => process.off(name, handler)
   })
-  const whole: Omit<StopSignal, 'fired' | 'dispose'> = {
+  const whole: Whole = {
     get signal() {
       return signal
     },
@@ -94,13 +109,14 @@ export function stopSignal(names = endingSignals()): StopSignal {
   })
 }
 
-function stopping(
-  whole: Omit<StopSignal, 'fired' | 'dispose'>,
-  fired: StopSignal['fired'],
-  dispose: () => void,
-): StopSignal {
+type Whole = Omit<StopSignal, 'fired' | 'aborted' | 'dispose'>
+
+function stopping(whole: Whole, fired: StopSignal['fired'], dispose: () => void): StopSignal {
+  const stopped = new AbortController()
+  void fired.then((name) => stopped.abort(name))
   return {
     fired,
+    aborted: stopped.signal,
     get signal() {
       return whole.signal
     },

@@ -20,8 +20,11 @@ export interface WayIn {
   readonly name: string
   /** Number for file names: the process id, or the port. */
   readonly number: number
-  /** @throws BusyBeforeFlush if the user must consent to the request */
-  open(onPhase: (phase: string) => void, request: SessionRequest): Promise<OpenDoor>
+  /**
+   * @param signal  ends the wait for a JVM that loads the agent
+   * @throws BusyBeforeFlush if the user must consent to the request; the reason of `signal`
+   */
+  open(onPhase: (phase: string) => void, request: SessionRequest, signal?: AbortSignal): Promise<OpenDoor>
 }
 
 /** Must be called before any JVM is examined. @throws JdwpOrPid */
@@ -43,5 +46,10 @@ export async function wayIn(
     return { name: textOf(jdwp), number: jdwp.port, open }
   }
   const pid = await jvmFor(pidText, flags)
-  return { name: String(pid), number: pid, open: (_, request) => attachDoor(pid, asksFirst(request)) }
+  return {
+    name: String(pid),
+    number: pid,
+    open: (onPhase, request, signal) =>
+      attachDoor(pid, { asks: asksFirst(request), onPhase, ...(signal && { signal }) }),
+  }
 }

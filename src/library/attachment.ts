@@ -70,7 +70,7 @@ export async function attach(pid: number, options: AttachOptions): Promise<Attac
   const { onPhase = () => {}, ...given } = options
   const session = await commandOptions(flagsOf(given))
   onPhase(`attaching to ${pid}`)
-  const door = await attachDoor(parsePid(`${pid}`), asksFirst(session))
+  const door = await attachDoor(parsePid(`${pid}`), { asks: asksFirst(session), onPhase })
   return new Attachment(await Session.start(door, session, onPhase))
 }
 

@@ -97,8 +97,11 @@ export async function beginAnew(
   if (before.end.ending?.how !== 'detached')
     throw new CannotChangeRoots('the JVM did not answer, or has ended')
   const start = async (wanted: SessionRequest) =>
-    await Recording.start(await (door.again?.open() ?? attachDoor(pid)), wanted, onPhase, (engine) =>
-      engine.byHand.takeOver(byHand, rootNames(request)),
+    await Recording.start(
+      await (door.again?.open() ?? attachDoor(pid, { onPhase })),
+      wanted,
+      onPhase,
+      (engine) => engine.byHand.takeOver(byHand, rootNames(request)),
     )
   try {
     // The earlier samples (`seen`) are below the old roots, so they are dropped.

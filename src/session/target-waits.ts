@@ -2,9 +2,10 @@
 
 import { isStopped, TargetStopped } from '../attach/admission.ts'
 import { endsNow, readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
+import { AGENT, afterWork, lookAt } from '../attach/work.ts'
 import { afterOwnTime } from '../base/own-time.ts'
 
-/** Timeout of a detach. After the timeout, the client ends the session without an answer of the target. */
+/** Timeout of a detach while the agent does not work. After the timeout, the client ends the session without an answer of the target. */
 const DETACH_TIMEOUT_MS = 10_000
 /** Timeout of a detach over a network, where the rest of the buffer must be transferred first. */
 export const REMOTE_DETACH_TIMEOUT_MS = 60_000
@@ -16,11 +17,20 @@ export class TargetSilent extends Error {
   }
 }
 
-/** Waits for work of the target. @throws TargetSilent after the timeout; the work may then continue */
-export async function answerInTime<T>(work: Promise<T>, pid: number, ms = DETACH_TIMEOUT_MS): Promise<T> {
+/**
+ * Waits for work of the target.
+ *
+ * @param ms  timeout; default: 10 s, and up to MAX_WORK_MS while the agent works
+ * @throws TargetSilent after the timeout; the work may then continue
+ */
+export async function answerInTime<T>(work: Promise<T>, pid: number, ms?: number): Promise<T> {
   let answered = (): void => {}
   const late = new Promise<never>((_, reject) => {
-    answered = afterOwnTime(ms, () => reject(new TargetSilent(pid, ms)))
+    const silent = (waitedMs: number): void => reject(new TargetSilent(pid, waitedMs))
+    answered =
+      ms === undefined
+        ? afterWork(DETACH_TIMEOUT_MS, () => lookAt(pid, AGENT), silent)
+        : afterOwnTime(ms, () => silent(ms))
   })
   try {
     return await Promise.race([work, late])

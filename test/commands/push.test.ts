@@ -154,6 +154,7 @@ describe('a recording with --push', () => {
   const stop: StopSignal = {
     fired: new Promise(() => {}),
     signal: null,
+    aborted: new AbortController().signal,
     instead: () => {},
     part: () => stop,
     dispose: () => {},

@@ -16,6 +16,7 @@ import { startStore } from '../push/stores.ts'
 const PROFILE = profileOf('main 1x 10ns ( work 2x 54ns )')
 const stop: StopSignal = {
   ...{ fired: new Promise(() => {}), signal: null, instead: () => {}, dispose: () => {} },
+  aborted: new AbortController().signal,
   part: () => stop,
 }
 

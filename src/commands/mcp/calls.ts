@@ -84,6 +84,8 @@ export class Calls {
 class Stop implements StopSignal {
   readonly fired: Promise<NodeJS.Signals>
   signal: NodeJS.Signals | null = null
+  readonly #stopped = new AbortController()
+  readonly aborted = this.#stopped.signal
   #resolve: (signal: NodeJS.Signals) => void = () => {}
   #instead: (() => void) | null = null
 
@@ -98,6 +100,7 @@ class Stop implements StopSignal {
     this.#instead = null
     this.signal ??= signal
     this.#resolve(signal)
+    this.#stopped.abort(signal)
   }
 
   instead(handler: (() => void) | null): void {

@@ -25,6 +25,7 @@ import { DESCRIPTORS_NEEDED, readRoom, THREADS_NEEDED } from '../../attach/room.
 import { openTmp } from '../../attach/target-facts.ts'
 import type { TargetProcess } from '../../attach/target-process.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
+import { AGENT as AGENT_THREADS, afterWork, lookAt, MAX_WORK_MS } from '../../attach/work.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { SINCE } from '../../base/jdk-releases.ts'
@@ -180,12 +181,23 @@ export interface OpenDoor {
   }
 }
 
+export interface AttachDoorOptions {
+  /** Whether to refuse an attach that would delay requests to the program for seconds, see `asksFirst`. */
+  readonly asks?: boolean
+  /** Receives a note if the JVM is slow to load the agent. */
+  readonly onPhase?: (phase: string) => void
+  /** Ends the wait for a JVM that loads the agent. The JVM then loads the agent without a session. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * Attaches to a running JVM (report, section 3). A JVM that cannot read the installed jar gets a copy, which is removed with the directory.
- * @param asks  whether to refuse an attach that would delay requests to the program for seconds, see `asksFirst`
- * @throws BusyBeforeFlush, AttachError and others; the JVM is then unchanged
+ * @throws BusyBeforeFlush, AttachError and others, or the reason of `signal`. No session has then begun, and no file is left
  */
-export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
+export async function attachDoor(
+  pid: number,
+  { asks = false, onPhase = () => {}, signal }: AttachDoorOptions = {},
+): Promise<OpenDoor> {
   const built = agentJar()
   // Refused before the attach: classes of this build's agent would stay in the JVM until its end.
   if (agentInside(pid, built.path) === 'foreign') throw new OtherBuild(pid)
@@ -223,7 +235,11 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         const copy = isSeen ? null : fs.readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
         try {
-          await loadAgent(connection, jar.path, withToken(launch, token))
+          await loadAgent(connection, jar.path, withToken(launch, token), signal && { signal }, () =>
+            onPhase(
+              `waiting while JVM ${pid} loads the agent: it is busy, or compiles all code first (-Xcomp)`,
+            ),
+          )
         } catch (error) {
           // Although the JVM disables dynamic loading, it may have loaded an agent of another build at its start. Reports that agent.
           throw answer === 'another build' && error instanceof DynamicLoadingDisabled
@@ -452,22 +468,28 @@ async function connected(
 ): Promise<Link> {
   // agentmain() has returned, so the agent has written its error by now if it failed. It may fail even after it has connected.
   const problem = said()
-  const link = await server.accept(problem === null ? CONNECT_TIMEOUT_MS : 0)
+  const late = new AbortController()
+  let waitedMs = CONNECT_TIMEOUT_MS
+  const look = () => lookAt(target.pid, AGENT_THREADS)
+  const connects = afterWork(CONNECT_TIMEOUT_MS, look, (ms) => {
+    waitedMs = ms
+    late.abort()
+  })
+  const link = await server.accept(problem === null ? MAX_WORK_MS : 0, late.signal)
+  connects()
   if (link !== null && problem === null) return link
   link?.close()
   const reason = problem ?? said()
   // No error was reported: the agent cannot write its error file if the JVM has no free file descriptor.
-  const short = reason === null ? shortOf(target) : null
-  throw short ?? startProblem(target.pid, reason, noPipes)
+  const short = reason === null ? shortOf(target, waitedMs) : null
+  throw short ?? startProblem(target.pid, reason, noPipes, waitedMs)
 }
 
 /** Returns an error if the target lacks files or threads for an agent. Called if the agent did not connect and reported no error. */
-function shortOf(target: TargetProcess): TargetRanOut | null {
+function shortOf(target: TargetProcess, waitedMs: number): TargetRanOut | null {
   const { threads, descriptors } = readRoom(target)
   const what = descriptors < DESCRIPTORS_NEEDED ? 'files' : threads < THREADS_NEEDED ? 'threads' : null
-  return what === null
-    ? null
-    : new TargetRanOut(what, `the agent did not connect within ${CONNECT_TIMEOUT_MS} ms`)
+  return what === null ? null : new TargetRanOut(what, `the agent did not connect within ${waitedMs} ms`)
 }
 
 /** Reads the error of an agent that could not start. The directory may belong to another user, so only a file of `owner` is trusted. */
@@ -490,6 +512,7 @@ export function startProblem(
   pid: number,
   reason: string | null,
   noPipes: NoPipes | null = null,
+  waitedMs = CONNECT_TIMEOUT_MS,
 ): JfluidError {
   if (noPipes !== null && reason?.includes(FROM_AGENT) === true) return noPipes
   const version = /this is JDK (\S+), and jfluid needs/.exec(reason ?? '')?.[1]
@@ -502,7 +525,7 @@ export function startProblem(
   if (reason?.includes('the runtime of another jfluid build') === true) return new OtherBuild(pid)
   const older = /a question needs JDK \d+, and this is (\d+)/.exec(reason ?? '')?.[1]
   if (older !== undefined) return new CannotAsk(Number(older))
-  return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, CONNECT_TIMEOUT_MS, reason)
+  return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, waitedMs, reason)
 }
 
 function compilationsOf(target: TargetProcess): number | null {
