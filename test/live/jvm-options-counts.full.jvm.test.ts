@@ -1,5 +1,5 @@
-// Scheme b counts the calls of a program with a known calling context tree exactly, and detaches with proof, on JVMs with each option that
-// changes how the JVM runs code or stores objects. JFLUID_UPDATE=1 writes the table in docs/jvm-options.md.
+// Scheme b counts the calls of a program with a known calling context tree exactly, while the JVM collects garbage, and detaches with proof,
+// on JVMs with each option that changes how the JVM runs code or stores objects. JFLUID_UPDATE=1 writes the table in docs/jvm-options.md.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -9,38 +9,65 @@ import { readProfile } from '../../src/profile/file.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forEachTarget, type Jdk } from '../support/jdks.ts'
 import { callsByPath, lines, startRecording } from '../support/jfluid.ts'
 import { expectProof, optionsOf, withArchive } from './jvm-options-list.ts'
 import { putRow } from './jvm-options-table.ts'
 
 const PROGRAM = ['fix.KnownTree', '4', '50']
 
-/** Expects that scheme b counts the calls of a known tree exactly, in two sessions. Returns the longest pause, in ms. */
-async function expectCounts(jdk: Jdk, options: readonly string[], classes: string): Promise<number> {
-  let longestMs = 0
-  const java = startJava(jdk, [...options, '-cp', classes, 'fix.KnownTree', '4', '50'])
+/** Small, so that collections are frequent. */
+const HEAP = '-Xmx64m'
+/** Of the collections of a session, the first may have begun before the session. */
+const COLLECTIONS = 2
+
+interface Found {
+  /** The longest pause of a redefinition, in ms. */
+  readonly pauseMs: number
+  /** Garbage collections that ended during the calls. */
+  readonly collections: number
+}
+
+/** Expects that scheme b counts the calls of a known tree exactly, in two sessions with collections. */
+async function expectCounts(jdk: Jdk, options: readonly string[], classes: string): Promise<Found> {
+  let pauseMs = 0
+  let collections = 0
+  let answers = 0
+  const java = startJava(jdk, [...options, HEAP, '-cp', classes, ...PROGRAM])
   await java.line(/ready/)
-  for (const round of [1, 2]) {
+  const collected = async (): Promise<number> => {
+    java.send('collections')
+    return Number((await java.line(/^collections/, ++answers)).split(' ')[1])
+  }
+  let rounds = 0
+  for (const session of [1, 2]) {
     const recording = startRecording(java.pid, '--root', 'fix.KnownTree.task', '--scheme', 'b')
     await recording.started
-    java.send('run 3')
-    await java.line(/done/, round)
+    const [before, firstRound] = [await collected(), rounds]
+    java.send(`garbage ${COLLECTIONS}`)
+    let during = 0
+    while (during < COLLECTIONS) {
+      java.send('run')
+      await java.line(/done/, ++rounds)
+      during = (await collected()) - before
+    }
     const from = java.stdout().length
     java.send('expect')
-    await java.line(/^end/, round)
+    await java.line(/^end/, session)
     const profile = await recording.stop()
     const expected = parseExpectation(java.stdout().slice(from))
     const found = callsByPath(profile.merged)
-    expect(lines(found)).toEqual(lines(new Map([...expected].map(([it, calls]) => [it, 3 * calls]))))
+    const times = rounds - firstRound
+    expect(lines(found)).toEqual(lines(new Map([...expected].map(([it, calls]) => [it, times * calls]))))
     expect(profile.truncated).toBe(false)
     const { detach, instrumentation } = await readProfile(recording.file)
     expectProof(detach)
-    longestMs = Math.max(longestMs, instrumentation.longestPauseMs ?? 0, detach!.pauseMs ?? 0)
+    pauseMs = Math.max(pauseMs, instrumentation.longestPauseMs ?? 0, detach!.pauseMs ?? 0)
+    collections += during
   }
   java.send('quit')
   expect(await java.exit).toEqual({ code: 0, signal: null })
-  return longestMs
+  return { pauseMs, collections }
 }
 
 /** Packs the program, since a JVM archives no classes of a directory, and runs it once for the archive. */
@@ -51,8 +78,8 @@ async function archived(
 ): Promise<[jar: string, archive: string]> {
   const directory = temporaryDirectory('jfluid-archive-')
   const [jar, archive] = [join(directory, 'known.jar'), join(directory, 'known.archive')]
-  await promisify(execFile)(join(jdk.home, 'bin', 'jar'), ['cf', jar, '-C', classes, '.'])
-  const java = startJava(jdk, [...withArchive(train, archive), '-cp', jar, ...PROGRAM])
+  await promisify(execFile)(join(jdk.tools, 'jar'), ['cf', jar, '-C', classes, '.'])
+  const java = startJava(jdk, [...withArchive(train, archive), HEAP, '-cp', jar, ...PROGRAM])
   java.send('run 3')
   await java.line(/done/)
   java.send('quit')
@@ -60,21 +87,17 @@ async function archived(
   return [jar, archive]
 }
 
-forEachJdk((jdk) => {
+forEachTarget((jdk) => {
   it.each(optionsOf(jdk))(
-    'scheme b counts exactly in two sessions, and each detach is proved, on a JVM with $name',
+    'scheme b counts exactly in two sessions with collections, and each detach is proved, on a JVM with $name',
     { timeout: 300_000 },
     async ({ name, options, train }) => {
       const classes = await compileFixture(jdk, 'KnownTree')
       const [path, archive] = train === undefined ? [classes, ''] : await archived(jdk, classes, train)
-      const longestMs = await expectCounts(jdk, withArchive(options, archive), path)
+      const { pauseMs, collections } = await expectCounts(jdk, withArchive(options, archive), path)
       const option = name.startsWith('-') ? `\`${name}\`` : name
       putRow('option of a small program', [
-        option,
-        jdk.full,
-        'exact',
-        `${longestMs.toFixed(1)}`,
-        'original, nothing left',
+        ...[option, jdk.full, 'exact', `${collections}`, pauseMs.toFixed(1), 'original, nothing left'],
       ])
     },
   )

@@ -12,35 +12,49 @@ export interface Option {
   readonly to?: number
   /** Prepares an archive of the service for `options`, which contain ARCHIVE. */
   readonly train?: readonly string[]
+  /** Requests per second to the service with this option. Without it, only the small program runs with the option. */
+  readonly perSecond?: number
 }
+
+/** Usual number of requests per second. */
+const USUAL = 20
 
 /** Stands for the path of the archive in options. */
 const ARCHIVE = '@archive'
 
 const OPTIONS: readonly Option[] = [
-  { name: 'no option', options: [] },
-  { name: '-Xint', options: ['-Xint'] },
-  // With C2, and other programs on two processors, the JVM needs more than ten seconds to load the agent, and the attach fails.
-  { name: '-Xcomp -XX:TieredStopAtLevel=1', options: ['-Xcomp', '-XX:TieredStopAtLevel=1'] },
-  { name: '-XX:TieredStopAtLevel=1', options: ['-XX:TieredStopAtLevel=1'] },
+  { name: 'no option', options: [], perSecond: USUAL },
+  { name: '-Xint', options: ['-Xint'], perSecond: 5 },
+  { name: '-Xcomp', options: ['-Xcomp'] },
+  {
+    name: '-Xcomp -XX:TieredStopAtLevel=1',
+    options: ['-Xcomp', '-XX:TieredStopAtLevel=1'],
+    perSecond: USUAL,
+  },
+  { name: '-XX:TieredStopAtLevel=1', options: ['-XX:TieredStopAtLevel=1'], perSecond: USUAL },
   { name: '-XX:-TieredCompilation', options: ['-XX:-TieredCompilation'] },
   { name: '-XX:+UseSerialGC', options: ['-XX:+UseSerialGC'] },
   { name: '-XX:+UseParallelGC', options: ['-XX:+UseParallelGC'] },
-  { name: '-XX:+UseZGC', options: ['-XX:+UseZGC'] },
+  { name: '-XX:+UseZGC', options: ['-XX:+UseZGC'], perSecond: USUAL },
   {
     name: '-XX:+UseZGC -XX:+ZGenerational',
     options: ['-XX:+UseZGC', '-XX:+ZGenerational'],
     from: 21,
     to: 23,
   },
-  { name: '-XX:+UseShenandoahGC', options: ['-XX:+UseShenandoahGC'] },
+  { name: '-XX:+UseShenandoahGC', options: ['-XX:+UseShenandoahGC'], perSecond: USUAL },
   {
     name: '-XX:ShenandoahGCMode=generational',
     options: ['-XX:+UseShenandoahGC', '-XX:ShenandoahGCMode=generational'],
     from: 25,
   },
   { name: '-XX:-UseCompressedOops', options: ['-XX:-UseCompressedOops'] },
-  { name: '-XX:+UseCompactObjectHeaders', options: ['-XX:+UseCompactObjectHeaders'], from: 25 },
+  {
+    name: '-XX:+UseCompactObjectHeaders',
+    options: ['-XX:+UseCompactObjectHeaders'],
+    from: 25,
+    perSecond: USUAL,
+  },
   {
     name: '-XX:+UseCompactObjectHeaders -XX:+UseZGC',
     options: ['-XX:+UseCompactObjectHeaders', '-XX:+UseZGC'],
@@ -62,6 +76,7 @@ const OPTIONS: readonly Option[] = [
     options: [`-XX:AOTCache=${ARCHIVE}`, '-XX:AOTMode=on'],
     train: [`-XX:AOTCacheOutput=${ARCHIVE}`],
     from: 25,
+    perSecond: USUAL,
   },
   { name: '-Xrs', options: ['-Xrs'] },
 ]

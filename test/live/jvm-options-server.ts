@@ -32,9 +32,17 @@ export class LoadedService {
     this.#files = files!
   }
 
-  /** @param jar  the service's jar; undefined for the built one */
-  static async start(jdk: Jdk, options: readonly string[], jar?: string): Promise<LoadedService> {
-    const args = [DESK, '--jdk', `${jdk.version}`, '--rate', '20', '--clean']
+  /**
+   * @param perSecond  requests per second
+   * @param jar        the service's jar; undefined for the built one
+   */
+  static async start(
+    jdk: Jdk,
+    options: readonly string[],
+    perSecond: number,
+    jar?: string,
+  ): Promise<LoadedService> {
+    const args = [DESK, '--jdk', `${jdk.version}`, '--rate', `${perSecond}`, '--clean']
     if (jar !== undefined) args.push('--jar', jar)
     const process_ = startProcess(process.execPath, [...args, '--jvm', options.join(' ')])
     return new LoadedService(process_, await process_.line(/^process \d+/))

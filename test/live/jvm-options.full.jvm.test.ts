@@ -5,6 +5,7 @@
 
 import { execFile } from 'node:child_process'
 import { cpSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -131,22 +132,26 @@ async function expectOtherKinds(service: LoadedService): Promise<void> {
 }
 
 forEachJdk((jdk) => {
-  const tried = optionsOf(jdk)
+  const tried = optionsOf(jdk).flatMap((it) => {
+    const { perSecond } = it
+    return perSecond === undefined ? [] : [{ ...it, perSecond }]
+  })
 
   it.each(tried)(
     'recordings of each kind are correct on a JVM with $name, and the service continues',
     { timeout: 1_200_000 },
-    async ({ name, options, train }) => {
+    async ({ name, options, train, perSecond }) => {
       const { jar, archive } =
         train === undefined ? { jar: undefined, archive: '' } : await archived(jdk, train)
       const given = withArchive(options, archive)
-      const service = await LoadedService.start(jdk, given, jar)
+      const service = await LoadedService.start(jdk, given, perSecond, jar)
       try {
         await during(WARM_S)
         const before = await during(CALM_S)
         const begin = now()
         const { pauses, timed } = await adaptively(service, adaptiveSeconds(jdk))
         const session = { begin, end: now() }
+        const busy = (loadavg()[0]! / availableParallelism()).toFixed(1)
         await expectStockCalls(service)
         await expectOtherKinds(service)
         await during(WARM_S)
@@ -164,8 +169,8 @@ forEachJdk((jdk) => {
         expect(p50After).toBeLessThan(3 * p50Before + 5)
         const latencies = `${p50Before.toFixed(1)} → ${p50After.toFixed(1)}`
         putRow('option', [
-          ...[`\`${name}\``.replace('`no option`', 'no option'), jdk.full, timed, pauses],
-          ...[ms(worst), latencies, 'original, nothing left'],
+          ...[`\`${name}\``.replace('`no option`', 'no option'), jdk.full, `${perSecond}`, timed, pauses],
+          ...[ms(worst), latencies, busy, 'original, nothing left'],
         ])
       } finally {
         await service.end()
