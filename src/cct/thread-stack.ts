@@ -352,7 +352,8 @@ export abstract class ThreadStack {
       // A wait that ends with an exception has no exit event either, but is not counted as healed.
       if (ints[node * INTS + METHOD] >= this.firstMethod) above++
     }
-    this.healed++
+    // The row of a wait is closed already if a handler of the waiting method has caught the exception that ended the wait.
+    if (method >= this.firstMethod) this.healed++
     this.#noHalf()
   }
 

@@ -139,4 +139,21 @@ describe('rows and columns of waiting time', () => {
     assert.equal(made.healed, 0)
     assert.deepEqual(rows(snapshot(made), 'selfNs', 'waitedNs').main, [40, 70])
   })
+
+  it('a wait that a handler of its method has caught has ended once, and its exit counts as no lost call', () => {
+    const made = builder()
+    enter(made, MAIN, 0)
+    enter(made, WORK, 10)
+    enter(made, WAIT_SLEEPING, 10)
+    made.caught(WORK, 40) // a handler in the waiting method, as in Object.wait of JDK 21
+    exit(made, WAIT_SLEEPING, 45)
+    exit(made, WORK, 50)
+    exit(made, MAIN, 60)
+    assert.equal(made.healed, 0)
+    assert.deepEqual(rows(snapshot(made), 'calls', 'totalNs'), {
+      main: [1, 60],
+      'main work': [1, 40],
+      'main work (sleeping)': [1, 30],
+    })
+  })
 })
