@@ -10,6 +10,7 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
@@ -34,6 +35,9 @@ final class Invitation implements AutoCloseable {
 
     /** Asks the client. Returns null if the client has ended. */
     static Invitation request(Path dir) throws IOException {
+        if (!isTrusted(dir)) {
+            return null;
+        }
         String token;
         try {
             token = Files.readString(dir.resolve("token"));
@@ -58,6 +62,20 @@ final class Invitation implements AutoCloseable {
                 opened.close();
             }
         }
+    }
+
+    /**
+     * Returns whether only the user of this process, or root, can have made the directory. A process that outlives the client, such as a
+     * Gradle daemon, still starts JVMs with this option, and by then another user may have made a directory of the same name.
+     */
+    private static boolean isTrusted(Path dir) throws IOException {
+        if (!Files.isDirectory(dir, LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        Object self = Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+        Object owner = Files.getAttribute(dir, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+        int mode = (Integer) Files.getAttribute(dir, "unix:mode", LinkOption.NOFOLLOW_LINKS);
+        return (owner.equals(self) || owner.equals(0)) && (mode & 022) == 0;
     }
 
     /** Waits for the launch line. Returns an empty line if the client does not profile this JVM, or does not answer in time. */
