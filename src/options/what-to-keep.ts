@@ -74,7 +74,7 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
   }),
   option({
     name: '--call-getters',
-    help: 'with --show and --by: also call methods that run code of the program; a method that twice takes more than 1 ms is called no more',
+    help: 'with --show and --by: also call methods that run code of the program; a method that takes more than 1 ms twice within 10 s is not called again',
     commands: SESSION,
     passes: true,
     needs: {

@@ -162,7 +162,7 @@ export function callFacts(
   return {
     call: [
       ...(isBy ? [clean(first.method)] : []),
-      ...values.map((value, i) => clean(`${shows[i] ?? `value ${i + 1}`}=${value ?? '(not told)'}`)),
+      ...values.map((value, i) => clean(`${shows[i] ?? `value ${i + 1}`}=${value ?? '(not written)'}`)),
       clean(thread.name),
       ...(threw === undefined ? [] : [clean(`threw ${threw}`)]),
     ],

@@ -32,7 +32,7 @@ function rowsOf(data: PageData, tab: string, list = 0): (string | number)[][] {
 const app = (method: string): string => `com.acme.App.${method}`
 
 /** Facts of the first slow call. */
-const FACTS = 'arg0.id=7, arg1.name=(not told), worker-1, threw java.sql.SQLTimeoutException'
+const FACTS = 'arg0.id=7, arg1.name=(not written), worker-1, threw java.sql.SQLTimeoutException'
 const ORIGIN = [
   'called by com.acme.Filter.doFilter',
   'trace 4bf92f3577b34da6',

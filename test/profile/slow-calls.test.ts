@@ -74,7 +74,7 @@ Calling context tree of 1 slow call (mean 54.0 ms, of all calls 1.45 ms)
       text.includes(`Slow calls: 1 call above p99 (now 12.0 ms, known from 1.4 s)
   duration  ended at  root, thread (slowest calls first)
    45.0 ms     1.5 s  com.acme.App.main  by=/orders  arg0.tenant=7
-                      arg1=(not told)  worker-1
+                      arg1=(not written)  worker-1
                       threw java.sql.SQLTimeoutException
                       called by web.Filter.next; trace 4bf9
                       2 samples: too few to divide its time

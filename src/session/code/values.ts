@@ -1,7 +1,7 @@
 // Values of root calls (--show, --by): what the target reads, and the rows `by=…` of the values.
 //
-// The target knows the classes of the objects on a path only when it sees them, and asks once for each class and step. The answer comes
-// from the class file: a field, or a method. No thread of the target waits for an answer.
+// The target knows the class of an object on a path only when it reads the object, and asks the client once for each class and step. The
+// client finds the answer in the class file: a field, or a method. No thread of the target waits for an answer.
 
 import type { ValueStart } from '../../base/value-path.ts'
 import type { MethodName } from '../../cct/tree.ts'
@@ -157,7 +157,7 @@ export class Values {
       const found = this.#paths.find(({ index }) => index === path)
       if (found === undefined) continue
       this.warnings.add(
-        `${found.option}: ${found.steps[step]?.name ?? '?'}() took ${timeText(ns)} and is called no more: later values are not read`,
+        `${found.option}: ${found.steps[step]?.name ?? '?'}() took ${timeText(ns)} and is not called again: later values are not read`,
       )
     }
     for (const old of this.#counted) this.warnings.delete(old)
