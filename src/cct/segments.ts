@@ -5,9 +5,9 @@
 // merges these callees. Self times are therefore fractions, and the sums are exact up to the rounding of doubles; calls are exact.
 //
 // A segment ends at a multiple of `widthMs`, and where counting restarts because the set of timed methods changes: the segments between two
-// restarts are an epoch, and rows of two epochs cannot be added. If there are too many segments or rows, neighbors in the same cell of the
-// doubled width are merged. A pause that is reported late is subtracted from the rows of the segment in which it is reported, and from
-// the durations of the segment in which the root call ended.
+// restarts are an epoch, and rows of two epochs cannot be added. If there are too many segments or rows, the width is doubled, and
+// neighbours between the same two multiples of the width are merged. A pause that is reported late is subtracted from the rows of the
+// segment in which it is reported, and from the durations of the segment in which the root call ended.
 
 import { exactTime, pairTicks } from '../base/compensation.ts'
 import { type Buckets, bucketOf } from '../regions/histogram.ts'
@@ -23,7 +23,7 @@ import { isValueRow } from './value-rows.ts'
 // Local constants for speed, as in thread-stack.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
-/** Maximum number of segments; above it, neighbors are merged. */
+/** Maximum number of segments; above it, neighbours are merged. */
 export const MAX_SEGMENTS = 64
 /** Length of a segment before any merge. */
 export const FIRST_WIDTH_MS = 5000
@@ -319,7 +319,7 @@ export class Segments {
       const submitter = handedOverFrom(ints[node * INTS + METHOD])
       if (submitter >= 0) isUsed[submitter] = 1
     }
-    // A tree with enough room does not grow: the time of a growth has no sign of life.
+    // A tree with enough room does not grow: during a growth, `alive` would not be called.
     const tree = new Growing(used)
     this.#alive()
     /** Row of each node; -1 for tops and unused nodes. */
@@ -406,7 +406,7 @@ export class Segments {
         // A larger width would only make the later segments longer.
         this.#widthMs /= 2
         this.#mergeShortest()
-      } else if (!this.#ended.slice(0, -1).some((it) => this.#hasNeighbor(it))) {
+      } else if (!this.#ended.slice(0, -1).some((it) => this.#hasNeighbour(it))) {
         this.#ended = this.#ended.map((it) => ({ ...it, rows: NO_ROWS }))
         this.#isCut = true
       }
@@ -419,11 +419,11 @@ export class Segments {
     return rows
   }
 
-  #hasNeighbor(segment: Segment): boolean {
+  #hasNeighbour(segment: Segment): boolean {
     return this.#ended[this.#ended.indexOf(segment) + 1]?.epoch === segment.epoch
   }
 
-  /** Merges neighbors of one epoch that began in the same cell. */
+  /** Merges neighbours of one epoch that began between the same two multiples of the width. */
   #mergeCells(): void {
     const cellOf = ({ beginMs }: Segment) => Math.floor(beginMs / this.#widthMs)
     const merged: Segment[] = []
@@ -437,7 +437,7 @@ export class Segments {
   }
 
   /**
-   * Merges the two neighbors with the shortest sum of lengths, of one epoch if possible. Of two epochs, the rows of the shorter segment are
+   * Merges the two neighbours with the shortest sum of lengths, of one epoch if possible. Of two epochs, the rows of the shorter segment are
    * lost.
    */
   #mergeShortest(): void {

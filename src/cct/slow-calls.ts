@@ -204,7 +204,7 @@ export class SlowCalls {
         : threshold
   }
 
-  /** Threshold from which the target tells details of calls; null if it is not known yet. */
+  /** Threshold from which the target writes details of calls; null if it is not known yet. */
   get detailsFromTicks(): number | null {
     if (this.wanted.threshold === 'threw') return NEVER_SLOW
     return Number.isFinite(this.thresholdTicks) ? this.thresholdTicks : null
@@ -228,7 +228,7 @@ export class SlowCalls {
     return this.#slowest.map(callOf)
   }
 
-  /** Logs of the slowest slow calls, slowest first. A log with a builder has no events any more. */
+  /** Logs of the slowest slow calls, slowest first. A log with a builder has no events. */
   get slowestLogs(): readonly Pick<KeptCall, 'number' | 'thread' | 'log'>[] {
     if (this.#isStale) this.#chooseSlowest()
     return this.#slowest

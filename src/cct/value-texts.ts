@@ -1,4 +1,4 @@
-// Values come from the program, so control characters are replaced where a text is made, before any view or exporter sees it.
+// Values come from the program, so control characters are replaced where a text is made, before any view or exporter uses it.
 
 /** Replaces control characters, format characters and halves of surrogate pairs by `?`. */
 export function printable(text: string): string {

@@ -43,16 +43,16 @@ export function nextStart(
 const MIN_AGE_MS = 30_000
 
 /**
- * Returns whether a JVM that replaces another one has just started. A program that starts uses the processors, and its first calls are of no
- * interest for the calls of a day.
+ * Returns whether a JVM that replaces another one has just started. A starting program uses much processor time, and its first calls are not
+ * typical.
  */
 export function isTooYoung(isSuccessor: boolean, ageMs: number, intervalMs: number): boolean {
   return isSuccessor && ageMs < Math.min(MIN_AGE_MS, intervalMs)
 }
 
 /**
- * Returns what the JVM that replaces another one is called: a part of a name may also fit another program, so the main class of the first JVM
- * is needed, unless the user gave a pattern.
+ * Returns the name by which the JVM that replaces another one is found: the main class of the first JVM, since a part of a name may also fit
+ * another program; or the pattern that the user gave.
  *
  * @param mainClass  main class of the first JVM; undefined if unknown
  */

@@ -1,8 +1,8 @@
 // record --repeat: one session after the other with the same JVM, or with the JVM that replaces it, until a signal or an error that another
 // session would not change. Each session prints one line. Between two sessions nothing of jfluid runs in the JVM.
 //
-// The first session decides whether the options fit the JVM: its error ends the command. Later errors are printed, and the interval is
-// doubled until a session succeeds (`repeat-plan.ts`).
+// The first session decides whether the options fit the JVM: its error ends the command, unless the error is temporary (EX_TEMPFAIL). Later
+// errors are printed, and the interval is doubled until a session succeeds (`repeat-plan.ts`).
 
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'

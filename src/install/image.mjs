@@ -3,8 +3,8 @@
 //   npm run image [-- <folder for the file>]
 //
 // The image has no base image, and no container engine is needed. It contains the folder of the bundle as /opt/jfluid, and from this
-// machine the C and C++ libraries that Node.js needs, sh (for the launcher), cat and tar (to copy profiles out of the container), and
-// sleep (for a container that waits for `kubectl exec`), and mkfifo (for JVMs older than JDK 16).
+// machine the C and C++ libraries that Node.js needs, sh (for the launcher), cat and tar (to copy profiles out of the container), sleep
+// (for a container that waits for `kubectl exec`), and mkfifo (for JVMs older than JDK 16).
 //
 // The format of the file is that of `docker save`, which all engines read: manifest.json, the configuration, one layer. The layer is
 // compressed and not the file, since Podman 4 refuses to load a compressed file.

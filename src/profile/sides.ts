@@ -1,7 +1,7 @@
 // Operands of a comparison. A side has one or more files, and at most one time range:
 //
 //   a.jfluid b.jfluid                            two files
-//   --before a1.jfluid a2.jfluid --after b.jfluid    several files a side
+//   --before a1.jfluid a2.jfluid --after b.jfluid    several files per side
 //   a.jfluid --before 0s-30s --after 30s-60s     two ranges of one file
 //   a.jfluid b.jfluid --before 10s- --after 10s-     a range of each file
 

@@ -151,8 +151,8 @@ function returnedField(
 }
 
 /**
- * Selects the method that a virtual call runs. No class overrides a private method. Whether a class overrides a method that only its package
- * sees depends on the loader of the class: then nothing is selected, and the getter runs.
+ * Selects the method that a virtual call runs. No class overrides a private method. Whether a class overrides a package-private method
+ * depends on the loader of the class: then nothing is selected, and the getter is called.
  */
 function selected(
   { owner, name, descriptor }: MemberRef,

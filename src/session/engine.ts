@@ -64,10 +64,10 @@ const noMoreMethods = (scheme: Scheme): string =>
 
 /** Maximum number of frames of a stack that are searched for a root. */
 const MAX_STACK_DEPTH = 400
-/** Share of the threshold of slow calls from which a call's details are told. */
+/** The target writes the details of a call that takes at least this share of the threshold of slow calls. */
 const DETAILS_SHARE = 0.8
-/** Relative change of the threshold that is not told. */
-const UNTOLD_CHANGE = 0.05
+/** Maximum relative change of the threshold that is not sent to the target. */
+const UNSENT_CHANGE = 0.05
 
 export class Engine {
   readonly door: OpenDoor
@@ -279,7 +279,7 @@ export class Engine {
     if (slowFromTicks === null || this.#slowOption === undefined) return
     const ticks = Math.floor(slowFromTicks * DETAILS_SHARE)
     const told = this.#toldSlow
-    if (told !== null && Math.abs(ticks - told) <= told * UNTOLD_CHANGE) return
+    if (told !== null && Math.abs(ticks - told) <= told * UNSENT_CHANGE) return
     this.#toldSlow = ticks
     await this.agent.slowFrom(ticks, selectedBy(this.#slowOption).threw)
   }

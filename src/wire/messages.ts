@@ -14,7 +14,7 @@
 //                        → [clock at the hello, clock now, pausesKnown]  clock: [ticks, nanos, width]; ticks since session start
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  loaders and classes that are new since the last call
 //   findClasses names    → the same rows, for classes with a name that ends with one of `names`, and for all their supertypes
-//   ready ids, highest id → nil                 probes of these methods send no `first` event any more
+//   ready ids, highest id → nil                 probes of these methods send no further `first` event
 //   neverWait            → nil                  a thread without room in the buffer continues unrecorded
 //   sampleInside [class, method, …] of the roots
 //                        → nil                  sample stacks of threads inside the roots, after `go`

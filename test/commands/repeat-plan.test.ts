@@ -76,7 +76,7 @@ describe('a busy machine', () => {
     )
   })
 
-  it('the waiting of a JVM that hardly runs is of no importance', () => {
+  it('a JVM that hardly runs is recorded, although its threads mostly wait for a processor', () => {
     expect(whyBusy({ ...idle, ranMs: 10, delayedMs: 90 })).toBe(null)
   })
 
@@ -310,7 +310,7 @@ describe('texts', () => {
     expect(recordedText({ ...profile, mode: 'sample' }, null)).toBe('8 samples in 30 s, longest pause 3 ms')
   })
 
-  it('the summary has what happened', () => {
+  it('the summary has the numbers of sessions, pushes, skips and failures, and the longest pause', () => {
     const none = { recorded: 0, pushed: 0, unpushed: 0, skipped: 0, failed: 0, jvms: 1, longestPauseMs: 0 }
     expect(summaryText(none, 5_000, true)).toBe('0 sessions in 5 s, 0 pushed')
     const all = { ...none, recorded: 12, pushed: 11, unpushed: 1, skipped: 2, failed: 1, jvms: 2 }

@@ -372,7 +372,7 @@ export class Inside {
     const calls = withCalls(slow, ({ span, tree: own, ...call }) => {
       const samples = this.#samples.within(span === undefined ? [] : [span])
       const rows = own === undefined ? undefined : withSamples(own, { ...parts, samples })
-      // That a fast call which threw has no sample is no news.
+      // A fast call that an exception ended usually has no sample, so its 0 is left out.
       const isTold = samples.count > 0 || slowest.has(call.number)
       return { ...call, ...(isTold && { samples: samples.count }), ...(rows !== undefined && { tree: rows }) }
     })

@@ -84,7 +84,7 @@ async function askingDoorIn(
     sockets.add(socket)
     socket.on('error', () => socket.destroy())
     socket.on('close', () => sockets.delete(socket))
-    hear(socket, token, (pid, command) => listener.asked(askingJvm(socket, jar, pid, command)))
+    readQuestion(socket, token, (pid, command) => listener.asked(askingJvm(socket, jar, pid, command)))
   })
   await listening(server, join(dir.inside, SOCKET))
   let seen = 0
@@ -117,18 +117,18 @@ async function listening(server: Server, path: string): Promise<void> {
 }
 
 /** Reads a question. A connection with another token is closed. */
-function hear(socket: Socket, token: string, asked: (pid: number, command: string) => void): void {
-  let said = Buffer.alloc(0)
+function readQuestion(socket: Socket, token: string, asked: (pid: number, command: string) => void): void {
+  let received = Buffer.alloc(0)
   const take = (chunk: Buffer): void => {
-    said = Buffer.concat([said, chunk])
+    received = Buffer.concat([received, chunk])
     const { length } = token
-    if (said.length >= length && !timingSafeEqual(said.subarray(0, length), Buffer.from(token))) {
+    if (received.length >= length && !timingSafeEqual(received.subarray(0, length), Buffer.from(token))) {
       socket.destroy()
       return
     }
-    const lines = said.subarray(length).toString('utf8').split('\n')
+    const lines = received.subarray(length).toString('utf8').split('\n')
     if (lines.length < 3) {
-      if (said.length > MAX_QUESTION_BYTES) socket.destroy()
+      if (received.length > MAX_QUESTION_BYTES) socket.destroy()
       return
     }
     socket.off('data', take)

@@ -247,7 +247,7 @@ export class DebuggerCalls {
 // Finds the security manager of a JVM through the debugger, even if the program has set it at run time or the JVM runs on another machine.
 
 const SYSTEM = 'Ljava/lang/System;'
-/** Name of the field of java.lang.System that refers to the security manager, in JDK 17 to 23. */
+/** Name of the field of java.lang.System that refers to the security manager, in JDK 23 and older. */
 const FIELD = 'security'
 
 /** @returns the class name of the security manager; null if there is none */

@@ -77,7 +77,7 @@ export class AlreadyAttached extends JfluidError {
 }
 
 /**
- * Thrown if the JVM (JDK 17 to 23) has a security manager. The JVM calls the manager before it links a probe. If the application's manager
+ * Thrown if the JVM (JDK 23 or older) has a security manager. The JVM calls the manager before it links a probe. If the application's manager
  * contains probes itself, this recursion never ends. The JDK's own manager grants an agent no permissions.
  */
 export class SecurityManagerPresent extends JfluidError {

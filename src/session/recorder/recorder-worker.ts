@@ -3,7 +3,7 @@
 // otherwise after 2 ms, which is 500 wake-ups per second. With scheme adaptive, no thread of the target waits for a free chunk, and the
 // next round follows after 10 ms, since each wake-up costs 40 µs of processor time. Every round and every chunk advances the heartbeat. If
 // the heartbeat does not advance for 250 ms, target threads stop waiting, unless the recording thread is runnable but gets no processor.
-// After an error, the heartbeat does not advance any more.
+// After an error, the heartbeat stays unchanged.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

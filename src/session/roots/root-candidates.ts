@@ -199,7 +199,7 @@ export class Looks {
     this.#last = new Set(dump.map(({ id }) => id))
   }
 
-  /** Returns whether a dump shows the thread without the method. True if the thread has ended. Dumps do not contain virtual threads. */
+  /** Returns whether a dump shows the thread without the method. True if the thread has ended, false for the tree of virtual threads. */
   without(thread: number, root: string): boolean {
     if (thread <= 0) return false
     if (this.#last?.has(thread) === false) return true

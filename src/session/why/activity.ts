@@ -11,7 +11,7 @@ import type { SampledStack, ThreadState, WorkSample } from './observed.ts'
  */
 export type Activity = Exclude<ThreadState, 'wait'> | 'pool' | 'result' | 'wait'
 
-/** The service that the thread uses: a database (also one inside the JVM), an HTTP server, another program, files. */
+/** The service that the thread uses: a database (also one inside the JVM), an HTTP service, the network, or files. */
 export type Service = 'database' | 'HTTP' | 'network' | 'file'
 
 /** A method of the application, or of a library if no application code is on the stack. */

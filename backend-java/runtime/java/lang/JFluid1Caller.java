@@ -43,7 +43,7 @@ final class JFluid1Caller {
     }
 
     /**
-     * Returns whether a class only passes calls on: reflection, method handles, proxies, generated subclasses. "$$" alone does not tell:
+     * Returns whether a class only passes calls on: reflection, method handles, proxies, generated subclasses. "$$" alone is no sign:
      * Scala has it in names of classes with code of the application.
      */
     static boolean isGlue(String name) {

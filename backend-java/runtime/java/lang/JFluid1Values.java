@@ -519,7 +519,7 @@ public final class JFluid1Values {
 
     // ---- probes, see JFluid1 ----
 
-    /** Stores an object of which a path starts. @param start number of the start, plus RETURNED for a result */
+    /** Stores an object at which a path starts. @param start number of the start, plus RETURNED for a result */
     static void store(Object object, int start) {
         Captured c = storesNow(start);
         if (c != null) {

@@ -184,7 +184,7 @@ function showLatency(wanted) {
   distribution?.showPart(wanted && 'Distribution in the range', ({ index }) => bars[index] ?? [0, 0, 100])
 }
 
-/** Shows what a row of a list stands for: a place in a tree, or the callers of a method. @param {ListRow} row */
+/** Shows what a row of a list refers to: a place in a tree, or the callers of a method. @param {ListRow} row */
 async function chosen({ place, method }) {
   if (place !== undefined) {
     await showTree(place.tree)
@@ -313,7 +313,7 @@ async function copyNote(text) {
 }
 const COPY_BY_HAND = 'copy it with Ctrl+C'
 
-/** Shows the row of the link in the address bar. A note tells which parts of the link are not in this page. */
+/** Shows the row of the link in the address bar. A note names the parts of the link that are not in this page. */
 async function followLink() {
   if (location.hash === '') return
   const { tab, tree: index, at, range: span, page, unknown } = readLink(location.hash)
