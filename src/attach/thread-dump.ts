@@ -158,8 +158,8 @@ interface Paragraph {
 }
 
 /**
- * Splits a dump into its Java threads. A thread name may contain line feeds and the text of other threads. So a header is accepted only with
- * the address of a thread of the list at the start of the dump (from JDK 10 on): a program does not know these addresses.
+ * Splits a dump into its Java threads. A thread name may contain line feeds and the text of other threads. So a header is accepted only
+ * with the address of a thread of the list at the start of the dump (from JDK 10 on): a program does not know these addresses.
  */
 function paragraphsIn(dump: string): Paragraph[] {
   const [list] = /\n_java_thread_list=.*?\n\}\n/s.exec(dump) ?? []

@@ -1,5 +1,6 @@
-// Finds out whether a JVM works on a request, so that jfluid does not give up a JVM that is only slow: with -Xcomp, a JVM compiles each method
-// of the agent before the method runs. Loading the agent took 24 s on two processors with 26 runnable threads, of which the compilers ran 9 s.
+// Finds out whether a JVM works on a request, so that jfluid does not give up a JVM that is only slow: with -Xcomp, a JVM compiles each
+// method of the agent before the method runs. Loading the agent took 24 s on two processors with 26 runnable threads, of which the
+// compilers ran 9 s.
 
 import { afterOwnTime } from '../base/own-time.ts'
 import { namesIn, textOf } from '../base/visible.ts'

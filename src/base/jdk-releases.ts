@@ -16,15 +16,17 @@ export const SINCE = {
   NEW_INSTANCE_WITH_CALLER: 17,
   /** `JFR.start` and -XX:StartFlightRecording accept settings of events (JDK-8256156). */
   RECORDING_SETTINGS: 17,
-  /** Object.wait(long) and Thread.sleep(long) are Java methods that call native methods (JDK-8286176, JDK-8287496); before, they are native. */
+  /**
+   * Object.wait(long) and Thread.sleep(long) are Java methods that call native methods (JDK-8286176, JDK-8287496); before, they are native.
+   */
   JAVA_WAITS: 19,
   /** A dynamically loaded agent causes a warning (JEP 451). */
   AGENT_WARNING: 21,
   /** Virtual threads (JEP 444). */
   VIRTUAL_THREADS: 21,
   /**
-   * A redefinition discards only the compiled code that depends on the redefined class (JDK-8324241). In an older JVM the first redefinition
-   * discards all compiled code. The first start of a JVM's flight recorder also redefines classes.
+   * A redefinition discards only the compiled code that depends on the redefined class (JDK-8324241). In an older JVM the first
+   * redefinition discards all compiled code. The first start of a JVM's flight recorder also redefines classes.
    */
   SELECTIVE_INVALIDATION: 23,
   /** A security manager can no longer be set (JEP 486). */

@@ -23,8 +23,8 @@ export class Survivors {
   collections = 0
   untracked = 0
   /**
-   * The arrays have one entry per table index. The allocation event gives the node and the token of the object. The agent gives the token of a
-   * living object, the collection before which it was allocated, and its size.
+   * The arrays have one entry per table index. The allocation event gives the node and the token of the object. The agent gives the token
+   * of a living object, the collection before which it was allocated, and its size.
    */
   readonly #nodes = new Int32Array(PLACES)
   readonly #tokens = new Int32Array(PLACES).fill(-1)

@@ -1,5 +1,5 @@
-// Comparison of two profiles as Markdown, for a comment on a pull request: root calls, significant changes of methods, conditions. Names are
-// in code spans, so that they are not interpreted as markup.
+// Comparison of two profiles as Markdown, for a comment on a pull request: root calls, significant changes of methods, conditions. Names
+// are in code spans, so that they are not interpreted as markup.
 
 import type { Metric } from '../measures/columns.ts'
 import { type ChangedMethod, type Changes, selfChange } from '../profile/changes.ts'

@@ -77,9 +77,10 @@ export interface InstrumentedClass {
  * Events written by the probes of methods and roots.
  *
  * `tells` is the content of the events. `time`: time stamps; with `waits`, also waits of threads; with `switched`, methods can be switched
- * on and off, and with `values`, roots store the values from which these paths start. `calls`: no content. `bytecodes`: numbers of executed bytecodes, by an analysis of basic blocks. `samples`: the stack, when a
- * sample is due. `allocations`: allocated bytes. `regions`: durations of regions of roots; methods without regions are unchanged.
- * `jdk`: whether JDK classes have probes, too. `sites`: numbers for call sites; if present, each call also reports its call site.
+ * on and off, and with `values`, roots store the values from which these paths start. `calls`: no content. `bytecodes`: numbers of executed
+ * bytecodes, by an analysis of basic blocks. `samples`: the stack, when a sample is due. `allocations`: allocated bytes. `regions`:
+ * durations of regions of roots; methods without regions are unchanged. `jdk`: whether JDK classes have probes, too. `sites`: numbers for
+ * call sites; if present, each call also reports its call site.
  */
 export type Recipe = { readonly sites?: SiteNumbers } & (
   | {

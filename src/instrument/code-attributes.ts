@@ -51,8 +51,8 @@ function moveLineNumbers(content: Reader, moved: Relocation, out: Writer): void 
 /**
  * Relocates LocalVariableTable or LocalVariableTypeTable. Layout of both: start_pc, length, name, descriptor or signature, index.
  *
- * Rows may begin or end inside an instruction, and may be equal after the relocation. The JVM refuses a class with two equal rows, so all but
- * the first are left out.
+ * Rows may begin or end inside an instruction, and may be equal after the relocation. The JVM refuses a class with two equal rows, so all
+ * but the first are left out.
  */
 function moveLocalVariables(content: Reader, moved: Relocation, out: Writer): void {
   const countAt = out.length

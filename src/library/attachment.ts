@@ -15,7 +15,10 @@ import { attachDoor } from '../session/doors/door.ts'
 import { Session, type SessionStatus } from '../session/session.ts'
 import { asksFirst } from '../session/session-options.ts'
 
-/** Options of `jfluid attach` (docs/options.md) in camel case. `maxOverhead` is a fraction (0.05 is 5 %); `slow` is p99, ns, threw, or a pair. */
+/**
+ * Options of `jfluid attach` (docs/options.md) in camel case. `maxOverhead` is a fraction (0.05 is 5 %); `slow` is p99, ns, threw, or a
+ * pair.
+ */
 export interface AttachOptions
   extends Partial<
     Omit<SessionFlags, 'root' | 'region' | 'include' | 'exclude' | 'sampler' | 'debugInfo' | 'reproducible'>

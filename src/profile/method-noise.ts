@@ -1,9 +1,9 @@
 // Noise of the costs of methods in a comparison: the largest difference per root call, or per sample, that is expected by chance.
 //
 // The noise between the parts of a side (noise.ts) includes everything that differs between recordings. Parts without sampled rows, that is
-// segments of scheme adaptive, show only how the cost of the root calls varies. The variances of independent rows sum to this variance, so a
-// row gets a part of it that is proportional to its cost. For samples, the number of samples also gives a standard error. The larger of the
-// two counts.
+// segments of scheme adaptive, show only how the cost of the root calls varies. The variances of independent rows sum to this variance, so
+// a row gets a part of it that is proportional to its cost. For samples, the number of samples also gives a standard error. The larger of
+// the two counts.
 
 import { SAMPLED } from '../cct/merge-samples.ts'
 import { hotMethods } from '../cct/snapshot.ts'

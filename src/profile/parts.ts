@@ -32,8 +32,8 @@ export function segmentsOf(profile: Profile, rows: Profile): readonly Profile[] 
 }
 
 /**
- * Returns the profiles with names that match. A sampled row has no descriptor and no class loader, and a method may be timed in one recording
- * and sampled in the other. If a profile has sampled rows, all names lose their descriptors, so that overloads are one method.
+ * Returns the profiles with names that match. A sampled row has no descriptor and no class loader, and a method may be timed in one
+ * recording and sampled in the other. If a profile has sampled rows, all names lose their descriptors, so that overloads are one method.
  */
 export function withMatchingNames(profiles: readonly Profile[]): readonly Profile[] {
   if (!profiles.some(({ merged }) => hasSampledRows(merged))) return profiles

@@ -104,7 +104,9 @@ export interface Profile {
   }
   /** ISO 8601 time of the start of the recording. */
   readonly startedAt: string
-  /** ISO 8601 time of the start of the JVM; absent if it is unknown, for several JVMs, and in profiles of versions that did not record it. */
+  /**
+   * ISO 8601 time of the start of the JVM; absent if it is unknown, for several JVMs, and in profiles of versions that did not record it.
+   */
   readonly jvmStartedAt?: string
   readonly durationMs: number
   /** t_I and t_O of the paper's section 5.3, measured in this target; 0 if no clock was read. */

@@ -193,7 +193,9 @@ function rangeProfile(
   }
 }
 
-/** Adds rows for the samples in the range, as in the tree of the whole recording. The names of methods that occur only in samples are added. */
+/**
+ * Adds rows for the samples in the range, as in the tree of the whole recording. The names of methods that occur only in samples are added.
+ */
 function withSampledRows(
   tree: Tree,
   known: readonly MethodName[],
@@ -277,8 +279,8 @@ function rootCallsOf(
 }
 
 /**
- * Returns the kept slow calls that ended in the range, without their common tree, which covers the whole recording. How many slow calls ended
- * in the range is unknown, since only some are kept.
+ * Returns the kept slow calls that ended in the range, without their common tree, which covers the whole recording. How many slow calls
+ * ended in the range is unknown, since only some are kept.
  */
 function slowOf({ tree: _, ...slow }: SlowTimes, { fromMs, toMs }: RangeFacts): SlowTimes {
   const isInside = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs < toMs

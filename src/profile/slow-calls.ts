@@ -194,7 +194,8 @@ export function thresholdText(
 }
 
 /**
- * Returns the remark of a time range, whose slow calls are only those of the kept calls that ended in the range; null for a whole recording.
+ * Returns the remark of a time range, whose slow calls are only those of the kept calls that ended in the range; null for a whole
+ * recording.
  */
 export function keptText({ ofRecording }: SlowTimes): string | null {
   if (ofRecording === undefined) return null

@@ -1,6 +1,6 @@
-// Finds what a step of a value's path reads in objects of one class: a field, a getter whose bytecode only returns a field, or a method that
-// runs code. A getter that only returns a field is read as this field, so no code of the program runs. Names do not make a getter: only
-// its bytecode counts.
+// Finds what a step of a value's path reads in objects of one class: a field, a getter whose bytecode only returns a field, or a method
+// that runs code. A getter that only returns a field is read as this field, so no code of the program runs. Names do not make a getter:
+// only its bytecode counts.
 
 import type { ValueStep } from '../base/value-path.ts'
 import {

@@ -505,7 +505,9 @@ export class LiveView extends Frame<Picture, LiveSource> {
   }
 }
 
-/** Describes a shown range: its bounds, the length of its segments, and the part that its rows cover, if the set of timed methods changed. */
+/**
+ * Describes a shown range: its bounds, the length of its segments, and the part that its rows cover, if the set of timed methods changed.
+ */
 function rangeNotice({ range }: Profile): string {
   if (range === undefined) return ''
   const { fromMs, toMs, segmentMs, rowsFromMs, rowsToMs } = range

@@ -217,7 +217,10 @@ class TerminalScreen implements Screen {
   #wide = new Set<number>()
   #suspended = false
   #destroyed = false
-  /** True if the terminal has not yet accepted the last frame. Then the newest frame is drawn as soon as the terminal has accepted the last one. */
+  /**
+   * True if the terminal has not yet accepted the last frame. Then the newest frame is drawn as soon as the terminal has accepted the last
+   * one.
+   */
   #isBehind = false
 
   constructor(

@@ -1,5 +1,5 @@
-// A real native image: the compiler of the npm package google-closure-compiler-linux. It reads its standard input, so it runs until the end of
-// the test. It does not catch SIGQUIT, so that signal would end it.
+// A real native image: the compiler of the npm package google-closure-compiler-linux. It reads its standard input, so it runs until the end
+// of the test. It does not catch SIGQUIT, so that signal would end it.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

@@ -102,7 +102,8 @@ describe('traced calls in speedscope and trace event files', () => {
 
   it('times in the trace events of one thread never decrease, for any order of calls', async () => {
     const methods = new Methods()
-    // The second call's task begins before the first call's task, in the same thread; the third call's task begins before the first task has ended.
+    // The second call's task begins before the first call's task, in the same thread; the third call's task begins before the first task
+    // has ended.
     const calls = [
       callOf('main> 0 hand 1 1 main< 2 | run> 100 run< 200', methods, 0),
       callOf('main> 0 hand 1 1 main< 2 | run> 20 run< 60', methods, 10),

@@ -28,7 +28,9 @@ const THREADS = 8
 const LOADERS = FULL ? 100 : 12
 /** Calls made with each pair during the storm, and again below `again`. */
 const CALLS = 3
-/** Time for which the client's main thread hangs while its heartbeat continues. It is longer than the two seconds for which threads wait. */
+/**
+ * Time for which the client's main thread hangs while its heartbeat continues. It is longer than the two seconds for which threads wait.
+ */
 const HANG_MS = 2_500
 
 /**

@@ -1,4 +1,5 @@
-// Values of root calls in profiles: they come from the program, so they must not change the meaning of an output, and --redact removes them.
+// Values of root calls in profiles: they come from the program, so they must not change the meaning of an output, and --redact removes
+// them.
 
 import { describe, expect, it } from 'vitest'
 import { printable } from '../../src/cct/value-texts.ts'

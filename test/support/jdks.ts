@@ -171,7 +171,8 @@ export function forEachJdk(body: (jdk: Jdk) => void): void {
 }
 
 /**
- * Calls `describe` like forEachJdk; in `test:full` also for runtimes and fetched JDKs. These tests need neither a debugger nor another user.
+ * Calls `describe` like forEachJdk; in `test:full` also for runtimes and fetched JDKs. These tests need neither a debugger nor another
+ * user.
  *
  * @param from  oldest JDK that runs the programs of these tests
  */

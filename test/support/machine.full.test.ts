@@ -1,4 +1,5 @@
-// Tests that need more than a JDK are skipped if the requirement is missing. On a machine that runs test:full no requirement may be missing.
+// Tests that need more than a JDK are skipped if the requirement is missing. On a machine that runs test:full no requirement may be
+// missing.
 
 import { expect, it } from 'vitest'
 import { TARGETS } from '../jdks/table-text.mjs'

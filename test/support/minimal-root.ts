@@ -24,8 +24,8 @@ function output(program: string, ...args: readonly string[]): string {
 }
 
 /**
- * Returns a root directory in the cache. It is the lower layer of containers (`--rootfs <root>:O`), so tests can share it; they must not write
- * to it.
+ * Returns a root directory in the cache. It is the lower layer of containers (`--rootfs <root>:O`), so tests can share it; they must not
+ * write to it.
  */
 export function minimalRoot(...packages: readonly string[]): string {
   const codename = output('sh', '-c', '. /etc/os-release && echo "$VERSION_CODENAME"').trim()

@@ -84,7 +84,8 @@ describe('changes that HotSpot does not make are differences', () => {
   })
 
   it('code with many ldc instructions of unknown length is compared quickly', () => {
-    // 300 instructions, each in a HotSpot form whose operand looks like the next instruction: 2^300 alignments, none of which reaches the end.
+    // 300 instructions, each in a HotSpot form whose operand looks like the next instruction: 2^300 alignments, none of which reaches the
+    // end.
     const own = [...Array.from({ length: 300 }, () => [LDC, 3]), [POP], [RETURN]]
     expect(same(own, [...Array.from({ length: 700 }, () => [OWN]), [NOP], [NOP]])).toBe(false)
   })

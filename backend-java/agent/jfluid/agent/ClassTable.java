@@ -17,11 +17,13 @@ import java.util.WeakHashMap;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Numbers classes and loaders. Both are held weakly, so that classes can be unloaded. Used only by the agent's thread. src/base/class-info.ts
- * documents the rows.
+ * Numbers classes and loaders. Both are held weakly, so that classes can be unloaded. Used only by the agent's thread.
+ * src/base/class-info.ts documents the rows.
  */
 final class ClassTable {
-    /** Prefix of accessor classes: up to JDK 21, reflection generates one class per frequently called method, in the application's loader. */
+    /**
+     * Prefix of accessor classes: up to JDK 21, reflection generates one class per frequently called method, in the application's loader.
+     */
     static final String ACCESSOR = "jdk.internal.reflect.Generated";
 
     private static final int JDK = 1;
@@ -133,7 +135,10 @@ final class ClassTable {
         return takeNew();
     }
 
-    /** Returns the numbers of the loaded classes with these names, one list per name. The rows of new classes are in the next answer of {@link #refresh}. */
+    /**
+     * Returns the numbers of the loaded classes with these names, one list per name. The rows of new classes are in the next answer of
+     * {@link #refresh}.
+     */
     List<Object> named(Object[] names) {
         Map<Object, List<Object>> byName = new HashMap<>();
         List<Object> lists = new ArrayList<>();
@@ -164,8 +169,8 @@ final class ClassTable {
     }
 
     /**
-     * Returns whether a name ends with these parts. The number of a hidden class, after a slash, is not a part. Called for thousands of classes,
-     * so it allocates nothing.
+     * Returns whether a name ends with these parts. The number of a hidden class, after a slash, is not a part. Called for thousands of
+     * classes, so it allocates nothing.
      */
     private static boolean endsWith(String name, String end) {
         int number = name.lastIndexOf('/');
@@ -359,8 +364,8 @@ final class ClassTable {
     }
 
     /**
-     * Returns the row of a loader. Uses no lambda and no string concatenation by invokedynamic: C2 inlines this code into {@link #id}, and if such
-     * call sites inline JDK code with probes, C2 of JDK 17 may crash (with {@code --jdk --mode alloc}).
+     * Returns the row of a loader. Uses no lambda and no string concatenation by invokedynamic: C2 inlines this code into {@link #id}, and
+     * if such call sites inline JDK code with probes, C2 of JDK 17 may crash (with {@code --jdk --mode alloc}).
      */
     private Loader loader(ClassLoader loader) {
         Loader known = loaders.get(loader);

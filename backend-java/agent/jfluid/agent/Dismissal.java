@@ -3,7 +3,10 @@ package jfluid.agent;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** A request of another client to end the session (jfluid detach). Fields that are neither final nor volatile are confined to the session's thread. */
+/**
+ * A request of another client to end the session (jfluid detach). Fields that are neither final nor volatile are confined to the session's
+ * thread.
+ */
 final class Dismissal {
     /** Interval at which the requesting thread and the session's thread check an open request. */
     static final long CHECK_INTERVAL_MILLIS = 20;

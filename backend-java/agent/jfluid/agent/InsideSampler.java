@@ -15,8 +15,9 @@ import java.util.concurrent.locks.LockSupport;
  *
  * The intervals between ticks are exponentially distributed and independent of the threads. A tick chooses m of the N threads inside root
  * calls at random, and first among the threads whose calls are slow already and have few samples: the weights are those of each group. It
- * takes their stacks only with a probability that keeps the cost of all stacks below {@link #SHARE} of a processor. The weight of a sample is the mean interval times N / m, divided by that probability. The delay of ticks is an estimate of how long
- * application threads were stopped. At the start, when samples choose the methods to time, the tick rate and the cost limit are doubled.
+ * takes their stacks only with a probability that keeps the cost of all stacks below {@link #SHARE} of a processor. The weight of a sample
+ * is the mean interval times N / m, divided by that probability. The delay of ticks is an estimate of how long application threads were
+ * stopped. At the start, when samples choose the methods to time, the tick rate and the cost limit are doubled.
  */
 final class InsideSampler extends GuestThread {
     private static final long TICK_INTERVAL_NANOS = 5_000_000;

@@ -89,7 +89,9 @@ final class Link implements AutoCloseable {
         }
     }
 
-    /** The pipes serve one agent. With {@code jfluid run}, several JVMs may start: the JVM that deletes the name of a pipe gets both pipes. */
+    /**
+     * The pipes serve one agent. With {@code jfluid run}, several JVMs may start: the JVM that deletes the name of a pipe gets both pipes.
+     */
     private static final class NamedPipes {
         static SelectableChannel[] connect(Path dir) throws IOException {
             SelectableChannel sink = JFluid1Pipes.sink(dir.resolve(FROM_AGENT));

@@ -30,8 +30,8 @@ final class MessagePack {
     }
 
     /**
-     * Encodes a string. A lone surrogate, which a name in a class file may contain, becomes three bytes: {@code getBytes} would replace it by a
-     * question mark, which could make two names equal.
+     * Encodes a string. A lone surrogate, which a name in a class file may contain, becomes three bytes: {@code getBytes} would replace it
+     * by a question mark, which could make two names equal.
      */
     private static byte[] utf8(String s) {
         byte[] utf8 = s.getBytes(StandardCharsets.UTF_8);

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One value per class loader, until the loader is collected. Loaders are compared by identity, since equals() and hashCode() of a loader may
- * be application code. A value must not refer to its loader.
+ * One value per class loader, until the loader is collected. Loaders are compared by identity, since equals() and hashCode() of a loader
+ * may be application code. A value must not refer to its loader.
  */
 final class PerLoader<V> {
     private static final class Key extends WeakReference<ClassLoader> {

@@ -2,8 +2,8 @@ package jfluid.agent;
 
 /**
  * Resolves the probe classes once per loader of instrumented classes. Otherwise the first probe in a class of a loader would call the
- * loader, which allocates: with a full heap the application's method would end with an OutOfMemoryError from a call that it does not contain.
- * The call could also wait for a lock of the loader, whose holder may be waiting for the thread in the probe. A loader that has
+ * loader, which allocates: with a full heap the application's method would end with an OutOfMemoryError from a call that it does not
+ * contain. The call could also wait for a lock of the loader, whose holder may be waiting for the thread in the probe. A loader that has
  * resolved the class once is never called again (JVMS 5.3: initiating loader). Before that, its classes get no probes.
  */
 final class RuntimeLink {

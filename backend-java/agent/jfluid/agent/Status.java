@@ -73,7 +73,10 @@ final class Status extends Topic {
             survivors(), classes.takeNewLoaders()};
     }
 
-    /** Returns {@code [collections, untracked objects, [token, born, bytes] of each new object, tokens of dead objects]}, numbers as eight bytes. */
+    /**
+     * Returns {@code [collections, untracked objects, [token, born, bytes] of each new object, tokens of dead objects]}, numbers as eight
+     * bytes.
+     */
     private static Object survivors() {
         Object[] seen = JFluid1Survivors.look();
         return seen == null ? null

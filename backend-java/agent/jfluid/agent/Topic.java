@@ -3,8 +3,8 @@ package jfluid.agent;
 import java.io.IOException;
 
 /**
- * A group of client commands with common state. {@link Session} maps commands to topics. Members are confined to the session's thread unless
- * stated otherwise.
+ * A group of client commands with common state. {@link Session} maps commands to topics. Members are confined to the session's thread
+ * unless stated otherwise.
  */
 abstract class Topic {
     /** Returned in place of an answer that is sent later. */

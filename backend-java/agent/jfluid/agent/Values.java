@@ -74,8 +74,8 @@ final class Values extends Topic {
     }
 
     /**
-     * Finds a member of exactly this name and type. A thread of its own, since it may ask a class loader of the application for the type. Calls
-     * the handle of a getter often enough.
+     * Finds a member of exactly this name and type. A thread of its own, since it may ask a class loader of the application for the type.
+     * Calls the handle of a getter often enough.
      */
     private static final class Linker extends GuestThread {
         private final int how;

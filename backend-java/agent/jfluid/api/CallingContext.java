@@ -3,8 +3,8 @@ package jfluid.api;
 import java.util.List;
 
 /**
- * Calls of one method by one thread with the same callers. Use it on that thread, in {@link Profiler#report}, or in {@link Profiler#end}. Two
- * objects for the same context are equal.
+ * Calls of one method by one thread with the same callers. Use it on that thread, in {@link Profiler#report}, or in {@link Profiler#end}.
+ * Two objects for the same context are equal.
  */
 public interface CallingContext {
     /** Returns the context of the caller; null for the root of a thread's tree. */

@@ -14,7 +14,8 @@ public interface Profiler {
      * Called when a thread calls a root for the first time.
      *
      * @param root the thread's tree; its methods are the root's callees
-     * @return the thread's granularity: approximate number of bytecodes until its next report, at least 1. A loop without calls may execute a
+     * @return the thread's granularity: approximate number of bytecodes until its next report, at least 1. A loop without calls may execute
+     *     a
      *     million more.
      */
     int register(Thread thread, CallingContext root);

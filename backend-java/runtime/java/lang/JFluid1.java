@@ -1419,7 +1419,9 @@ public final class JFluid1 {
             return token < 0 ? launch : launch.substring(0, token);
         }
 
-        /** Returns the only line of the launch file, or null if the file is missing or not trusted. Checks owner and mode; follows no links. */
+        /**
+         * Returns the only line of the launch file, or null if the file is missing or not trusted. Checks owner and mode; follows no links.
+         */
         private static String launchLine() throws java.io.IOException {
             java.nio.file.Path file = java.nio.file.Path.of("/tmp/.jfluid_pid" + ProcessHandle.current().pid());
             java.nio.file.LinkOption here = java.nio.file.LinkOption.NOFOLLOW_LINKS;

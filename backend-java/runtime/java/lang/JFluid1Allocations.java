@@ -343,7 +343,10 @@ public final class JFluid1Allocations {
         }
     }
 
-    /** Returns name and loader, as "java.lang.String\nbootstrap" or "[I\nbootstrap". Names of lambdas omit the part that differs from run to run. */
+    /**
+     * Returns name and loader, as "java.lang.String\nbootstrap" or "[I\nbootstrap". Names of lambdas omit the part that differs from run to
+     * run.
+     */
     static String nameOf(Class<?> c) {
         String name = c.getName();
         if (isLambda(c)) {
@@ -359,7 +362,9 @@ public final class JFluid1Allocations {
         return isHidden(c) && c.getName().contains("$$Lambda");
     }
 
-    /** Returns the number of lambda classes with this name, or 0. The JVM creates new lambda classes after a redefinition of their method. */
+    /**
+     * Returns the number of lambda classes with this name, or 0. The JVM creates new lambda classes after a redefinition of their method.
+     */
     private static int numberOf(String lambda) {
         Allocated[] in = allocated;
         for (int i = 0; i < in.length; i++) {
@@ -372,7 +377,10 @@ public final class JFluid1Allocations {
         return 0;
     }
 
-    /** Writes the JVM's count of bytes that the thread has allocated in the root call. Called just before the EXIT of the outermost root call. */
+    /**
+     * Writes the JVM's count of bytes that the thread has allocated in the root call. Called just before the EXIT of the outermost root
+     * call.
+     */
     static void tellAllocated(ThreadInfo ti) {
         Gauge by = gauge;
         long before = ti.allocatedBefore;

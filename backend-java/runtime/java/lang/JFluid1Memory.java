@@ -16,7 +16,9 @@ public final class JFluid1Memory {
     private static final long LOADER_NAME = U.objectFieldOffset(ClassLoader.class, "name");
     private static final long BUFFER_ADDRESS = U.objectFieldOffset(java.nio.Buffer.class, "address");
 
-    /** Reads a constant of Unsafe by reflection: it is an int up to JDK 24 and a long from 25 on, and the class file must work with both. */
+    /**
+     * Reads a constant of Unsafe by reflection: it is an int up to JDK 24 and a long from 25 on, and the class file must work with both.
+     */
     static long base(String constant) {
         try {
             return ((Number) Unsafe.class.getField(constant).get(null)).longValue();

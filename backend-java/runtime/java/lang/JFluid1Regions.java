@@ -71,8 +71,8 @@ public final class JFluid1Regions {
     }
 
     /**
-     * Keeps or releases the writer's chunk. A thread with frequent executions keeps its chunk, which saves two atomic operations per execution.
-     * At most half of the chunks are kept; the agent can reclaim all other chunks.
+     * Keeps or releases the writer's chunk. A thread with frequent executions keeps its chunk, which saves two atomic operations per
+     * execution. At most half of the chunks are kept; the agent can reclaim all other chunks.
      */
     private static void keepOrRest(ThreadInfo w, boolean kept, boolean told) {
         if (kept) {

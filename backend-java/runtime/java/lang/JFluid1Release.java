@@ -3,8 +3,8 @@ package java.lang;
 import java.lang.ref.Reference;
 
 /**
- * What differs between the supported releases of the JDK, for runtime and agent. The fields that decide are constants of an initialised class,
- * so the compilers drop the code of the other releases.
+ * What differs between the supported releases of the JDK, for runtime and agent. The fields that decide are constants of an initialised
+ * class, so the compilers drop the code of the other releases.
  *
  * <pre>
  * since  change                                                                source         in older releases
@@ -14,7 +14,7 @@ import java.lang.ref.Reference;
  *    15  Lookup.ClassDefiner defines hidden classes                              JEP 371      {@link #HAS_HIDDEN_CLASSES}
  *    16  Reference.refersTo                                                      JDK-8188055  {@link #refersTo}
  *    16  UNIX sockets                                                            JEP 380      {@link #HAS_UNIX_SOCKETS}: JFluid1Pipes
- *    17  Unsafe.invokeCleaner in jdk.internal.misc, perhaps earlier                           {@link #unmap}
+ *    17  Unsafe.invokeCleaner in jdk.internal.misc; absent from 11, not looked up in 12 to 16 {@link #unmap}
  * </pre>
  */
 public final class JFluid1Release {

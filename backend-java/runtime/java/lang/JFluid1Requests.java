@@ -88,8 +88,8 @@ public final class JFluid1Requests {
     }
 
     /**
-     * Waits until the callees of a method are instrumented. The thread that finds the method NEW sends the request; threads that find it PENDING
-     * wait as well, so that they do not enter callees without probes. The wait is written as ADJUST and charged to no method.
+     * Waits until the callees of a method are instrumented. The thread that finds the method NEW sends the request; threads that find it
+     * PENDING wait as well, so that they do not enter callees without probes. The wait is written as ADJUST and charged to no method.
      *
      * @param w  writer of the calling thread: the thread itself or its carrier
      * @param ti the calling thread
@@ -131,8 +131,8 @@ public final class JFluid1Requests {
     }
 
     /**
-     * Waits for the answer. The timeout is {@link JFluid1Client#ANSWER_TIMEOUT_NANOS}, or {@link JFluid1Client#SILENT_CLIENT_TIMEOUT_NANOS} while
-     * a redefinition runs. If several threads wait for one answer, the first timeout ends the waits of all of them.
+     * Waits for the answer. The timeout is {@link JFluid1Client#ANSWER_TIMEOUT_NANOS}, or {@link JFluid1Client#SILENT_CLIENT_TIMEOUT_NANOS}
+     * while a redefinition runs. If several threads wait for one answer, the first timeout ends the waits of all of them.
      */
     public static boolean await(Request request) {
         // The calling thread may hold a class loading lock that a running redefinition waits for.

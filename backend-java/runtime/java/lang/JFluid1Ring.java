@@ -129,8 +129,8 @@ public final class JFluid1Ring {
     }
 
     /**
-     * Appends an event if the hot path could not, since the chunk was full or the epoch of the clock changed. Not inlined: in C2 code it would
-     * enlarge the frames of the program's methods and make these methods use the reserved stack as well.
+     * Appends an event if the hot path could not, since the chunk was full or the epoch of the clock changed. Not inlined: in C2 code it
+     * would enlarge the frames of the program's methods and make these methods use the reserved stack as well.
      */
     @DontInline
     @ReservedStackAccess
@@ -157,7 +157,9 @@ public final class JFluid1Ring {
         append(ti, word);
     }
 
-    /** Appends an event other than an entry. Never throws: a method that has ended normally, or a handler, must not fail because of jfluid. */
+    /**
+     * Appends an event other than an entry. Never throws: a method that has ended normally, or a handler, must not fail because of jfluid.
+     */
     @DontInline
     static void appendExit(ThreadInfo ti, long word) {
         try {
@@ -332,8 +334,9 @@ public final class JFluid1Ring {
 
     /**
      * Returns the time to sleep before the next search for a chunk, ns. All waiting threads together search once per
-     * {@link JFluid1Client#CHUNK_PAUSE_PER_WAITER_NANOS}, so that dozens of waiting threads do not take the processors from the client. Reading a full
-     * ring takes the client about as long as the longest of these pauses. A thread that has waited for long searches more often.
+     * {@link JFluid1Client#CHUNK_PAUSE_PER_WAITER_NANOS}, so that dozens of waiting threads do not take the processors from the client.
+     * Reading a full ring takes the client about as long as the longest of these pauses. A thread that has waited for long searches more
+     * often.
      */
     private static long chunkPause(long waited) {
         long all = Math.min(

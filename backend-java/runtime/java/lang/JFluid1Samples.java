@@ -188,8 +188,8 @@ public final class JFluid1Samples {
     }
 
     /**
-     * Called at the start of a method that calls no method and has no loop. Such a method is pushed on the stack only while a sample is taken in
-     * it (section 5.1).
+     * Called at the start of a method that calls no method and has no loop. Such a method is pushed on the stack only while a sample is
+     * taken in it (section 5.1).
      *
      * @return as {@link #methodEntry}
      */

@@ -15,7 +15,10 @@ import jdk.internal.vm.annotation.DontInline;
 public final class JFluid1Stack {
     private JFluid1Stack() {}
 
-    /** Three times the maximum number of frames of a slow path, JDK included, since some of its frames are larger than frames of {@link #descend}. */
+    /**
+     * Three times the maximum number of frames of a slow path, JDK included, since some of its frames are larger than frames of {@link
+     * #descend}.
+     */
     private static final int FRAMES = 64;
     /** Like FRAMES, but for an event of a virtual thread for which the chunk of its carrier has space. */
     private static final int FEW_FRAMES = 16;

@@ -60,7 +60,10 @@ public final class JFluid1Threads {
         int untimed;
         int untilTimed;
         int rootChance;
-        /** Session ticks at the start of the outermost root call; Long.MAX_VALUE if no threshold was set then, see {@link JFluid1Roots#slowFrom}. */
+        /**
+         * Session ticks at the start of the outermost root call; Long.MAX_VALUE if no threshold was set then, see {@link
+         * JFluid1Roots#slowFrom}.
+         */
         long rootSince = Long.MAX_VALUE;
         /** The root call that the sampler has sampled last, see {@link JFluid1Inside#call}, and its number of samples. */
         int sampledCall;
@@ -271,8 +274,9 @@ public final class JFluid1Threads {
         }
 
         /**
-         * Pins a virtual thread to its carrier until {@link #unpin}. From JDK 24 on a virtual thread may otherwise unmount while it waits for a
-         * monitor (JEP 491) and continue on another carrier: it would then write to the chunk of its former carrier, concurrently with that carrier.
+         * Pins a virtual thread to its carrier until {@link #unpin}. From JDK 24 on a virtual thread may otherwise unmount while it waits
+         * for a monitor (JEP 491) and continue on another carrier: it would then write to the chunk of its former carrier, concurrently
+         * with that carrier.
          *
          * @return whether to unpin
          */
@@ -312,7 +316,9 @@ public final class JFluid1Threads {
             }
         }
 
-        /** Not inlined: C2 assumes that the carrier does not change within a frame, but the frame of a caller may move to another carrier. */
+        /**
+         * Not inlined: C2 assumes that the carrier does not change within a frame, but the frame of a caller may move to another carrier.
+         */
         @DontInline
         static Thread thread() {
             if (CURRENT != null) {
@@ -381,8 +387,8 @@ public final class JFluid1Threads {
     }
 
     /**
-     * Called before the calling thread waits in the load hook, where it reads the buffer. A virtual thread in the hook is counted, because its
-     * stack cannot be dumped, and outside root calls it has no record.
+     * Called before the calling thread waits in the load hook, where it reads the buffer. A virtual thread in the hook is counted, because
+     * its stack cannot be dumped, and outside root calls it has no record.
      *
      * @return whether the thread must call {@link #leaveHook}
      */
@@ -432,8 +438,8 @@ public final class JFluid1Threads {
     }
 
     /**
-     * Returns platform threads and their stacks; the stack of a thread that has ended is null. Unlike Thread.getAllStackTraces() this calls no
-     * method of a thread and puts no thread into a map, since subclasses may override hashCode().
+     * Returns platform threads and their stacks; the stack of a thread that has ended is null. Unlike Thread.getAllStackTraces() this calls
+     * no method of a thread and puts no thread into a map, since subclasses may override hashCode().
      *
      * @param of the threads whose stacks are returned; null for all threads
      * @return {Thread[], StackTraceElement[][]}, or null on a JDK without the private natives
@@ -478,8 +484,8 @@ public final class JFluid1Threads {
         }
 
         /**
-         * Links the handle with one call. Further calls would be slow: without an idle processor each yield lasts until all other threads have
-         * run. The classes that the JDK loads to generate code for this handle shape are loaded by {@link Carrier#warmUp}.
+         * Links the handle with one call. Further calls would be slow: without an idle processor each yield lasts until all other threads
+         * have run. The classes that the JDK loads to generate code for this handle shape are loaded by {@link Carrier#warmUp}.
          */
         static void warmUp() {
             yieldCarrier();

@@ -35,8 +35,8 @@ final class JFluid1Thrown {
     }
 
     /**
-     * Writes the class of the exception that ends the outermost root call. Called before the EXIT. Writes nothing if the stack is too small,
-     * or if no chunk is free: the thread does not wait.
+     * Writes the class of the exception that ends the outermost root call. Called before the EXIT. Writes nothing if the stack is too
+     * small, or if no chunk is free: the thread does not wait.
      */
     @DontInline
     static void tell(ThreadInfo ti, Throwable thrown) {

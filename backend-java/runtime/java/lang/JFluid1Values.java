@@ -40,7 +40,10 @@ public final class JFluid1Values {
     private static final int MAX_LENGTH = 128;
     private static final int MAX_DETAILS_PER_SECOND = 200;
     private static final long SLOW_GETTER_NANOS = 1_000_000L;
-    /** Number of calls of a getter that need much stack: early calls initialize the classes that the getter uses. The check takes 2,048 calls. */
+    /**
+     * Number of calls of a getter that need much stack: early calls initialize the classes that the getter uses. The check takes 2,048
+     * calls.
+     */
     private static final int EARLY_CALLS = 100;
     /** Time after a slow call in which a second slow call switches the getter off. */
     private static final long SECOND_CALL_NANOS = 10_000_000_000L;
@@ -136,8 +139,8 @@ public final class JFluid1Values {
         }
 
         /**
-         * Called after a slow call. A pause of the JVM makes all calls slow that run at that time. So calls that overlap count as one call, and
-         * only the second slow call switches the getter off.
+         * Called after a slow call. A pause of the JVM makes all calls slow that run at that time. So calls that overlap count as one call,
+         * and only the second slow call switches the getter off.
          */
         void slow(long begun, long nanos) {
             long first = slowAt;
@@ -413,8 +416,8 @@ public final class JFluid1Values {
     }
 
     /**
-     * Makes the JVM generate the code of a getter's handle now, see {@link JFluid1Session}. Calls it without an object, so that no code of the
-     * application runs.
+     * Makes the JVM generate the code of a getter's handle now, see {@link JFluid1Session}. Calls it without an object, so that no code of
+     * the application runs.
      */
     public static void warmUp(MethodHandle getter, int calls) {
         for (int i = 0; i < calls; i++) {
@@ -537,7 +540,9 @@ public final class JFluid1Values {
         }
     }
 
-    /** Returns where the thread stores a start; null if it stores none: inside a root call, or for a result not at the end of the outermost. */
+    /**
+     * Returns where the thread stores a start; null if it stores none: inside a root call, or for a result not at the end of the outermost.
+     */
     private static Captured storesNow(int start) {
         if (wanted == null || !open) {
             return null;
@@ -1014,8 +1019,8 @@ public final class JFluid1Values {
     }
 
     /**
-     * Writes the ends of the value's call, if there is one, and of the outermost root call with a time in the past. If the thread has to take
-     * another chunk, the words have the time of writing: a wait for the chunk is then charged to no method.
+     * Writes the ends of the value's call, if there is one, and of the outermost root call with a time in the past. If the thread has to
+     * take another chunk, the words have the time of writing: a wait for the chunk is then charged to no method.
      */
     @DontInline
     static void leaveAt(ThreadInfo ti, int id, long ticks) {

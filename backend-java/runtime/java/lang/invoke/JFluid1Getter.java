@@ -5,8 +5,8 @@ public final class JFluid1Getter {
     private JFluid1Getter() {}
 
     /**
-     * Returns a handle of type (Object)Object. Asks the class loader only for the type that the method returns; reflection would ask it for the
-     * types of all methods of the class.
+     * Returns a handle of type (Object)Object. Asks the class loader only for the type that the method returns; reflection would ask it for
+     * the types of all methods of the class.
      *
      * @param descriptor of the method, without parameters
      */
