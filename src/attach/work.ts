@@ -44,7 +44,7 @@ export function hasWorked(before: Look | undefined, now: Look | undefined): bool
 }
 
 /**
- * Calls `late` after `ms`, like `afterOwnTime`, or later while the threads work: as soon as they have not worked for half of `ms`, or after
+ * Calls `late` after `ms`, like `afterOwnTime`, or later while the threads work: as soon as they have not worked for `ms`, or after
  * MAX_WORK_MS.
  *
  * @param look  looks at the threads
@@ -59,14 +59,16 @@ export function afterWork(
 ): () => void {
   let before = look()
   let waitedMs = 0
+  let idleMs = 0
   let cancel = (): void => {}
   const wait = (): void => {
     cancel = afterOwnTime(ms / 2, () => {
       waitedMs += ms / 2
       const now = look()
       const works = hasWorked(before, now)
+      idleMs = works ? 0 : idleMs + ms / 2
       before = now
-      if (waitedMs < ms || (works && waitedMs < mostMs)) wait()
+      if (idleMs < ms && waitedMs < mostMs) wait()
       else late(waitedMs, works)
     })
   }
