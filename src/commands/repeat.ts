@@ -359,7 +359,7 @@ class Repeated {
       account.before(await readMetaspaceUsed(pid), performance.now())
       const limits = this.#limits(pid)
       if (limits === null) {
-        this.#add({ failed: 1 })
+        this.#add({ skipped: 1 })
         return 'waiting'
       }
       let classes = CLASSES_OF_FAILED_SESSION
