@@ -1,12 +1,13 @@
 // What differs on JDK 11: lambda classes and reflection, the pipes to the agent, also from a JVM in another network namespace, `jfluid run`,
 // and what is refused. `npm run jdks` fetches a JDK 11.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { linkOf } from '../../src/base/visible.ts'
 import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { ask, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { type Jdk, newest, targets } from '../support/jdks.ts'
 import {
@@ -64,6 +65,24 @@ describe('a JVM of JDK 11', () => {
     expect((await run.exit).code, run.stderr()).toBe(0)
     const { merged } = await readProfileJson(file)
     expect(lines(callsByPath(merged))).toEqual(lines(parseExpectation(run.stdout())))
+  })
+
+  it('below another command the program runs unchanged, and the error says that JDK 11 cannot be recorded there', async () => {
+    const classes = await compileFixture(jdk(), 'KnownTree')
+    const file = join(temporaryDirectory(), 'p.jfluid')
+    const flags = ['--root', 'fix.KnownTree.task', '--record', file]
+    const command = ['sh', '-c', '"$@"; echo "ended with $?"', 'sh']
+    const java = [jdk().java, '-cp', classes, 'fix.KnownTree', '2', '10']
+    const run = startJfluid('run', ...flags, '--', ...command, ...java)
+    for (const line of ['run 1', 'expect', 'quit']) run.send(line)
+    const { code } = await run.exit
+    expect(run.stdout()).toMatch(/^ended with 0$/m)
+    expect(parseExpectation(run.stdout()).size).toBeGreaterThan(0)
+    expect(run.stderr()).toMatch(
+      /^jfluid: the command has started a JVM of JDK 11; the JVMs of a command are profiled from JDK 16 on\n {2}Use the command java itself after --, or in another terminal: jfluid record --wait-for <main class>$/m,
+    )
+    expect(code).toBe(STATUS.notAJvm)
+    expect(existsSync(file)).toBe(false)
   })
 
   it('a JVM in another network namespace is profiled, and nothing remains', async () => {
