@@ -412,7 +412,7 @@ export class CctBuilder extends ThreadStack implements Required<EventSink>, Tree
   /**
    * Restarts counting; threads keep their current nodes.
    * @param nowTicks if given, the time of open frames up to `nowTicks` is discarded, too
-   * @param keepsRootCalls whether the durations of earlier root calls are kept
+   * @param keepsRootCalls whether the durations of earlier root calls are kept, and the single slow calls
    */
   reset(nowTicks = 0, keepsRootCalls = false): void {
     const now = Math.floor(nowTicks)

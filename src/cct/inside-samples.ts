@@ -91,8 +91,11 @@ export class InsideSamples {
     return this.#observations
   }
 
-  /** @param fromTicks  start of the recording; earlier samples belong to the recording before a reset, and are ignored */
-  add(batch: SampleBatch, fromTicks = Number.NEGATIVE_INFINITY): void {
+  /**
+   * @param fromTicks      start of the recording; earlier samples belong to the recording before a reset, and are ignored
+   * @param rowsFromTicks  start of the current rows; earlier samples are only kept with their times
+   */
+  add(batch: SampleBatch, fromTicks = Number.NEGATIVE_INFINITY, rowsFromTicks = fromTicks): void {
     for (const { className, method, line } of batch.frames)
       this.#sentFrames.push({ frame: this.#frame({ className, method }), line })
     const { stacks } = batch
@@ -105,7 +108,7 @@ export class InsideSamples {
         stack: this.#stack(above, this.#sentFrames[frame]?.frame ?? -1),
       })
     }
-    for (const it of batch.samples) if (it.ticks >= fromTicks) this.#take(it)
+    for (const it of batch.samples) if (it.ticks >= fromTicks) this.#take(it, it.ticks >= rowsFromTicks)
   }
 
   #frame(name: FrameName): number {
@@ -151,13 +154,14 @@ export class InsideSamples {
     this.#samples = this.#observations = 0
   }
 
-  #take(sample: StackSample): void {
+  #take(sample: StackSample, isOfRows: boolean): void {
     const sent = this.#withoutOurs(sample.stack)
     const stack = this.#sentStacks[sent]?.stack ?? 0
     if (stack === 0) return
-    this.#addLines(sent, sample.weight)
     const taken = { ...sample, stack }
     this.#kept.add(taken)
+    if (!isOfRows) return
+    this.#addLines(sent, sample.weight)
     this.#count(taken, stateOf(taken.state, this.#framesOf(stack)))
   }
 

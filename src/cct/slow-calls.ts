@@ -13,6 +13,9 @@
 // therefore kept for a while, and are subtracted from the tree if they become fast. Some fast calls are kept, too: they may then be
 // among the slowest calls. The builder of all calls decides from which gap of a thread a pause is subtracted (pauses.ts), and notifies the
 // trees of slow calls.
+//
+// If the set of timed methods changes, the tree of all calls restarts, and so does the common tree of slow calls: rows of different sets
+// cannot be added. Each finished call keeps its own tree, so the lists of calls continue.
 
 import type { CctBuilder } from './builder.ts'
 import { type CallDetails, DetailWords } from './call-details.ts'
@@ -87,6 +90,8 @@ interface KeptCall extends Omit<SlowCall, 'details'> {
   isSlow: boolean
   /** Number of collapses of the tree of all slow calls when this call was added. If it has changed, the call cannot be subtracted. */
   moves: number
+  /** Number of restarts of the tree of all slow calls before this call ended. If it has changed, the call is not in this tree. */
+  readonly epoch: number
   readonly bytes: number
 }
 
@@ -124,8 +129,12 @@ export class SlowCalls {
   dropped = 0
   /** Number of calls that an exception ended, among the calls that took part. */
   threwCount = 0
-  /** Tree of all slow calls. */
+  /** Tree of all slow calls, or since its restart. */
   tree: CctBuilder
+  /** Number of slow calls in `tree`. */
+  treeCount = 0
+  /** Time of the restart of `tree`, in ms since the start of the recording; null if it has not restarted. */
+  treeFromMs: number | null = null
   /** Time from which the threshold was known, in ms since the start of the recording; null if it is not known yet. */
   knownAtMs: number | null = null
   readonly #bounds: SlowBounds
@@ -144,6 +153,8 @@ export class SlowCalls {
   /** Whether a pause has changed the duration of calls, so that the slowest calls must be determined again. */
   #isStale = false
   #latest: KeptCall | null = null
+  /** Number of restarts of the common tree. */
+  #epoch = 0
   /** Latest calls that were slow when they ended, oldest first, keyed by their index among all calls of the recording. */
   readonly #recent = new Map<number, KeptCall>()
   #recentBytes = 0
@@ -169,24 +180,20 @@ export class SlowCalls {
     this.tree = builders.ofAll()
   }
 
-  /** Discards all calls and the common tree. Unfinished calls take no part. The threshold and the numbering continue. */
+  /**
+   * Restarts the common tree. The lists of calls, the threshold and the numbering continue. Unfinished calls take no part: a part of their
+   * entries or exits may be missing, since probes are switched on or off while they run.
+   */
   restart(): void {
     this.tree = this.builders.ofAll()
-    this.count = this.dropped = this.threwCount = 0
+    this.treeCount = 0
+    this.treeFromMs = this.facts.now()
+    this.#epoch++
     for (const log of this.#logs) {
       if (log === undefined) continue
       this.#letGo(log)
       log.clear()
     }
-    this.#slowest = []
-    this.#threw = []
-    this.#spare = []
-    this.#recent.clear()
-    this.#recentBytes = this.#spareBytes = 0
-    this.#spareAbove = Number.NEGATIVE_INFINITY
-    this.#latest = null
-    this.#details.length = 0
-    this.#isStale = false
   }
 
   /** Approximate memory use of unfinished calls. */
@@ -239,9 +246,9 @@ export class SlowCalls {
     return this.builders.ofOne()
   }
 
-  /** Threads and times of the latest slow calls. */
+  /** Threads and times of the latest slow calls in the common tree. */
   get spans(): readonly { readonly thread: number; readonly fromTicks: number; readonly toTicks: number }[] {
-    const slow = [...this.#recent.values()].filter((it) => it.isSlow)
+    const slow = [...this.#recent.values()].filter((it) => it.isSlow && it.epoch === this.#epoch)
     return slow.map((it) => ({ thread: it.thread, fromTicks: it.beginTicks, toTicks: it.endTicks }))
   }
 
@@ -375,7 +382,7 @@ export class SlowCalls {
     const call: KeptCall = {
       ...ended,
       ...{ number: this.ended, beginTicks: log.began, atMs: this.facts.now(), first: kept.first },
-      ...{ details, log: kept, call: number, from, isSlow, bytes: kept.bytes, moves: 0 },
+      ...{ details, log: kept, call: number, from, isSlow, bytes: kept.bytes, moves: 0, epoch: this.#epoch },
     }
     this.#details[thread] = details
     if (isThrown) {
@@ -399,15 +406,23 @@ export class SlowCalls {
     const { log, thread } = call
     this.count++
     call.moves = this.tree.moves // Read before the call is added: the addition may cause a collapse that includes this call's contexts.
-    if (log.isTooLarge) this.dropped++
-    else if (log.builder !== null) this.tree.addTree(log.builder, thread)
+    if (log.isTooLarge) {
+      this.dropped++
+      return
+    }
+    this.treeCount++
+    if (log.builder !== null) this.tree.addTree(log.builder, thread)
     else log.tell(this.tree, thread)
   }
 
   #takeAway(call: KeptCall): void {
     this.count--
-    if (call.log.isTooLarge) this.dropped--
-    else this.tree.addTree(this.#builderOf(call), call.thread, -1)
+    if (call.log.isTooLarge) {
+      this.dropped--
+      return
+    }
+    this.treeCount--
+    this.tree.addTree(this.#builderOf(call), call.thread, -1)
   }
 
   /** Adds the call to the slowest calls if it is slow enough. */
@@ -468,8 +483,9 @@ export class SlowCalls {
     const { log, thread, isSlow: wasSlow } = call
     const isSlow = this.#isSlow(ticks, call.from, call.threw)
     // A collapse after the end of this call may have merged its contexts with contexts of other calls. Then only the call itself is corrected:
-    // the common tree keeps the pause.
-    const isMerged = wasSlow && !log.isTooLarge && call.moves !== this.tree.moves
+    // the common tree keeps the pause. After a restart, the common tree does not have the call.
+    const isApart = call.epoch !== this.#epoch || call.moves !== this.tree.moves
+    const isMerged = wasSlow && !log.isTooLarge && isApart
     call.ticks = ticks
     call.isSlow = isSlow
     this.#isStale = true

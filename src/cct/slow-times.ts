@@ -72,8 +72,14 @@ export interface SlowTimes {
   readonly threw?: { readonly count: number; readonly latest: readonly SlowCallTimes[] }
   /** The last slow call to end; null if there is none. */
   readonly latest: SlowCallTimes | null
-  /** Tree of all slow calls; absent if not requested. */
+  /** Tree of all slow calls, or since `treeFromMs`; absent if not requested. */
   readonly tree?: Tree
+  /**
+   * Time from which `tree` has slow calls, in ms since the start of the recording, and their number: the tree restarts when the set of timed
+   * methods changes. Absent if it has not restarted.
+   */
+  readonly treeFromMs?: number
+  readonly treeCount?: number
   /** Threads and times of the latest slow calls, to find their samples; absent if `tree` is absent, and in profiles. */
   readonly spans?: readonly CallSpan[]
 }
@@ -105,6 +111,8 @@ export interface SlowState {
   readonly knownAtMs: number | null
   readonly count: number
   readonly dropped: number
+  readonly treeFromMs: number | null
+  readonly treeCount: number
   readonly slowest: readonly (SlowCall & { readonly tree?: Tree })[]
   readonly threwCount: number
   readonly threw: readonly (SlowCall & { readonly tree?: Tree })[]
@@ -128,7 +136,7 @@ export function slowStateOf(
   const wantsTree = want === 'tree' || want === 'tree and latest' || want === 'everything'
   // All numbers are read before the trees are made: during that time, more calls may end, and late pauses may shorten finished calls.
   const { wanted, thresholdTicks, knownAtMs, count, dropped, slowest: calls, latest: last } = slow
-  const { threwCount, threw } = slow
+  const { threwCount, threw, treeFromMs, treeCount } = slow
   const withTree = (facts: SlowCall): SlowState['slowest'][number] => {
     const { number } = facts
     const isWanted =
@@ -143,7 +151,7 @@ export function slowStateOf(
     wanted,
     knownAtMs,
     thresholdTicks: Number.isFinite(thresholdTicks) ? thresholdTicks : null,
-    ...{ count, dropped, threwCount },
+    ...{ count, dropped, threwCount, treeFromMs, treeCount },
     spans: wantsTree ? slow.spans : [],
     ...(wantsTree && {
       tree: treeOf(slow.tree),

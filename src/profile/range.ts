@@ -282,7 +282,10 @@ function rootCallsOf(
  * Returns the kept slow calls that ended in the range, without their common tree, which covers the whole recording. How many slow calls
  * ended in the range is unknown, since only some are kept.
  */
-function slowOf({ tree: _, ...slow }: SlowTimes, { fromMs, toMs }: RangeFacts): SlowTimes {
+function slowOf(
+  { tree: _, treeFromMs: _from, treeCount: _count, ...slow }: SlowTimes,
+  { fromMs, toMs }: RangeFacts,
+): SlowTimes {
   const isInside = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs < toMs
   const slowest = slow.slowest.filter(isInside)
   const threw = slow.threw?.latest.filter(isInside)

@@ -74,6 +74,8 @@ export function readSlow(methods: number, tree: Read<Tree>): Read<SlowTimes> {
     shows: optional(list(string)),
     count: readCount,
     dropped: readCount,
+    treeFromMs: optional(number),
+    treeCount: optional(readCount),
     slowest: list(call),
     threw: optional(shape({ count: readCount, latest: list(call) })),
     latest: orNull(call),
@@ -95,6 +97,8 @@ export function* slowJsonPieces(
     shows,
     count: calls,
     dropped,
+    treeFromMs,
+    treeCount,
     ofRecording,
     slowest,
     threw,
@@ -105,6 +109,7 @@ export function* slowJsonPieces(
     ...(knownAtMs !== undefined && { knownAtMs }),
     ...(shows !== undefined && { shows }),
     ...{ count: calls, dropped },
+    ...(treeFromMs !== undefined && { treeFromMs, treeCount }),
     ...(threw !== undefined && { threwCount: threw.count }),
     ...(ofRecording !== undefined && { ofRecording }),
   }
@@ -202,6 +207,17 @@ export function keptText({ ofRecording }: SlowTimes): string | null {
   return `The whole recording has ${plural(ofRecording.count, 'slow call')}. jfluid keeps only the ${SLOWEST} slowest.`
 }
 
+/** Returns which slow calls the common tree has: "5 since 14.2 s"; null if it has all. */
+export function treePartText({ treeFromMs, treeCount = 0 }: SlowTimes): string | null {
+  return treeFromMs === undefined ? null : `${count(treeCount)} since ${span(treeFromMs)}`
+}
+
+/** Returns the remark about a common tree that has only a part of the slow calls; null if it has all. */
+export function treePartRemark(slow: SlowTimes): string | null {
+  const part = treePartText(slow)
+  return part === null ? null : `Common tree: ${part}, when the timed methods changed.`
+}
+
 /** Returns the noun of `SlowTimes.count`: "3 slow calls", in a time range "3 kept slow calls". */
 export function slowCountText({ count: calls, ofRecording }: SlowTimes): string {
   return plural(calls, ofRecording === undefined ? 'slow call' : 'kept slow call')
@@ -217,6 +233,8 @@ export function* slowLines(slow: SlowTimes, profile: Profile, cells: number): Ge
   yield `Slow calls${kept === null ? '' : ' kept of this range'}: ${plural(calls, 'call')} ${thresholdText(slow)}`
   if (kept !== null) yield kept
   if (dropped > 0) yield `${plural(dropped, 'slow call')} too large for the tree`
+  const part = treePartRemark(slow)
+  if (part !== null) yield part
   if (slowest.length > 0) {
     yield `${right('duration', 10)}${right('ended at', 10)}  root, thread (slowest calls first)`
     for (const it of slowest) yield* callLines(it, slow, profile, cells)
@@ -298,12 +316,14 @@ function* changeLines(
   }
 }
 
-/** Returns "3 slow calls (mean 45.2 ms, of all calls 2.10 ms)". */
-export function averageText({ unit, tree, count: calls }: SlowTimes, all: Tree): string {
+/** Returns "3 slow calls (mean 45.2 ms, of all calls 2.10 ms)", of the slow calls in the common tree. */
+export function averageText(slow: SlowTimes, all: Tree): string {
+  const { unit, tree, treeFromMs, count: calls, treeCount = calls } = slow
   const mean = (of: Tree | undefined) => {
     if (of === undefined) return '-'
     const times = topSum(of, 'calls')
     return times === 0 ? '-' : callCost(topSum(of, metricOf(of).total) / times, unit)
   }
-  return `${plural(calls, 'slow call')} (mean ${mean(tree)}, of all calls ${mean(all)})`
+  const since = treeFromMs === undefined ? '' : ` since ${span(treeFromMs)}`
+  return `${plural(treeCount, 'slow call')}${since} (mean ${mean(tree)}, of all calls ${mean(all)})`
 }

@@ -4,7 +4,7 @@ import type { RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowCallTimes, SlowTimes, SlowWant } from '../cct/slow-times.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { callCost } from '../profile/root-calls.ts'
-import { callFacts, inLines, slowCountText, thresholdText } from '../profile/slow-calls.ts'
+import { callFacts, inLines, slowCountText, thresholdText, treePartText } from '../profile/slow-calls.ts'
 import { clean, count, pad, right, shortName, span, width } from './format.ts'
 import { run } from './frame-lines.ts'
 import type { Line } from './screen.ts'
@@ -99,7 +99,11 @@ export class SlowChoice {
     const { slow } = this
     if (this.#chosen === 'all') return ''
     if (slow === undefined) return 'slow calls'
-    if (this.#chosen === 'slow') return `${slowCountText(slow)} ${isWide ? thresholdText(slow) : ''}`.trim()
+    if (this.#chosen === 'slow') {
+      const part = treePartText(slow)
+      const calls = part === null ? slowCountText(slow) : `slow calls: ${part}`
+      return `${calls} ${isWide ? thresholdText(slow) : ''}`.trim()
+    }
     const call = this.#call
     if (call === undefined) return 'a slow call'
     const time = callCost(call.time, slow.unit)
@@ -112,6 +116,8 @@ export class SlowChoice {
     if (slow === undefined) return 'No slow call yet: slow calls are kept from now on.'
     if (this.#chosen !== 'slow')
       return 'The tree of this call is no longer kept, or was too large. Press S to choose another call.'
+    if (slow.treeFromMs !== undefined)
+      return 'No slow call has ended since the timed methods changed. Press S to choose an earlier call.'
     if (slow.count > 0)
       return 'A time range has no common tree of its slow calls. Press S to choose one call.'
     const yet =
@@ -135,7 +141,9 @@ export function slowPage(
   const mean = all === undefined || all.count === 0 ? '-' : `~${callCost(all.mean, unit)}`
   const texts = [took(mean, '', `average of all ${count(all?.count ?? 0)} finished calls`)]
   if (slow !== undefined) {
-    texts.push(took('', '', `${slowCountText(slow)} ${thresholdText(slow, all?.count)}`))
+    const part = treePartText(slow)
+    const inTree = part === null ? '' : ` (tree: ${part})`
+    texts.push(took('', '', `${slowCountText(slow)}${inTree} ${thresholdText(slow, all?.count)}`))
     for (const it of listed(slow)) {
       const facts = callFacts(it, slow, nameOf).call.join('  ')
       const root = shortName(nameOf(it.method), Math.max(16, columns - 25 - facts.length))

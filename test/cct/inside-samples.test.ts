@@ -52,6 +52,22 @@ describe('samples of stacks whose frames have line numbers', () => {
     expect(samples.linesOf('java.lang.JFluid1', 'countEntry')).toBeUndefined()
   })
 
+  it('samples before the current rows are found by their times, and are in no row', () => {
+    const samples = new InsideSamples()
+    const at = (ticks: number) => ({ ...sample(1, 1), ticks })
+    const late = {
+      frames: [frame('root', 10)],
+      stacks: Int32Array.of(0, 0),
+      samples: [at(5), at(15), at(25)],
+    }
+    samples.add(late, 10, 20) // 5 is before the recording
+    expect(samples.count).toBe(1)
+    expect(samples.linesOf('T', 'root')).toMatchObject({ samples: 1 })
+    expect(samples.within([{ thread: 7, fromTicks: 0, toTicks: 20 }]).count).toBe(1)
+    samples.reset()
+    expect(samples.within([{ thread: 7, fromTicks: 0, toTicks: 30 }]).count).toBe(2)
+  })
+
   it('a reset discards the samples per line, and later samples may refer to stacks sent before the reset', () => {
     const samples = new InsideSamples()
     samples.add({ frames: [frame('root', 10)], stacks: Int32Array.of(0, 0), samples: [sample(1, 1)] })

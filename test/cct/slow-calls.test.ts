@@ -100,18 +100,122 @@ describe('slow calls', () => {
     )
   })
 
-  it('new rows restart the lists and the tree; p99 and the numbering continue, and a call that is open then takes no part', () => {
-    const { builder, slow } = keeping(50)
-    play(builder, 'root main> 0 main< 80 root main> 100 main< 190 root main> 200')
+  it('new rows restart only the common tree: the lists, the counts and the numbering continue, and a call that is open then takes no part', () => {
+    const { builder, course, slow } = keeping(50, new CctBuilder(), SLOW_BOUNDS, true)
+    play(builder, 'root main> 0 a> 10 a< 70 main< 80 root main> 100')
+    builder.threw(0)
+    play(builder, 'main< 190 root main> 200')
+    assert.deepEqual([slow().treeCount, slow().treeFromMs], [2, null])
+    course.tick(1234, 0, 0)
     builder.reset(210, true)
-    assert.deepEqual([slow().count, slow().latest, slow().slowest.length], [0, null, 0])
+    assert.deepEqual([slow().count, slow().threwCount, slow().latest?.number], [2, 1, 2])
+    assert.deepEqual([slow().treeCount, slow().treeFromMs, slow().spans], [0, 1234, []])
     assert.equal(show(treeOf(slow().tree)), '')
-    play(builder, 'main< 300 root main> 400 a> 410 a< 480 main< 490')
+    play(builder, 'main< 300 root main> 400 b> 410 b< 475 main< 485')
     assert.deepEqual(
       slow().slowest.map(({ number, ticks }) => [number, ticks]),
-      [[3, 90]],
+      [
+        [2, 90],
+        [3, 85],
+        [1, 80],
+      ],
     )
-    assert.equal(show(treeOf(slow().tree)), 'main 1x 20ns ( a 1x 70ns )')
+    assert.deepEqual(
+      slow().threw.map((it) => it.number),
+      [2],
+    )
+    assert.equal(show(treeOf(slow().treeOf(1)!)), 'main 1x 20ns ( a 1x 60ns )')
+    assert.equal(show(treeOf(slow().tree)), 'main 1x 20ns ( b 1x 65ns )')
+    assert.deepEqual([slow().count, slow().treeCount, slow().spans.length], [3, 1, 1])
+  })
+
+  it('details that a thread writes after new rows belong to its last call before them', () => {
+    const { builder, slow } = keeping(50)
+    play(builder, 'root main> 0 main< 80')
+    builder.reset(90, true)
+    builder.value(SLOT_DETAILS, 0, 0)
+    builder.value(0, 1, 7)
+    builder.value(0, 2, 0)
+    assert.deepEqual(slow().slowest[0]?.details?.values, ['7'])
+  })
+
+  it('a pause of a call before new rows corrects the call, and not the common tree after them', () => {
+    const { builder, slow } = keeping(50)
+    play(builder, 'root main> 0 main< 80 root main> 100 main< 190')
+    builder.reset(200, true)
+    play(builder, 'root main> 300 main< 370')
+    slow().correct(0, { at: 10, ticks: 60 }, 20)
+    slow().correct(1, { at: 110, ticks: 30 }, 60)
+    assert.deepEqual(
+      slow().slowest.map(({ number, ticks }) => [number, ticks]),
+      [
+        [3, 70],
+        [2, 60],
+      ],
+    )
+    assert.deepEqual([slow().count, slow().treeCount], [2, 1])
+    assert.equal(show(treeOf(slow().tree)), 'main 1x 70ns')
+  })
+
+  it('new rows at random times change neither the slowest calls nor their trees, except for calls that are open then', () => {
+    const seed = 20261130
+    let state = seed
+    const random = (below: number): number => {
+      state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff
+      return Math.floor((state / 0x80000000) * below)
+    }
+    for (let round = 0; round < 20; round++) {
+      const { builder, slow } = keeping(1000)
+      const open = new Map<number, { begin: number; isCut: boolean }>()
+      const whole: { thread: number; begin: number; ticks: number; isAfter: boolean }[] = []
+      let now = 0
+      for (let step = 0; step < 300; step++) {
+        now += 1 + random(500)
+        const thread = 1 + random(3)
+        const call = open.get(thread)
+        if (random(20) === 0) {
+          builder.reset(now, true)
+          for (const it of open.values()) it.isCut = true
+          for (const it of whole) it.isAfter = false
+        } else if (call === undefined) {
+          play(builder, `@${thread} root main> ${now} a> ${now + 1}`)
+          open.set(thread, { begin: now, isCut: false })
+        } else {
+          play(builder, `@${thread} a< ${now} main< ${now + 1}`)
+          open.delete(thread)
+          const { begin, isCut } = call
+          if (!isCut && now + 1 - begin >= 1000)
+            whole.push({ thread, begin, ticks: now + 1 - begin, isAfter: true })
+        }
+      }
+      const where = `seed ${seed}, round ${round}`
+      const slowest = whole.toSorted((a, b) => b.ticks - a.ticks).slice(0, SLOWEST)
+      const facts = slow().slowest.map(({ thread, beginTicks, ticks }) => [thread, beginTicks, ticks])
+      assert.deepEqual(
+        facts.map((it) => it[2]),
+        slowest.map((it) => it.ticks),
+        where,
+      )
+      for (const [i, { number }] of slow().slowest.entries()) {
+        assert.equal(
+          show(treeOf(slow().treeOf(number)!)),
+          `main 1x 2ns ( a 1x ${facts[i]![2]! - 2}ns )`,
+          where,
+        )
+        assert.ok(
+          whole.some((it) => [it.thread, it.begin, it.ticks].join() === facts[i]!.join()),
+          where,
+        )
+      }
+      const after = whole.filter((it) => it.isAfter)
+      assert.deepEqual([slow().count, slow().treeCount], [whole.length, after.length], where)
+      const sum = after.reduce((all, it) => all + it.ticks - 2, 0)
+      const tree =
+        after.length === 0
+          ? ''
+          : `main ${after.length}x ${2 * after.length}ns ( a ${after.length}x ${sum}ns )`
+      assert.equal(show(treeOf(slow().tree)), tree, where)
+    }
   })
 
   it('calls that an exception ended are kept, latest first, beside the slow calls, however short they were', () => {

@@ -1,6 +1,11 @@
 // --slow with a program in which every hundredth call takes a separate branch and sleeps 300 ms, and the distribution of all calls.
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { SlowTimes } from '../../src/cct/slow-times.ts'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { jsonPieces } from '../../src/profile/json.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, startJava } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
@@ -175,7 +180,7 @@ describe.each(jdks)('slow calls on JDK $version', (jdk) => {
     const java = startJava(jdk, ['-cp', kinds, 'fix.SlowKinds'])
     await java.line(/^ready/)
     await ask(java, 'go 1', /^done/) // loads the class of the root
-    // No method is timed: the first timed methods restart the lists. A filter cannot exclude the class of the root.
+    // No method is timed, so that the common tree has all slow calls. A filter cannot exclude the class of the root.
     const options = [
       '--exclude',
       'fix.SlowKinds',
@@ -213,5 +218,50 @@ describe.each(jdks)('slow calls on JDK $version', (jdk) => {
 
     const report = await jfluid('report', recording.file)
     expect(report.stdout).toMatch(/fix\.SlowKinds\$Filter\.next {2}by=\/\w+ {2}arg0\.tenant=7/)
+  })
+
+  it('with scheme adaptive, slow calls from before a change of the timed methods stay listed with their own trees', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'SlowKinds'), 'fix.SlowKinds'])
+    await java.line(/^ready/)
+    await ask(java, 'go 1', /^done/) // loads the class of the root
+    const session = await Session.start(
+      await attachDoor(java.pid),
+      sessionOptions({ root: ['fix.SlowKinds.handle'], scheme: 'adaptive', slow: 100e6 }),
+    )
+    // One slow call of each kind in each thread. On a busy machine, the first calls may have no samples.
+    let before: SlowTimes
+    let bursts = 0
+    do {
+      await ask(java, 'go 180', /^done/)
+      before = (await session.profileSoFar('it goes on')).slowCalls!
+    } while (++bursts < 4 && !before.slowest.slice(0, 2).some(({ samples }) => samples! > 0))
+    expect(await session.time('fix.SlowKinds.scan')).toBe(1)
+    await ask(java, 'go 180', /^done/)
+    await session.detach()
+    const profile = JSON.parse([...jsonPieces(await session.profile())].join('')) as JsonProfile
+    await session.close()
+
+    const { slowest, count, treeCount, treeFromMs } = profile.slowCalls!
+    const isEarly = ({ atMs }: { readonly atMs: number }) => atMs < treeFromMs!
+    const early = slowest.filter(isEarly)
+    const late = slowest.filter((it) => !isEarly(it))
+    const scans = ({ roots }: { readonly roots: readonly JsonNode[] }): readonly JsonNode[] =>
+      roots.flatMap((it) => [...(it.method === 'scan' ? [it] : []), ...scans({ roots: it.children })])
+    const timed = (it: { readonly roots: readonly JsonNode[] }) =>
+      scans(it).filter(({ known }) => known === 'timed')
+    // `scan` takes 300 ms, the longest of the slow calls. It has samples before the change, and a time after it.
+    const samplesOf = new Map(early.map((it) => [it.number, it.samples]))
+    for (const it of before.slowest.slice(0, 2))
+      expect(samplesOf.get(it.number)).toBeGreaterThanOrEqual(it.samples!)
+    expect(early.flatMap(timed)).toEqual([])
+    expect(late.flatMap(timed).map(({ calls }) => calls)).toEqual([1, 1])
+    for (const { roots, time } of slowest) {
+      const total = roots.reduce((sum, root) => sum + root.totalNs, 0)
+      expect(Math.abs(total - time)).toBeLessThan(1e-6 * time + 1)
+    }
+    expect(early.some(({ samples }) => samples! > 0)).toBe(true)
+    expect(count).toBeGreaterThanOrEqual(before.count + treeCount!)
+    expect(callsByPath(profile.slowCalls!.roots).get(HANDLE)).toBe(treeCount)
+    expect(timed({ roots: profile.slowCalls!.roots }).map(({ calls }) => calls)).toEqual([2])
   })
 })

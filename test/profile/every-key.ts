@@ -142,6 +142,7 @@ function withEveryFact(slow: SlowTimes, first: number): SlowTimes {
   return {
     ...slow,
     knownAtMs: 1,
+    ...{ treeFromMs: 1, treeCount: 1 },
     ofRecording: { count: 9, threwCount: 2 },
     shows: ['arg0'],
     slowest,

@@ -9,6 +9,7 @@ import { jsonPieces } from '../../src/profile/json.ts'
 import { reportJsonPieces } from '../../src/profile/report/json.ts'
 import { reportText } from '../../src/profile/report.ts'
 import { reproducible } from '../../src/profile/reproducible.ts'
+import { averageText } from '../../src/profile/slow-calls.ts'
 import { slowCallsOf, TIMED } from './root-calls.ts'
 import { Methods, profileOfTree, treeOf } from './trees.ts'
 
@@ -94,6 +95,22 @@ Calling context tree of 1 slow call (mean 54.0 ms, of all calls 1.45 ms)
       json.slowCalls.threw.map((it) => it.threw),
       ['java.lang.Error'],
     )
+  })
+
+  it('a common tree that has only the slow calls since a change of the timed methods is marked', () => {
+    const part = {
+      ...profile,
+      slowCalls: { ...slowCallsOf(slow), count: 3, treeFromMs: 14_200, treeCount: 1 },
+    }
+    assert.deepEqual(decodeProfile(encodeProfile(part), 'p'), part)
+    const text = reportText(part)
+    assert.match(text, /^Slow calls: 3 calls above p99/m)
+    assert.match(text, /^Common tree: 1 since 14\.2 s, when the timed methods changed\.$/m)
+    const json = JSON.parse([...jsonPieces(part)].join('')) as { slowCalls: object }
+    assert.deepEqual({ ...json.slowCalls, treeFromMs: 14_200, treeCount: 1 }, json.slowCalls)
+    const [whole, ofPart] = [profile, part].map((it) => averageText(it.slowCalls!, it.merged))
+    assert.match(whole!, /^1 slow call \(mean/)
+    assert.equal(ofPart, whole!.replace('1 slow call', '1 slow call since 14.2 s'))
   })
 
   it('slow calls and their trees are read from a file', () => {

@@ -251,6 +251,8 @@ export interface JsonProfile {
     thresholdNow: number | null
     count: number
     dropped: number
+    treeFromMs?: number
+    treeCount?: number
     roots: JsonNode[]
     threwCount?: number
     threw?: JsonSlowCall[]

@@ -123,6 +123,18 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /thread worker-1/)
   })
 
+  it('a common tree that began again says from when on it has calls', async () => {
+    const { screen, source, times, view } = await open(120)
+    source.more = { ...TIMED, slow: { ...times, count: 3, treeFromMs: 14_200, treeCount: 1 } }
+    await view.refresh()
+    screen.press('S')
+    await settled()
+    assert.match(screen.text, / 3 slow calls \(tree: 1 since 14\.2 s\) above p99 /)
+    screen.press('down enter')
+    await settled()
+    assert.match(screen.text, /slow calls: 1 since 14\.2 s above p99 \(now 12\.0 ms\)$/m)
+  })
+
   it('a message is shown if there are no slow calls, or if the shown slow call was removed', async () => {
     const { screen, source, times, view } = await open()
     const { tree: _, ...rest } = times

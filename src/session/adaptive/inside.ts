@@ -144,7 +144,9 @@ export class Inside {
   /** Number of samples in discarded rows. */
   #samplesBefore = 0
   #failure: string | null = null
+  /** Start of the recording, and of the current rows. */
   #fromTicks = Number.NEGATIVE_INFINITY
+  #rowsFromTicks = Number.NEGATIVE_INFINITY
   #longest: Stall | null = null
   #suspendedMs = 0
   #safepointNs: number | null = null
@@ -194,7 +196,7 @@ export class Inside {
     const news = await this.from.agent.insideSamples()
     const readAt = performance.now()
     const last = this.#news
-    this.#samples.add(news.batch, this.#fromTicks)
+    this.#samples.add(news.batch, this.#fromTicks, this.#rowsFromTicks)
     this.#news = news
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
@@ -282,16 +284,17 @@ export class Inside {
     return this.#samples.calls
   }
 
-  /** Discards all rows with their samples. */
+  /** Discards all rows with their samples. The samples of single slow calls are kept. */
   newRows(nowTicks: number): void {
     this.#samplesBefore += this.#samples.count
     this.#samples.reset()
-    this.#fromTicks = nowTicks
+    this.#rowsFromTicks = nowTicks
   }
 
   /** Discards all measured data. */
   reset(nowTicks: number): void {
     this.newRows(nowTicks)
+    this.#fromTicks = nowTicks
     this.#samples.resetTimes()
     this.#samplesBefore = 0
     this.#before = this.#news
@@ -369,9 +372,12 @@ export class Inside {
     const all =
       tree === undefined ? undefined : withSamples(tree, { ...parts, samples: this.#samples.within(spans) })
     const slowest = new Set(slow.slowest.map(({ number }) => number))
+    // Methods that are timed now may not have been timed in a call before the current rows: no probe has missed their calls.
+    const before = { ...parts, isSeen: () => false }
     const calls = withCalls(slow, ({ span, tree: own, ...call }) => {
       const samples = this.#samples.within(span === undefined ? [] : [span])
-      const rows = own === undefined ? undefined : withSamples(own, { ...parts, samples })
+      const of = span !== undefined && span.fromTicks < this.#rowsFromTicks ? before : parts
+      const rows = own === undefined ? undefined : withSamples(own, { ...of, samples })
       // A fast call that an exception ended usually has no sample, so its 0 is left out.
       const isTold = samples.count > 0 || slowest.has(call.number)
       return { ...call, ...(isTold && { samples: samples.count }), ...(rows !== undefined && { tree: rows }) }

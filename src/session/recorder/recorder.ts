@@ -309,6 +309,7 @@ export class Recorder {
   ): SlowTimes {
     const scale = unit === 'ns' ? nsPerTick : 1
     const { wanted, thresholdTicks, knownAtMs, count, dropped, slowest, latest, tree } = state
+    const { treeFromMs, treeCount } = state
     const { threshold } = wanted
     const call = (it: SlowCall & { readonly tree?: Tree }): SlowCallTimes => ({
       ...{ number: it.number, thread: this.#name(it.thread), method: it.method },
@@ -321,6 +322,7 @@ export class Recorder {
     })
     return {
       ...{ unit, count, dropped, knownAtMs },
+      ...(treeFromMs !== null && { treeFromMs, treeCount }),
       threshold: typeof threshold === 'string' ? threshold : threshold * scale,
       thresholdNow: thresholdTicks === null ? null : thresholdTicks * scale,
       slowest: slowest.map(call),

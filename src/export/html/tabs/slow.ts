@@ -3,7 +3,14 @@
 
 import type { SlowCallTimes, SlowTimes } from '../../../cct/slow-times.ts'
 import { nameOf as methodNameOf, type Profile } from '../../../profile/profile.ts'
-import { averageText, callFacts, keptText, slowChanges, thresholdText } from '../../../profile/slow-calls.ts'
+import {
+  averageText,
+  callFacts,
+  keptText,
+  slowChanges,
+  thresholdText,
+  treePartRemark,
+} from '../../../profile/slow-calls.ts'
 import { plural } from '../../../profile/text.ts'
 import type { PageList, PageRow, PlaceInTree } from '../page-data.ts'
 
@@ -37,6 +44,7 @@ function slowest(
 ): PageList {
   const { count, dropped, slowest: calls } = slow
   const kept = keptText(slow)
+  const part = treePartRemark(slow)
   return {
     title: `${kept === null ? '' : 'Kept of this range: '}${plural(count, 'call')} ${thresholdText(slow)}`,
     notes: [
@@ -44,6 +52,7 @@ function slowest(
       ...(slow.tree === undefined || slow.tree.count === 0
         ? []
         : [`${averageText(slow, profile.merged)}. The list beside the tabs has the tree of all slow calls.`]),
+      ...(part === null ? [] : [part]),
       'Enter or a double click shows the tree of one call.',
       ...(dropped > 0 ? [`${plural(dropped, 'slow call')} too large for the tree.`] : []),
     ],
