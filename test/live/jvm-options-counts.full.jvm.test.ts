@@ -2,15 +2,17 @@
 // on JVMs with each option that changes how the JVM runs code or stores objects. JFLUID_UPDATE=1 writes the table in docs/jvm-options.md.
 
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { expect } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachTarget, type Jdk } from '../support/jdks.ts'
 import { callsByPath, lines, startRecording } from '../support/jfluid.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 import { expectProof, optionsOf, withArchive } from './jvm-options-list.ts'
 import { putRow } from './jvm-options-table.ts'
 
@@ -20,15 +22,24 @@ const PROGRAM = ['fix.KnownTree', '4', '50']
 const HEAP = '-Xmx64m'
 /** Of the collections of a session, the first may have begun before the session. */
 const COLLECTIONS = 2
+/** Number of sessions whose counts are compared. */
+const COMPARED = 2
+/**
+ * Number of further sessions that may have gaps: on a busy machine, jfluid may need more than a second for an answer, and -Xcomp makes each
+ * redefinition slow.
+ */
+const WITH_GAPS = 4
 
 interface Found {
   /** The longest pause of a redefinition, in ms. */
   readonly pauseMs: number
   /** Garbage collections that ended during the calls. */
   readonly collections: number
+  /** Number of sessions with gaps, whose counts are not compared. */
+  readonly withGaps: number
 }
 
-/** Expects that scheme b counts the calls of a known tree exactly, in two sessions with collections. */
+/** Expects that scheme b counts the calls of a known tree exactly, in two sessions with collections and without gaps. */
 async function expectCounts(jdk: Jdk, options: readonly string[], classes: string): Promise<Found> {
   let pauseMs = 0
   let collections = 0
@@ -40,7 +51,8 @@ async function expectCounts(jdk: Jdk, options: readonly string[], classes: strin
     return Number((await java.line(/^collections/, ++answers)).split(' ')[1])
   }
   let rounds = 0
-  for (const session of [1, 2]) {
+  let withGaps = 0
+  for (let session = 1; session <= COMPARED + withGaps; session++) {
     const recording = startRecording(java.pid, '--root', 'fix.KnownTree.task', '--scheme', 'b')
     await recording.started
     const [before, firstRound] = [await collected(), rounds]
@@ -58,16 +70,20 @@ async function expectCounts(jdk: Jdk, options: readonly string[], classes: strin
     const expected = parseExpectation(java.stdout().slice(from))
     const found = callsByPath(profile.merged)
     const times = rounds - firstRound
-    expect(lines(found)).toEqual(lines(new Map([...expected].map(([it, calls]) => [it, times * calls]))))
     expect(profile.truncated).toBe(false)
     const { detach, instrumentation } = await readProfile(recording.file)
     expectProof(detach)
     pauseMs = Math.max(pauseMs, instrumentation.longestPauseMs ?? 0, detach!.pauseMs ?? 0)
+    if (instrumentation.gaps > 0) {
+      expect(++withGaps, recording.process.stderr()).toBeLessThanOrEqual(WITH_GAPS)
+      continue
+    }
+    expect(lines(found)).toEqual(lines(new Map([...expected].map(([it, calls]) => [it, times * calls]))))
     collections += during
   }
   java.send('quit')
   expect(await java.exit).toEqual({ code: 0, signal: null })
-  return { pauseMs, collections }
+  return { pauseMs, collections, withGaps }
 }
 
 /** Packs the program, since a JVM archives no classes of a directory, and runs it once for the archive. */
@@ -88,17 +104,22 @@ async function archived(
 }
 
 forEachTarget((jdk) => {
-  it.each(optionsOf(jdk))(
-    'scheme b counts exactly in two sessions with collections, and each detach is proved, on a JVM with $name',
-    { timeout: 300_000 },
-    async ({ name, options, train }) => {
-      const classes = await compileFixture(jdk, 'KnownTree')
-      const [path, archive] = train === undefined ? [classes, ''] : await archived(jdk, classes, train)
-      const { pauseMs, collections } = await expectCounts(jdk, withArchive(options, archive), path)
-      const option = name.startsWith('-') ? `\`${name}\`` : name
-      putRow('option of a small program', [
-        ...[option, jdk.full, 'exact', `${collections}`, pauseMs.toFixed(1), 'original, nothing left'],
-      ])
-    },
-  )
+  const hasArchive = existsSync(join(jdk.home, 'lib', 'server', 'classes.jsa'))
+  for (const { name, options, train } of optionsOf(jdk)) {
+    itOnlyIf(train === undefined || hasArchive, 'this runtime has no archive of the classes of the JDK')(
+      `scheme b counts exactly in two sessions with collections, and each detach is proved, on a JVM with ${name}`,
+      { timeout: 600_000 },
+      async () => {
+        const classes = await compileFixture(jdk, 'KnownTree')
+        const [path, archive] = train === undefined ? [classes, ''] : await archived(jdk, classes, train)
+        const found = await expectCounts(jdk, withArchive(options, archive), path)
+        const option = name.startsWith('-') ? `\`${name}\`` : name
+        const counts = found.withGaps === 0 ? 'exact' : `exact; ${found.withGaps} more with gaps`
+        putRow('option of a small program', [
+          ...[option, jdk.full, counts, `${found.collections}`, found.pauseMs.toFixed(1)],
+          'original, nothing left',
+        ])
+      },
+    )
+  }
 })
