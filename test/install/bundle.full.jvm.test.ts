@@ -19,7 +19,8 @@ import { expectDetached, twoSessions } from './two-sessions.ts'
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 })
 
 const project = join(import.meta.dirname, '../..')
-const NO_JAVA = '! command -v java && ! command -v javac && ! ls /usr/lib/jvm 2>/dev/null'
+/** With `sh -e`, a line such as `! command -v java` never ends the script. */
+const NO_JAVA = 'if command -v java || command -v javac || [ -e /usr/lib/jvm ]; then exit 1; fi'
 const INSTALL = 'npm install --global --no-audit --no-fund /mnt/jfluid.tgz'
 
 interface Tools {
@@ -174,10 +175,12 @@ describe('in a root directory without a JDK', () => {
           root,
           [...NO_NETWORK, '--pid', `container:${name}`, '--volume', `${archive}:/jfluid.tar.gz:ro`],
           [
-            `${NO_JAVA} && ! command -v node`,
+            NO_JAVA,
+            'if command -v node; then exit 1; fi',
             'tar -xzf /jfluid.tar.gz -C /usr/local --strip-components=1',
             `cd /usr/local/lib/jfluid && ./node -e "import('koffi').then((it) => console.log('koffi', it.default.version))"`,
-            `cd / && ${twoSessions('jfluid', '1')}`,
+            'cd /',
+            twoSessions('jfluid', '1'),
             'jfluid report /tmp/p.jfluid',
           ].join('\n'),
         ),
@@ -193,7 +196,7 @@ describe('in a root directory without a JDK', () => {
         inRoot(
           root,
           [...nodeOptions(), ...npmOptions(), '--pid', `container:${name}`, ...volume],
-          `${NO_JAVA} && ${INSTALL} && ${twoSessions('jfluid', '1')}`,
+          `${NO_JAVA}\n${INSTALL}\n${twoSessions('jfluid', '1')}`,
         ),
       )
       expectDetached(said)
@@ -212,11 +215,13 @@ describe('in a root directory without a JDK', () => {
         root,
         [...nodeOptions(), ...npmOptions(), ...volumes.flatMap((it) => ['--volume', it])],
         [
-          `${NO_JAVA} && ${INSTALL}`,
+          NO_JAVA,
+          INSTALL,
           'mkfifo /tmp/ready',
           'sleep 1000 | /opt/java/bin/java -cp /opt/classes fix.Ticker 1 tiny >/tmp/ready &',
           'read -r _ </tmp/ready', // waits for the line "ready"
-          `${twoSessions('jfluid', 'fix.Ticker')} && jfluid report /tmp/p.jfluid`,
+          twoSessions('jfluid', 'fix.Ticker'),
+          'jfluid report /tmp/p.jfluid',
         ].join('\n'),
       )
       expectDetached(said)

@@ -2,10 +2,10 @@
 
 import { expect } from 'vitest'
 
-/** Returns shell commands, which write /tmp/p.jfluid. */
+/** Returns lines of a shell script (`sh -e`), which write /tmp/p.jfluid. */
 export function twoSessions(jfluid: string, target: string): string {
   const record = `${jfluid} record ${target} --root fix.Ticker.work --duration 200ms --out /tmp/p.jfluid`
-  return `${record} && ${record}`
+  return `${record}\n${record}`
 }
 
 /** Fails unless both sessions have ended and a detach was verified. On a busy machine, one may not be: the JVM answers too late. */
