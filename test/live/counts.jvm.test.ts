@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
 import { ask, startJava } from '../support/java-process.ts'
-import { jdks, newest, targets } from '../support/jdks.ts'
+import { forEachTarget, newest } from '../support/jdks.ts'
 import { callsByPath, lines, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
@@ -13,7 +13,7 @@ import { itOnlyIf } from '../support/only-if.ts'
 /** Number of constructors in Throws that end by an exception from super(): one in four of 50. */
 const THROWN_OUT_OF_SUPER = 13
 
-describe.each(FULL ? targets : jdks)('counted calls on JDK $version', (jdk) => {
+forEachTarget((jdk) => {
   // The JDK determines the calls, and the scheme determines how jfluid finds them. Few errors depend on both.
   describe.each(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('programs with scheme %s', (scheme) => {
     // Several programs run in one JVM and one session, since they share no classes and no roots.
@@ -84,4 +84,4 @@ describe.each(FULL ? targets : jdks)('counted calls on JDK $version', (jdk) => {
       expect(profile.instrumentation.healed).toBe(0)
     },
   )
-})
+}, 11)

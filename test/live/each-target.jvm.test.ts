@@ -1,5 +1,5 @@
-// The main functions on every JDK that is found: an attach, exact counts, thread states, and a detach with its proof. Took 11 s per
-// JDK on a quiet machine. `npm run jdks:table` writes the results of these tests into docs/jdks.md: each title begins with the name of a column.
+// The main functions on every JDK that is found: an attach, exact counts, thread states, and a detach with its proof. `npm run jdks:table`
+// writes the results and durations of these tests into docs/jdks.md: each title begins with the name of a column.
 
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'

