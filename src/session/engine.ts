@@ -35,7 +35,7 @@ import type { OpenDoor } from './doors/door.ts'
 import { MAX_METHODS } from './limits.ts'
 import { Names } from './names.ts'
 import { NO_CALIBRATION, type Prepared } from './preparation.ts'
-import { type CodeAccess, openCode, seesProbes } from './proof.ts'
+import { type CodeAccess, CountedMemory, openCode, seesProbes } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
 import {
@@ -73,6 +73,8 @@ export class Engine {
   readonly door: OpenDoor
   readonly options: SessionOptions
   readonly agent: Agent
+  /** For the proof. */
+  readonly memory: CountedMemory
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
@@ -125,6 +127,7 @@ export class Engine {
     this.pausesKnown = prepared.pausesKnown
     this.options = options
     this.agent = agent
+    this.memory = new CountedMemory(agent)
     this.facts = facts
     const target = this.process === null ? undefined : readTargetProcess(this.process)
     this.jvmStartedAt = target && new Date(target.startedAt).toISOString()
@@ -194,7 +197,7 @@ export class Engine {
   /** Locates the code of methods in the JVM, for the proof at the end. The code is located early, to make the detach shorter. */
   openCode(): Promise<CodeAccess | null> {
     if (this.#code === undefined) {
-      this.#code = openCode(this.agent)
+      this.#code = openCode(this.memory)
       this.#code.catch(() => {}) // the proof reports the error
     }
     return this.#code

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isSameByIndex, type OwnMethod } from '../../src/session/proof.ts'
+import { isSameByIndex, type OwnMethod, whileAnswered } from '../../src/session/proof.ts'
 import { type HeldCode, nameKey } from '../../src/vmstructs/original-code.ts'
 
 // JVMS 6.5
@@ -47,5 +47,35 @@ describe('comparison of code by the constant pool index of the method name', () 
     ['the code has changed', [held(5, ICONST_0, IRETURN), held(6, ICONST_0, IRETURN)]],
   ])('code compares as different if %s', (_, inJvm) => {
     expect(isSameByIndex(methods, named(...inJvm))).toBe(false)
+  })
+})
+
+describe('the time limit of the comparison', () => {
+  const never = new Promise<string>(() => {})
+  /** Has some more answers at each look. */
+  const answering = (looks: number) => {
+    let answers = 0
+    return {
+      looked: () => answers,
+      get answers() {
+        return Math.min(answers++ >> 1, looks)
+      },
+    }
+  }
+
+  it('the comparison continues while the target answers, and ends when it no longer does', async () => {
+    const memory = answering(5)
+    expect(await whileAnswered(memory, never, 'late', [1, 60_000])).toBe('late')
+    expect(memory.looked()).toBeGreaterThan(10)
+  })
+
+  it('the comparison of a target that always answers ends, too', async () => {
+    expect(await whileAnswered(answering(Number.POSITIVE_INFINITY), never, 'late', [1, 5])).toBe('late')
+  })
+
+  it('the result is returned without a wait', async () => {
+    expect(await whileAnswered({ answers: 0 }, Promise.resolve('done'), 'late', [60_000, 60_000])).toBe(
+      'done',
+    )
   })
 })
