@@ -72,7 +72,11 @@ export class EndedBySignal extends JfluidError {
 
 /** The target did not answer the detach, or some classes did not get their original code back. */
 export class NotRestored extends JfluidError {
-  static sample = () => [NotRestored.unanswered(4711), NotRestored.kept(4711, 2)]
+  static sample = () => [
+    NotRestored.unanswered(4711),
+    NotRestored.noMetaspace(4711),
+    NotRestored.kept(4711, 2),
+  ]
   readonly exitCode = EX_NOTRESTORED
   readonly hint: string
   private constructor(problem: string, hint: string) {
@@ -84,6 +88,13 @@ export class NotRestored extends JfluidError {
     return new NotRestored(
       `JVM ${pid} did not answer the detach, so it may still have code of jfluid`,
       `Check later with jfluid doctor ${pid} whether a session is still there. The JVM restores its code as soon as it runs.`,
+    )
+  }
+
+  static noMetaspace(pid: number): NotRestored {
+    return new NotRestored(
+      `JVM ${pid} has no free metaspace, so it did not get its original code back`,
+      'Ignore this if the program unloads classes: the agent then restores the code, and until then the probes do nothing. Otherwise restart the program with a larger -XX:MaxMetaspaceSize.',
     )
   }
 
@@ -249,7 +260,8 @@ export function badEnd(
 ): JfluidError | null {
   const { ending } = session
   if (ending?.how === 'by itself') return new SessionCutShort(ending, where)
-  if (ending?.how === 'target silent') return NotRestored.unanswered(session.pid)
+  if (ending?.how === 'target silent')
+    return ending.lacksMetaspace ? NotRestored.noMetaspace(session.pid) : NotRestored.unanswered(session.pid)
   const kept = keptProbes(session.detachFacts ?? null)
   return kept > 0 ? NotRestored.kept(session.pid, kept) : null
 }

@@ -29,19 +29,29 @@ const WHY_ENDED = new Map([
 /** Timeout of the comparison of calls with and without probes: it needs one redefinition plus 1.5 s of calls. */
 const COMPARE_TIMEOUT_MS = 3_000
 
+/** Metaspace that counts as full. HotSpot commits metaspace in granules of 64 KiB. */
+const FULL_METASPACE_BYTES = 128 << 10
+const METASPACE_TIMEOUT_MS = 2_000
+
 const SILENT_ELSEWHERE = 'no message from the client for some seconds'
 
 /**
  * How a session ended, and the state of its target.
  *
  * - `detached`: the client detached, and the target has its original code back;
- * - `target silent`: the client left because the target did not answer; the agent detaches as soon as the target runs again;
+ * - `target silent`: the client left because the target did not answer; the agent detaches as soon as the target runs again, or as soon as
+ *   the target has free metaspace if it lacks metaspace;
  * - `by itself`: the target ended the session and continues to run; the rest of its execution is not in the profile;
  * - `target ended`: its process has ended, or is about to end.
  */
 export type Ending =
-  | { readonly how: 'detached' | 'target silent' | 'target ended' }
+  | { readonly how: 'detached' | 'target ended' }
+  | { readonly how: 'target silent'; readonly lacksMetaspace?: boolean }
   | { readonly how: 'by itself'; readonly reason: string; readonly exitCode: number }
+
+function noMetaspaceText(pid: number): string {
+  return `JVM ${pid} has no free metaspace, which the restoration of its code needs; its agent restores the code when metaspace is free`
+}
 
 export class SessionEnd {
   /** How the session ended; null while it runs. */
@@ -262,8 +272,9 @@ export class SessionEnd {
       debug.end?.(`detach has failed: ${String(error)}`)
       if (error instanceof TargetSilent) {
         // The recorded data are kept without the agent's answer. The agent detaches once it detects that the client is gone.
-        warnings.add(error.message)
-        this.ending = { how: 'target silent' }
+        const lacksMetaspace = await this.#lacksMetaspace()
+        warnings.add(lacksMetaspace ? noMetaspaceText(pid) : error.message)
+        this.ending = { how: 'target silent', lacksMetaspace }
       } else if (error instanceof LinkLost) {
         const why = await this.#whyItEnded(error.reason)
         if (why !== null) this.#noteEndedByItself(why)
@@ -275,6 +286,14 @@ export class SessionEnd {
         throw error
       }
     }
+  }
+
+  /** Returns whether the target has no free metaspace. A restoration needs some, and the agent retries it before it answers. */
+  async #lacksMetaspace(): Promise<boolean> {
+    const { door, pid } = this.engine
+    const left = await answerInTime(door.metaspaceLeft(), pid, METASPACE_TIMEOUT_MS).catch(() => undefined)
+    debug.end?.(`the target has ${left ?? 'an unknown number of'} free bytes of metaspace`)
+    return left !== undefined && left < FULL_METASPACE_BYTES
   }
 
   /** Notes that a buffer which was sent over a network is incomplete. If the JVM has ended, only the end of the JVM is reported. */
