@@ -6,7 +6,6 @@ import type { JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { checkNotSampled } from '../options/refusals.ts'
 import { askingDoor } from '../session/doors/asking-door.ts'
-import { startProblem } from '../session/doors/door.ts'
 import { startDoor } from '../session/doors/start-door.ts'
 import { LeftBeforeRecording } from '../session/recording.ts'
 import { Session } from '../session/session.ts'
@@ -172,17 +171,15 @@ async function severalJvmsDoor(
   options: SessionRequest,
 ): Promise<ProgramDoor> {
   let tell = (_: string): void => {}
-  let pid = 0
   const jvms = new StartedJvms(flags, options, (line) => tell(line))
   const door = await askingDoor({
     asked: (jvm) => jvms.take(jvm),
-    failed: (reason) => jvms.failed(null, startProblem(pid, reason)),
+    failed: (pid, reason) => jvms.cannotAsk(pid, reason),
   })
   return {
     options: [door.option],
     async begin(child, exit, note) {
       tell = note
-      pid = child.pid ?? 0
       try {
         const isShown = flags.record === undefined
         const session = await (isShown ? jvms.firstCalled(exit) : jvms.begun(exit))

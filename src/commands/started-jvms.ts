@@ -2,7 +2,9 @@
 // is called. So each JVM has a session, and the profile contains the JVMs in which a root was called.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EX_NOTCALLED, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { mainClassOf } from '../attach/java-command.ts'
+import { readCommand } from '../attach/target-process.ts'
+import { EX_NOTCALLED, EX_UNAVAILABLE, JfluidError, NeedsConsent, UsageError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { notSummed } from '../options/refusals.ts'
 import type { SessionFlags } from '../options/table.ts'
@@ -11,8 +13,8 @@ import type { Profile } from '../profile/profile.ts'
 import { plural } from '../profile/text.ts'
 import { together } from '../profile/together.ts'
 import type { AskingJvm } from '../session/doors/asking-door.ts'
-import type { OpenDoor } from '../session/doors/door.ts'
-import { LeftBeforeRecording } from '../session/recording.ts'
+import { type OpenDoor, startProblem } from '../session/doors/door.ts'
+import { BadProfiler } from '../session/preparation.ts'
 import { Session } from '../session/session.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 import { LinkLost } from '../wire/link.ts'
@@ -44,7 +46,15 @@ interface IdleJvm extends Named {
   readonly hasRoot: boolean
 }
 
-/** The command has started several JVMs, and no root was called in any of them. */
+/** A JVM without a complete recording. */
+interface UnrecordedJvm {
+  readonly jvm: Named
+  readonly reason: string
+  /** Null if the JVM has ended, or was not asked to begin a session. */
+  readonly error: JfluidError | null
+}
+
+/** The command has started several JVMs, and no root was called in a recorded JVM. */
 export class NoJvmRanRoot extends JfluidError {
   static sample = () => [
     new NoJvmRanRoot(
@@ -73,13 +83,25 @@ export class NoJvmRanRoot extends JfluidError {
         { pid: 4712, mainClass: 'surefirebooter.jar', near: [], hasRoot: false },
       ],
     ),
+    new NoJvmRanRoot(
+      ['OrderTest.place'],
+      [{ pid: 4711, mainClass: 'Launcher', near: [], hasRoot: false }],
+      [
+        {
+          jvm: { pid: 4712, mainClass: 'surefirebooter.jar' },
+          reason: 'the JVM ended before its recording began',
+          error: null,
+        },
+      ],
+    ),
   ]
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  constructor(roots: readonly string[], jvms: readonly IdleJvm[]) {
-    super(
-      `no call of ${roots.join(', ')} was recorded in the ${jvms.length} JVMs of the command: ${listed(jvms)}`,
-    )
+  /** @param others  JVMs that were not recorded */
+  constructor(roots: readonly string[], jvms: readonly IdleJvm[], others: readonly UnrecordedJvm[] = []) {
+    const all = jvms.length === 1 ? 'the JVM' : `the ${jvms.length} JVMs`
+    const also = others.length === 0 ? '' : `; ${unrecordedText(others)}`
+    super(`no call of ${roots.join(', ')} was recorded in ${all} of the command: ${listed(jvms)}${also}`)
     const similar = jvms.find(({ near }) => near.length > 0)
     const loaded = jvms.filter(({ hasRoot }) => hasRoot)
     if (loaded.length > 0) {
@@ -88,6 +110,9 @@ export class NoJvmRanRoot extends JfluidError {
       const others = similar.near.slice(1, MAX_NAMED)
       const also = others.length > 0 ? `; also close: ${others.join(', ')}` : ''
       this.hint = `Try --root ${shellWord(similar.near[0]!)}, which ${nameOf(similar)} has loaded${also}`
+    } else if (others.length > 0) {
+      const error = others.find((it) => it.error !== null)?.error
+      this.hint = error?.hint ?? 'Try again: the root may have been called in a JVM that was not recorded.'
     } else {
       this.hint =
         'Check the name, and that the command runs the code: build tools skip work that is up to date, and a daemon that already runs does not load the agent (gradle --no-daemon).'
@@ -108,6 +133,13 @@ export class NoJvmOfThatName extends JfluidError {
     super(`the command started no JVM with the main class '${pattern}'`)
     this.hint = `Use one of the started JVMs, or leave --jvm out to profile the JVMs that call the root: ${listed(jvms)}`
   }
+}
+
+/** Returns a list such as "1 JVM was not recorded: JVM 4712 (Main): the JVM ended before its recording began". */
+function unrecordedText(jvms: readonly UnrecordedJvm[]): string {
+  const which = jvms.slice(0, MAX_NAMED).map(({ jvm, reason }) => told(jvm, reason))
+  const more = jvms.length > MAX_NAMED ? `, and ${jvms.length - MAX_NAMED} more` : ''
+  return `${jvms.length === 1 ? '1 JVM was' : `${jvms.length} JVMs were`} not recorded: ${which.join(', ')}${more}`
 }
 
 function listed(jvms: readonly Named[]): string {
@@ -135,8 +167,10 @@ export class StartedJvms {
   readonly #recorded: Recorded[] = []
   /** JVMs that --jvm does not name. */
   readonly #others: Named[] = []
-  /** First error of a JVM that could not be recorded. */
-  #problem: JfluidError | null = null
+  /** JVMs without a session. */
+  readonly #unrecorded: UnrecordedJvm[] = []
+  /** Errors of sessions that had changed a JVM. Whether these JVMs have their code back is not known. */
+  readonly #problems: Problem[] = []
   /** Reason why a JVM had no session: it ended first. */
   #ended: LinkLost | null = null
   /** Without --record: the session that is shown. It ends by its view. */
@@ -158,7 +192,11 @@ export class StartedJvms {
     const isOther = this.flags.jvm !== undefined && jvmsNamed(this.flags.jvm, [jvm]).length === 0
     if (isOther) this.#others.push(jvm)
     const isFull = !isOther && this.#attempts.size >= MAX_SESSIONS
-    if (isFull) this.tell(`${nameOf(jvm)} is not recorded: ${MAX_SESSIONS} JVMs are being recorded`)
+    if (isFull) {
+      const reason = `${MAX_SESSIONS} JVMs are being recorded`
+      this.tell(`${nameOf(jvm)} is not recorded: ${reason}`)
+      this.#unrecorded.push({ jvm, reason, error: null })
+    }
     if (this.#isOver || isOther || isFull) {
       jvm.decline()
       return
@@ -182,14 +220,23 @@ export class StartedJvms {
     quiet()
     if (this.flags.record === undefined && !this.#isOver && (await hasCalls(session))) this.#shown ??= session
     if (session === this.#shown) return
-    const { profile, report } = await finish(session)
+    const finished = await finish(session).catch((error: unknown) => {
+      if (!(error instanceof JfluidError)) throw error
+      return error
+    })
     this.#running.delete(session)
+    if (finished instanceof JfluidError) {
+      this.#problems.push({ jvm, error: finished })
+      tell(finished.message)
+      return
+    }
+    const { profile, report } = finished
     this.#recorded.push({ jvm, session, profile })
     if (profile.events.count > 0) tell(`${plural(rootCalls(profile), 'root call')} recorded`)
     if (report !== null) tell(describeDetach(session, report))
   }
 
-  /** Returns null if the JVM ends first, or cannot be recorded. @throws an error of the first session */
+  /** Returns null if the JVM ends first, or cannot be recorded. @throws an error of the request in the first JVM */
   async #started(jvm: AskingJvm): Promise<Session | null> {
     let door: OpenDoor | undefined
     try {
@@ -199,22 +246,29 @@ export class StartedJvms {
       if (!(error instanceof JfluidError)) throw error
       if (error instanceof LinkLost) {
         this.#ended ??= error
-        this.tell(told(jvm, 'the JVM ended before its recording began'))
+        const reason = 'the JVM ended before its recording began'
+        this.tell(told(jvm, reason))
+        this.#unrecorded.push({ jvm, reason, error: null })
         return null
       }
-      // The cause may be an option. Then no JVM can be recorded.
       const isFirst = this.#running.size === 0 && this.#recorded.length === 0
-      if (door !== undefined && isFirst && !(error instanceof LeftBeforeRecording)) throw error
-      this.failed(jvm, error)
+      if (isFirst && isOfRequest(error)) throw error
+      if (door !== undefined) this.#problems.push({ jvm, error })
+      this.#failed(jvm, error)
       return null
     }
   }
 
-  /** Notes that a JVM continues without being recorded. @param jvm  null if it is unknown */
-  failed(jvm: Named | null, error: JfluidError): void {
-    this.#problem ??= error
-    const text = `${error.message}; this JVM continues without being recorded`
-    this.tell(jvm === null ? text : told(jvm, text))
+  /** Notes that a JVM, whose agent has written the reason, continues without being recorded. @param pid  undefined if unknown */
+  cannotAsk(pid = 0, reason: string): void {
+    const mainClass = mainClassOf(undefined, readCommand(pid).commandLine)
+    this.#failed({ pid, mainClass }, startProblem(pid, reason))
+  }
+
+  /** Notes that a JVM continues without being recorded. */
+  #failed(jvm: Named, error: JfluidError): void {
+    this.#unrecorded.push({ jvm, reason: error.message, error })
+    this.tell(told(jvm, `${error.message}; this JVM continues without being recorded`))
   }
 
   /**
@@ -301,7 +355,7 @@ export class StartedJvms {
 
   /** Returns the profile, after `end`. If several JVMs have called a root, also writes the profile of each JVM. */
   async #finish(): Promise<SourceResult> {
-    const profile = this.#sum(this.#recorded.map((it) => it.profile))
+    const profile = this.#withUnrecorded(this.#sum(this.#recorded.map((it) => it.profile)))
     const called = this.#recorded.filter(({ profile: { events } }) => events.count > 0)
     if (called.length < 2) return { profile, described: [] }
     const parts: string[] = []
@@ -321,7 +375,14 @@ export class StartedJvms {
     return { profile, described: [], parts: [what, ...parts] }
   }
 
+  /** Adds a warning about JVMs that are missing in the profile. */
+  #withUnrecorded(profile: Profile): Profile {
+    if (this.#unrecorded.length === 0) return profile
+    return { ...profile, warnings: [...profile.warnings, unrecordedText(this.#unrecorded)] }
+  }
+
   #sum(profiles: readonly Profile[]): Profile {
+    if (profiles.length === 0) throw this.#problems[0]!.error
     const called = profiles.filter(({ events }) => events.count > 0)
     const some = called.length > 0 ? called : profiles
     const most = some.reduce((a, b) => (b.events.count > a.events.count ? b : a))
@@ -335,13 +396,14 @@ export class StartedJvms {
 
   /** Returns the error of a JVM that was not recorded to its end, or that may still have code of jfluid. JVMs may outlive the command. */
   #badEnd(kept: Kept): JfluidError | null {
-    const problems = this.#recorded.flatMap(({ jvm, session }): Problem[] => {
+    const ends = this.#recorded.flatMap(({ jvm, session }): Problem[] => {
       const error = badEnd(session, kept)
       return error === null ? [] : [{ jvm, error }]
     })
+    const problems = [...ends, ...this.#problems]
     const [first] = problems
     if (first === undefined) return null
-    const all = this.#recorded.length + this.#running.size
+    const all = this.#recorded.length + this.#running.size + this.#problems.length
     return all === 1 || first.error instanceof NotRestored ? first.error : new NotAllRecorded(problems, all)
   }
 
@@ -352,8 +414,9 @@ export class StartedJvms {
     if (called.length === 0) {
       // A class of that name without such a method explains more than a list of JVMs.
       const known = all.find(({ session }) => session.rootReport().some(({ problem }) => problem !== null))
-      if (all.length === 1 || known !== undefined) return missing((known ?? all[0]!).session)
-      return new NoJvmRanRoot(all[0]!.session.rootNames, all.map(idleJvm))
+      const isOne = all.length === 1 && this.#unrecorded.length === 0
+      if (isOne || known !== undefined) return missing((known ?? all[0]!).session)
+      return new NoJvmRanRoot(all[0]!.session.rootNames, all.map(idleJvm), this.#unrecorded)
     }
     const problems = called.map(({ session }) => missing(session))
     if (problems.includes(null)) return null
@@ -368,12 +431,18 @@ export class StartedJvms {
   nothing(command: string, status: number): JfluidError {
     const { jvm } = this.flags
     if (this.#recorded.length > 0) return this.problem(null) ?? new NoJvmStarted(command)
-    if (this.#problem !== null) return this.#problem
+    const failed = [...this.#unrecorded, ...this.#problems].find(({ error }) => error !== null)?.error
+    if (failed != null) return failed
     if (this.#ended !== null) return new EndedBeforeRecording(command, status, this.#ended)
     return jvm !== undefined && this.#others.length > 0
       ? new NoJvmOfThatName(jvm, this.#others)
       : new NoJvmStarted(command)
   }
+}
+
+/** Returns whether the cause of an error is the command line, so that no JVM of the command can be recorded. */
+function isOfRequest(error: JfluidError): boolean {
+  return error instanceof UsageError || error instanceof NeedsConsent || error instanceof BadProfiler
 }
 
 async function hasCalls(session: Session): Promise<boolean> {

@@ -24,6 +24,9 @@ public final class Boot {
     /** Oldest supported release, as in {@code jdk-releases.ts}. */
     private static final int OLDEST_JDK = 11;
 
+    /** Method of {@code jfluid.agent.Main} for JVMs below {@code jfluid run}. */
+    private static final String AT_START = "launchAtStart";
+
     /** Number of attempts to write a failure, and delay between attempts: 2 s in total. */
     private static final int REPORT_TRIES = 40;
     private static final long REPORT_RETRY_DELAY_NANOS = 50_000_000L;
@@ -85,7 +88,7 @@ public final class Boot {
 
     public static void premain(String options, Instrumentation instrumentation) {
         if (options != null && options.contains("dir=")) {
-            start(options, instrumentation, "launchAtStart");
+            start(options, instrumentation, AT_START);
         } else {
             sleep(options, instrumentation);
         }
@@ -134,23 +137,26 @@ public final class Boot {
             }
             call(option(options, "jar"), how, options, instrumentation);
         } catch (Throwable t) {
-            report(options, t);
+            report(options, t, AT_START.equals(how));
         }
     }
 
     private static void call(String jar, String how, String options, Instrumentation instrumentation) throws Exception {
         Loader loader = new Loader(jar);
-        instrumentation.redefineModule(Object.class.getModule(), Set.of(),
-                Map.of("jdk.internal.misc", Set.of(loader.getUnnamedModule())), Map.of(), Set.of(), Map.of());
+        if (!AT_START.equals(how)) { // there the agent asks the client first, and changes nothing before
+            instrumentation.redefineModule(Object.class.getModule(), Set.of(),
+                    Map.of("jdk.internal.misc", Set.of(loader.getUnnamedModule())), Map.of(), Set.of(), Map.of());
+        }
         loader.loadClass("jfluid.agent.Main")
                 .getMethod(how, String.class, Instrumentation.class, Map.class)
                 .invoke(null, options, instrumentation, loader.runtime);
     }
 
-    private static void report(String options, Throwable t) {
+    /** @param tellsJvm whether to add the process id: the client does not know which JVM its command has started */
+    private static void report(String options, Throwable t, boolean tellsJvm) {
         for (int tries = 0; tries < REPORT_TRIES; tries++) {
             try {
-                write(options, t);
+                write(options, tellsJvm ? "JVM " + processId() + ": " + causeOf(t) : causeOf(t).toString());
                 return;
             } catch (java.io.IOException | RuntimeException nowhere) {
                 return; // the client reports that the agent did not connect
@@ -165,11 +171,16 @@ public final class Boot {
         }
     }
 
-    private static void write(String options, Throwable t) throws java.io.IOException {
+    /** Without classes that JDK 8 or a small runtime lacks. */
+    private static String processId() throws java.io.IOException {
+        return new java.io.File("/proc/self").getCanonicalFile().getName();
+    }
+
+    private static void write(String options, String text) throws java.io.IOException {
         java.io.File whole = new java.io.File(option(options, "dir"), "error");
         java.io.File part = new java.io.File(whole + ".part");
         try (java.io.FileWriter out = new java.io.FileWriter(part)) {
-            out.write(causeOf(t).toString());
+            out.write(text);
         }
         part.renameTo(whole); // atomic: the client may be watching the file
     }

@@ -104,6 +104,16 @@ export class CannotAsk extends JfluidError {
   }
 }
 
+/** A JVM below `jfluid run` got no answer in time to its question whether it is profiled. */
+export class AnsweredTooLate extends JfluidError {
+  static sample = () => new AnsweredTooLate(4711)
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Give jfluid more processor time, or record fewer JVMs: --jvm <main class>'
+  constructor(pid: number) {
+    super(`jfluid did not answer JVM ${pid} within ${CONNECT_TIMEOUT_MS / 1000} s`)
+  }
+}
+
 /** Thrown if the launch file that a sleeping agent reads cannot be written. */
 export class CannotWake extends JfluidError {
   static sample = () => new CannotWake(4711, '/tmp/.jfluid_pid4711', 'ENOSPC')
@@ -525,6 +535,7 @@ export function startProblem(
   if (reason?.includes('the runtime of another jfluid build') === true) return new OtherBuild(pid)
   const older = /a question needs JDK \d+, and this is (\d+)/.exec(reason ?? '')?.[1]
   if (older !== undefined) return new CannotAsk(Number(older))
+  if (reason?.includes('did not answer the question in time') === true) return new AnsweredTooLate(pid)
   return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, waitedMs, reason)
 }
 

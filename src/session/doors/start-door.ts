@@ -61,7 +61,6 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
   return {
     option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
     async connect(pid, gone) {
-      const said = () => saidBy(dir, process.geteuid!())
       const failed = new AbortController()
       // The file is polled, since inotify instances may be exhausted on the machine.
       const look = setInterval(() => {
@@ -71,8 +70,8 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
         // There is no time limit other than the end of the process: a `java` that is a script may take long before it starts the JVM.
         const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
         if (link !== null) return opened(link, dir)
-        const reason = said()
-        if (reason !== null) throw startProblem(pid, reason, noPipes)
+        const said = saidAtStart(dir)
+        if (said.reason !== null) throw startProblem(said.pid ?? pid, said.reason, noPipes)
         return null
       } finally {
         clearInterval(look)
@@ -84,6 +83,16 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
       jar.leave()
     },
   }
+}
+
+/**
+ * Reads the error of an agent that could not start before main(). The agent adds the process id of its JVM, since the started process may
+ * be a script.
+ */
+export function saidAtStart(dir: SessionDirectory): { pid: number | undefined; reason: string | null } {
+  const text = saidBy(dir, process.geteuid!())
+  const [, pid, reason] = /^JVM (\d+): ([\s\S]*)$/.exec(text ?? '') ?? []
+  return pid === undefined ? { pid, reason: text } : { pid: Number(pid), reason: reason! }
 }
 
 /** Returns the door of a JVM whose agent has connected before main(). */

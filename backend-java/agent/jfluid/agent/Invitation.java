@@ -22,7 +22,8 @@ import java.nio.file.Path;
  * it does not profile this JVM. The connection stays open until the session has begun; before that, the agent may send an error.
  */
 final class Invitation implements AutoCloseable {
-    private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
+    /** Sent if the answer does not arrive in time. The client parses the text (startProblem in door.ts). */
+    private static final String LATE = "the client did not answer the question in time";
     private static final int MAX_ANSWER = 8192;
     /** Maximum length of the command in characters. The client reads its first word only. */
     private static final int MAX_COMMAND = 2048;
@@ -78,16 +79,20 @@ final class Invitation implements AutoCloseable {
         return (owner.equals(self) || owner.equals(0)) && (mode & 022) == 0;
     }
 
-    /** Waits for the launch line. Returns an empty line if the client does not profile this JVM, or does not answer in time. */
-    String answer() throws IOException {
+    /**
+     * Waits for the launch line. Returns an empty line if the client does not profile this JVM, or does not answer in time.
+     *
+     * @param deadline value of {@code System.nanoTime()}
+     */
+    String answer(long deadline) throws IOException {
         channel.configureBlocking(false);
         ByteBuffer in = ByteBuffer.allocate(MAX_ANSWER);
-        long end = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
         try (Selector selector = Selector.open()) {
             channel.register(selector, SelectionKey.OP_READ);
             while (in.hasRemaining()) {
-                long left = (end - System.nanoTime()) / 1_000_000;
+                long left = (deadline - System.nanoTime()) / 1_000_000;
                 if (left <= 0) {
+                    failed(LATE);
                     return "";
                 }
                 selector.select(left);
@@ -104,9 +109,9 @@ final class Invitation implements AutoCloseable {
     }
 
     /** Sends the reason why the session could not begin. */
-    void failed(Throwable problem) {
+    void failed(String reason) {
         try {
-            send(problem.toString());
+            send(reason);
         } catch (IOException ended) {
             // The client has ended.
         }

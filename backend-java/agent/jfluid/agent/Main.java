@@ -24,6 +24,9 @@ public final class Main {
     /** First release with UNIX sockets (JEP 380). */
     private static final int UNIX_SOCKETS = 16;
 
+    /** Maximum time for which main() of a JVM below {@code jfluid run} waits for the client, for its answer and its probes together. */
+    private static final long HOLD_NANOS = 10_000_000_000L;
+
     private Main() {}
 
     /** Maximum duration of a detach that waits for threads inside probes. */
@@ -59,12 +62,12 @@ public final class Main {
 
     /**
      * Called by {@code jfluid.Boot} before main() of a JVM below {@code jfluid run}. Waits until the client allows main() to start. If the
-     * options tell the JVM to ask first, and the client does not profile it, nothing is changed in this JVM.
+     * options tell the JVM to ask first, and the client does not profile it, this JVM loads the agent and is not changed otherwise.
      */
     public static void launchAtStart(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
         if (option(options, "ask").isEmpty()) {
-            awaitGo(beginAtStart(options, instrumentation, runtime));
+            awaitGo(beginAtStart(options, instrumentation, runtime), HOLD_NANOS);
             return;
         }
         if (Runtime.version().feature() < UNIX_SOCKETS) {
@@ -72,30 +75,35 @@ public final class Main {
                     "a question needs JDK " + UNIX_SOCKETS + ", and this is " + Runtime.version().feature());
         }
         Session session;
+        long left = HOLD_NANOS;
         try (Invitation invitation = Invitation.request(Path.of(option(options, "dir")))) {
-            String line = invitation == null ? "" : invitation.answer();
+            long asked = System.nanoTime();
+            String line = invitation == null ? "" : invitation.answer(asked + HOLD_NANOS);
+            left -= System.nanoTime() - asked;
             if (line.isEmpty()) {
                 return;
             }
             try {
                 session = beginAtStart(line, instrumentation, runtime);
             } catch (Exception | LinkageError e) {
-                invitation.failed(e);
+                invitation.failed(e.toString());
                 return;
             }
         }
-        awaitGo(session);
+        awaitGo(session, left);
     }
 
     private static Session beginAtStart(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
         atStart = true;
+        instrumentation.redefineModule(Object.class.getModule(), Set.of(),
+                Map.of("jdk.internal.misc", Set.of(Main.class.getModule())), Map.of(), Set.of(), Map.of());
         prepare(options, instrumentation, runtime);
         return begin(options);
     }
 
-    private static void awaitGo(Session session) throws InterruptedException {
-        if (!session.awaitGo(10, TimeUnit.SECONDS)) {
+    private static void awaitGo(Session session, long nanos) throws InterruptedException {
+        if (!session.awaitGo(nanos, TimeUnit.NANOSECONDS)) {
             // Starts recording. The first call of a method that is not instrumented yet waits for the client, or is counted as a gap.
             JFluid1Session.open();
         }
@@ -338,7 +346,7 @@ public final class Main {
         }
     }
 
-    /** Defines the runtime classes. Needs the export of jdk.internal.misc by Boot. */
+    /** Defines the runtime classes. Needs the export of jdk.internal.misc by Boot or beginAtStart. */
     private static final class Definer {
         private static final String RELEASE = "java/lang/JFluid1Release.class";
 
