@@ -91,8 +91,8 @@ const CONNECT_RETRY_INTERVAL_MS = 10
 
 export interface CommandOptions {
   /**
-   * Time limit from the connect to the last byte of the reply, in ms. Default: 10,000, and up to MAX_WORK_MS while the JVM works on the
-   * command, if its process is known.
+   * Time limit from the connect to the last byte of the reply, in ms. Default: 10,000. The load of an agent has up to MAX_WORK_MS while the
+   * JVM works on it, if its process is known.
    */
   timeoutMs?: number
   /** Aborting stops the wait for the reply; the JVM may still execute the command. */
@@ -198,7 +198,7 @@ export async function attachCommand(
   const limitMs = Math.max(timeoutMs / 2, giveUp - performance.now())
   const tooLate = () => new CommandTimeout(operation, timeoutMs)
   const alarm = (late: (problem: CommandTimeout) => void): (() => void) => {
-    if (options.timeoutMs !== undefined || typeof to === 'string')
+    if (operation !== 'load' || options.timeoutMs !== undefined || typeof to === 'string')
       return afterOwnTime(limitMs, () => late(tooLate()))
     const look = () => lookAt(to.target.pid, LISTENER)
     return afterWork(timeoutMs, look, (waitedMs, works) =>

@@ -7,8 +7,10 @@ import { namesIn, textOf } from '../base/visible.ts'
 
 /** Thread that executes attach commands, by the name that the kernel has. */
 export const LISTENER: ReadonlySet<string> = new Set(['Attach Listener'])
-/** Threads of the agent that execute requests of the client. */
-export const AGENT: ReadonlySet<string> = new Set(['jfluid-agent', 'jfluid-swap'])
+/** Threads of the agent that run before it connects. */
+export const STARTING: ReadonlySet<string> = new Set(['jfluid-agent'])
+/** Thread of the agent that redefines classes. The agent's main thread is not looked at: it wakes at intervals without any request. */
+export const SWAP: ReadonlySet<string> = new Set(['jfluid-swap'])
 
 /** Maximum time for which jfluid waits for a JVM that works. */
 export const MAX_WORK_MS = 120_000

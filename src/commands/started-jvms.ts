@@ -400,7 +400,9 @@ export class StartedJvms {
       const error = badEnd(session, kept)
       return error === null ? [] : [{ jvm, error }]
     })
-    const problems = [...ends, ...this.#problems]
+    // A JVM that may still have probes is the worst, and decides the exit code.
+    const isWorst = ({ error }: Problem): number => Number(error instanceof NotRestored)
+    const problems = [...ends, ...this.#problems].sort((a, b) => isWorst(b) - isWorst(a))
     const [first] = problems
     if (first === undefined) return null
     const all = this.#recorded.length + this.#running.size + this.#problems.length

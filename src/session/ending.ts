@@ -14,7 +14,13 @@ import { Proof } from './proof.ts'
 import type { Pulse } from './pulse.ts'
 import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
-import { answerInTime, REMOTE_DETACH_TIMEOUT_MS, TargetSilent, whyLinkWasLost } from './target-waits.ts'
+import {
+  answerInTime,
+  DETACH_TIMEOUT_MS,
+  REMOTE_DETACH_TIMEOUT_MS,
+  TargetSilent,
+  whyLinkWasLost,
+} from './target-waits.ts'
 
 /**
  * Texts for the codes with which the target ends a session: see Session.lookAtClient() and Reader.listen() in the agent. If possible, the
@@ -240,7 +246,8 @@ export class SessionEnd {
     const { agent, door, pid, turns, warnings } = this.engine
     const detachTimeoutMs = door.elsewhere === undefined ? undefined : REMOTE_DETACH_TIMEOUT_MS
     try {
-      await answerInTime(turns.idle(), pid)
+      // A redefinition that is blocked ends only with the link, so the wait for it is not extended.
+      await answerInTime(turns.idle(), pid, detachTimeoutMs ?? DETACH_TIMEOUT_MS)
       debug.end?.('questions of the target are answered')
       await answerInTime(this.pulse.readStatus(), pid)
       this.span.end()

@@ -2,11 +2,11 @@
 
 import { isStopped, TargetStopped } from '../attach/admission.ts'
 import { endsNow, readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
-import { AGENT, afterWork, lookAt } from '../attach/work.ts'
+import { afterWork, lookAt, SWAP } from '../attach/work.ts'
 import { afterOwnTime } from '../base/own-time.ts'
 
-/** Timeout of a detach while the agent does not work. After the timeout, the client ends the session without an answer of the target. */
-const DETACH_TIMEOUT_MS = 10_000
+/** Timeout of a detach while the agent redefines no class. After the timeout, the client ends the session without an answer of the target. */
+export const DETACH_TIMEOUT_MS = 10_000
 /** Timeout of a detach over a network, where the rest of the buffer must be transferred first. */
 export const REMOTE_DETACH_TIMEOUT_MS = 60_000
 
@@ -20,7 +20,7 @@ export class TargetSilent extends Error {
 /**
  * Waits for work of the target.
  *
- * @param ms  timeout; default: 10 s, and up to MAX_WORK_MS while the agent works
+ * @param ms  timeout; default: 10 s, and up to MAX_WORK_MS while the agent's redefinition runs
  * @throws TargetSilent after the timeout; the work may then continue
  */
 export async function answerInTime<T>(work: Promise<T>, pid: number, ms?: number): Promise<T> {
@@ -29,7 +29,7 @@ export async function answerInTime<T>(work: Promise<T>, pid: number, ms?: number
     const silent = (waitedMs: number): void => reject(new TargetSilent(pid, waitedMs))
     answered =
       ms === undefined
-        ? afterWork(DETACH_TIMEOUT_MS, () => lookAt(pid, AGENT), silent)
+        ? afterWork(DETACH_TIMEOUT_MS, () => lookAt(pid, SWAP), silent)
         : afterOwnTime(ms, () => silent(ms))
   })
   try {

@@ -25,7 +25,7 @@ import { DESCRIPTORS_NEEDED, readRoom, THREADS_NEEDED } from '../../attach/room.
 import { openTmp } from '../../attach/target-facts.ts'
 import type { TargetProcess } from '../../attach/target-process.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
-import { AGENT as AGENT_THREADS, afterWork, lookAt, MAX_WORK_MS } from '../../attach/work.ts'
+import { afterWork, lookAt, MAX_WORK_MS, STARTING } from '../../attach/work.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { SINCE } from '../../base/jdk-releases.ts'
@@ -480,7 +480,7 @@ async function connected(
   const problem = said()
   const late = new AbortController()
   let waitedMs = CONNECT_TIMEOUT_MS
-  const look = () => lookAt(target.pid, AGENT_THREADS)
+  const look = () => lookAt(target.pid, STARTING)
   const connects = afterWork(CONNECT_TIMEOUT_MS, look, (ms) => {
     waitedMs = ms
     late.abort()

@@ -194,8 +194,9 @@ final class HotSwap {
 
     /**
      * Reason of the JVM for a class that it cannot link, because a class that its verification needs is missing (jvmtiRedefineClasses.cpp,
-     * load_new_class_versions: JVMTI_ERROR_INVALID_CLASS). Other failures of linking have the reason "internal error", which the JVM also
-     * gives for classes that can run.
+     * load_new_class_versions: JVMTI_ERROR_INVALID_CLASS). The JVM gives it also for a linked class whose static initializer has failed, which
+     * may still run, so Linking.isUnlinkable must agree. Other failures of linking have the reason "internal error", which the JVM also gives
+     * for classes that can run.
      */
     private static final String UNLINKABLE = "java.lang.InternalError: class redefinition failed: invalid class";
     static final String NO_METASPACE = "the JVM has no free metaspace";
@@ -814,7 +815,7 @@ final class HotSwap {
         retryRefused(failed);
         int unlinkable = 0;
         for (Map.Entry<Class<?>, String> it : failed.entrySet()) {
-            if (it.getValue().equals(UNLINKABLE)) {
+            if (it.getValue().equals(UNLINKABLE) && Linking.isUnlinkable(it.getKey())) {
                 unlinkable++;
                 name(unlinkableNames, it.getKey().getName());
             } else {

@@ -188,4 +188,27 @@ final class Linking {
             return false;
         }
     }
+
+    /**
+     * Returns whether the JVM cannot link a class, for example because a class that its verification needs is missing. Each of the three calls
+     * links the class first. Each also resolves other classes, so even three failures alone do not show that linking fails.
+     */
+    static boolean isUnlinkable(Class<?> c) {
+        if (!Unsafe.getUnsafe().shouldBeInitialized(c)) {
+            return false;
+        }
+        for (int i = 0; i < 3; i++) {
+            try {
+                Object[] listed = i == 0 ? c.getDeclaredConstructors()
+                        : i == 1         ? c.getDeclaredMethods()
+                                         : c.getDeclaredFields();
+                return listed == null;
+            } catch (VirtualMachineError memoryOrStack) {
+                return false;
+            } catch (Throwable notLinked) {
+                // The next call decides.
+            }
+        }
+        return true;
+    }
 }

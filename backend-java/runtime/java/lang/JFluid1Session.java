@@ -77,7 +77,9 @@ public final class JFluid1Session {
     static {
         U.ensureClassInitialized(JFluid1.class);
         U.ensureClassInitialized(JFluid1Release.class);
-        U.ensureClassInitialized(JFluid1Pipes.class);
+        if (!JFluid1Release.HAS_UNIX_SOCKETS) {
+            U.ensureClassInitialized(JFluid1Pipes.class);
+        }
         U.ensureClassInitialized(JFluid1Memory.class);
         U.ensureClassInitialized(JFluid1Threads.class);
         U.ensureClassInitialized(JFluid1Ring.class);
