@@ -483,7 +483,8 @@ export class SlowCalls {
     const { log, thread, isSlow: wasSlow } = call
     const isSlow = this.#isSlow(ticks, call.from, call.threw)
     // A collapse after the end of this call may have merged its contexts with contexts of other calls. Then only the call itself is corrected:
-    // the common tree keeps the pause. After a restart, the common tree does not have the call.
+    // the common tree keeps the pause. After a restart, the common tree does not have the call. (The builder forgets gaps at a restart, so a
+    // pause that it hears of after the restart is not subtracted from an earlier call.)
     const isApart = call.epoch !== this.#epoch || call.moves !== this.tree.moves
     const isMerged = wasSlow && !log.isTooLarge && isApart
     call.ticks = ticks
