@@ -108,11 +108,15 @@ comment=$out/comment.md
 if [ "$(readlink -f "$baseline")" = "$(readlink -f "$profile")" ]; then
   refuse "the new profile would replace the baseline, $baseline" 'Copy the baseline to another path, or use another directory for --out.'
 fi
-rm -f "$profile" "$flame" "$comment"
-# Profiles of single JVMs: profile.<process id>.jfluid
-for old in "$out"/profile.[0-9]*.jfluid; do
-  if ! [ "$old" -ef "$baseline" ]; then rm -f "$old"; fi
-done
+first=$profile.first
+# Removes the profiles of single JVMs: profile.<process id>.jfluid
+remove_parts() {
+  for old in "$out"/profile.[0-9]*.jfluid; do
+    if ! [ "$old" -ef "$baseline" ]; then rm -f "$old"; fi
+  done
+}
+rm -f "$profile" "$first" "$flame" "$comment"
+remove_parts
 
 # Writes comment.md, and ends with the exit code $1. $2 is the result, $3 a table or empty.
 finish() {
@@ -136,6 +140,13 @@ while :; do
   status=0
   "$jfluid" run --mode "$mode" ${scheme:+--scheme "$scheme"} --reproducible --record "$profile" ${jvm:+--jvm "$jvm"} "$@" ||
     status=$?
+  if [ "$status" -ne 0 ] && [ -e "$first" ]; then
+    # A command may have nothing left to do: Gradle runs up-to-date tests only with --rerun-tasks.
+    problem="$problem; the recording could not be repeated: \`jfluid run\` ended with exit code $status"
+    status=$refused
+    mv -f "$first" "$profile"
+    break
+  fi
   if [ "$status" -ne 0 ]; then
     finish "$status" "**Not compared**: \`jfluid run\` ended with exit code $status. The output of the build has the cause." ''
   fi
@@ -148,9 +159,13 @@ while :; do
   esac
   if [ "$recordings" -ge "$MAX_RECORDINGS" ]; then break; fi
   recordings=$((recordings + 1))
+  refused=$status
+  mv -f "$profile" "$first"
+  remove_parts
   echo "jfluid-ci: $problem; recording $recordings of at most $MAX_RECORDINGS" >&2
 done
 
+rm -f "$first"
 problem=${problem:-"\`jfluid gate\` ended with exit code $status"}
 case $status in
   0) result="**Passed**: a call of the root costs no more than the baseline allows (tolerance: ${tolerance:-none})." ;;

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -165,6 +166,19 @@ describe('ci/jfluid-ci.sh', () => {
     expect(calls('run')).toBe(3)
     expect(stderr).toContain(`jfluid: ${GAP}\n  A hint.`)
     expect(text('jfluid-ci/comment.md')).toContain(`**Not compared**: ${GAP}.\n`)
+  })
+
+  it('if the command cannot run again, the first recording and its gap are the result', () => {
+    writeFileSync(path('base.jfluid'), '')
+    does('gate', 1, fails(GAP, 65))
+    does('run', 1, 'echo part >"$PLACE/jfluid-ci/profile.4711.jfluid"')
+    does('run', 2, 'exit 83')
+    expect(ci().status).toBe(65)
+    expect(text('jfluid-ci/profile.jfluid')).toBe('run 1\n')
+    expect(text('jfluid-ci/comment.md')).toContain(
+      `**Not compared**: ${GAP}; the recording could not be repeated: \`jfluid run\` ended with exit code 83.\n`,
+    )
+    expect(readdirSync(path('jfluid-ci')).sort()).toEqual(['comment.md', 'flame.svg', 'profile.jfluid'])
   })
 
   it('other reasons not to compare do not repeat the recording', () => {
