@@ -10,7 +10,7 @@ import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { namesIn } from '../../src/session/roots/candidate-names.ts'
 import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
@@ -113,7 +113,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('methods below a selected root get their probes in the same redefinition as the root', {
     timeout: 60_000,
   }, async () => {

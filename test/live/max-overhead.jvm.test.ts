@@ -8,7 +8,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
@@ -36,7 +36,7 @@ const PROGRAM = {
     }`,
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let steps: string
   beforeAll(async () => {
     steps = await compileJava(jdk, PROGRAM)

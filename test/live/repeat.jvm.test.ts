@@ -17,7 +17,7 @@ import {
   startProcess,
   temporaryDirectory,
 } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, newest } from '../support/jdks.ts'
+import { forNewestJdk, newest } from '../support/jdks.ts'
 import { cli, stderrLine } from '../support/jfluid.ts'
 import { remainsOf } from './remains.ts'
 import { nameOf, sourceOf } from './wait-for-program.ts'
@@ -115,7 +115,7 @@ function lambdas(name: string): string {
     }`
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('--repeat times only the roots, and then records nothing, when its sessions have used metaspace', async () => {
     const name = nameOf('Lambdas')
     const java = startJava(jdk, [

@@ -12,7 +12,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { JvmSampling } from '../../src/session/sampling/jvm-sampling.ts'
 import { Session } from '../../src/session/session.ts'
 import { type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
 import { BY_RECORDER, quit, startAtRest } from './whole-jvm-samples.ts'
@@ -46,7 +46,7 @@ async function idOf(session: Session | JvmSampling): Promise<number> {
   return merged.method.find((it) => session.methodName(it).method === 'serve') ?? 0
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   describe(`samples per source line, JDK ${jdk.version}`, () => {
     let java: JavaProcess
     let folder: string
