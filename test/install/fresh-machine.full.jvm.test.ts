@@ -1,5 +1,5 @@
-// A fresh clone on a machine that has only Node.js, npm, git and a JDK: the command of README.md. The clone has the commits, not the changes
-// of the working tree. Needs root, and the packages podman, runc and debootstrap.
+// A fresh clone on a machine that has only Node.js, npm, git and a JDK: the commands of README.md and CONTRIBUTING.md. The clone has the
+// commits, not the changes of the working tree. Needs root, and the packages podman, runc and debootstrap.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -36,7 +36,11 @@ describe('a fresh clone on a minimal Debian with Node.js, npm, git and a JDK', (
     podman('rm', '--force', '--time', '0', machine)
   })
 
-  it.each([['README.md', 'npm run demo', 10, /shop\.OrderService\.process/]])(
+  it.each([
+    ['README.md', 'npm run demo', 10, /shop\.OrderService\.process/],
+    // At most 4 minutes on 2 processors that do nothing else.
+    ['CONTRIBUTING.md', 'npm test', 20, /^java: passed, unit: passed, smoke: passed in \d+ s$/m],
+  ])(
     'in the shell blocks of %s: %s works without a terminal',
     async (file, command, minutes, says) => {
       expect(readFileSync(join(project, file), 'utf8')).toMatch(new RegExp(`^${command}(?: +#.*)?$`, 'm'))
