@@ -36,7 +36,7 @@ function done(program: string, ...args: readonly string[]): string {
 /** Returns a directory with the tools that jfluid-ci needs. */
 function pathWithoutNode(): string {
   const directory = temporaryDirectory()
-  for (const tool of ['sh', 'cat', 'dirname', 'mkdir', 'readlink', 'rm', 'sed'])
+  for (const tool of ['sh', 'cat', 'dirname', 'mkdir', 'mv', 'readlink', 'rm', 'sed'])
     symlinkSync(done('sh', '-c', 'command -v "$1"', 'sh', tool).trim(), join(directory, tool))
   return directory
 }
