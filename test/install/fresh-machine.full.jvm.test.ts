@@ -29,7 +29,7 @@ describe('a fresh clone on a minimal Debian with Node.js, npm, git and a JDK', (
       ...['--rootfs', `${minimalRoot('ca-certificates', 'git')}:O`, 'bash', '-c', 'sleep infinity & wait'],
     )
     expect(status, stderr).toBe(0)
-    const clone = podman('exec', machine, 'git', 'clone', '--quiet', '/jfluid.git', '/root/jfluid')
+    const clone = podman('exec', machine, 'git', 'clone', '--quiet', '/jfluid.git', '/srv/jfluid')
     expect(clone.status, clone.stderr).toBe(0)
   }, 600_000)
   afterAll(() => {
@@ -46,7 +46,7 @@ describe('a fresh clone on a minimal Debian with Node.js, npm, git and a JDK', (
       expect(readFileSync(join(project, file), 'utf8')).toMatch(new RegExp(`^${command}(?: +#.*)?$`, 'm'))
       const begun = performance.now()
       const words = ['timeout', `${minutes}m`, ...command.split(' ')]
-      const p = startPodman('exec', '--workdir', '/root/jfluid', machine, ...words)
+      const p = startPodman('exec', '--workdir', '/srv/jfluid', machine, ...words)
       const { code } = await p.exit
       const said = `${p.stdout()}${p.stderr()}`
       const seconds = Math.round((performance.now() - begun) / 1000)

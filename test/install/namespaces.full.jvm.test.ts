@@ -68,7 +68,7 @@ async function expectUnharmed({ outer, pid }: Contained): Promise<void> {
   outer.send('pause')
   await outer.line(/^paused /)
   expect(outer.stdout()).not.toMatch(/thread dump/)
-  const files = ['tmp', 'dev/shm'].flatMap((it) => readdirSync(`/proc/${pid}/root/${it}`))
+  const files = ['tmp', 'dev/shm'].flatMap((it) => readdirSync(join('/proc', `${pid}`, 'root', it)))
   expect(files.filter((it) => /jfluid|attach_pid/.test(it))).toEqual([])
 }
 
