@@ -41,6 +41,13 @@ const LIVE_ISOLATED = ['test/live/debug-log.jvm.test.ts']
 
 const OWN = ['test/lanes/own-processes.ts']
 
+/**
+ * Timeouts of a test, of a hook, and of a poll inside a test. No figures: a JVM start and an attach fit in a second, and a test without
+ * a JVM in milliseconds. Beside other processes on all processors each takes many times as long.
+ */
+const WITH_JVM = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 100_000 } } }
+const NO_JVM = { testTimeout: 30_000, hookTimeout: 60_000, expect: { poll: { timeout: 25_000 } } }
+
 const UNIT = ['test/**/*.test.{ts,tsx}']
 const WITHOUT_JAVA = {
   globalSetup: ['test/lanes/path-without-java.ts'],
@@ -73,8 +80,11 @@ export default defineConfig({
     projects: projects
       .filter(({ name }) => lane === undefined || name.split(' ')[0] === lane)
       .map((project, groupOrder) => ({
-        // A JVM start and an attach fit in a second; 30 s is the liveness ceiling, not a figure.
-        test: { ...project, testTimeout: 30_000, hookTimeout: 60_000, sequence: { groupOrder } },
+        test: {
+          ...project,
+          ...(project.name.startsWith('unit') ? NO_JVM : WITH_JVM),
+          sequence: { groupOrder },
+        },
       })),
   },
 })

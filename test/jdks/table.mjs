@@ -20,7 +20,7 @@ function results() {
   try {
     const file = join(directory, 'results.json')
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', 'test/live/each-target.jvm.test.ts']
-    const env = { ...process.env, JFLUID_LANE: 'live' }
+    const env = { ...process.env, JFLUID_LANE: 'live', JFLUID_FULL: '1' }
     delete env.JFLUID_TEST_JDK
     const { status } = spawnSync(
       process.execPath,

@@ -41,16 +41,12 @@ async function held(
 }
 
 forEachJdk((jdk) => {
-  it('a killed client leaves nothing behind and delays no call of the root', {
-    timeout: 60_000,
-  }, async () => {
+  it('a killed client leaves nothing behind and delays no call of the root', async () => {
     const ms = await held(jdk, (_, recording) => recording.process.kill())
     expect(ms).toBeLessThan(WAIT_FOR_CLIENT_MS)
   })
 
-  it('a stopped client leaves nothing behind, delays no call, and reports the lost session when the client continues', {
-    timeout: 60_000,
-  }, async () => {
+  it('a stopped client leaves nothing behind, delays no call, and reports the lost session when the client continues', async () => {
     const ms = await held(jdk, async (java, { process: p, file }) => {
       await stop(p)
       await until(() => ownThreads(java.pid).length === 0)

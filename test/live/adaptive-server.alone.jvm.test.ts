@@ -108,9 +108,7 @@ function expectAsTold(profile: Profile, told: Oracle): void {
 
 forEachJdk((jdk) => {
   const threads = jdk.version >= VIRTUAL_THREADS ? ', including calls of virtual threads' : ''
-  it(`shares of thread states are within 5 percentage points of the shares that the server measures, and all timed calls are counted${threads}`, {
-    timeout: 120_000,
-  }, async () => {
+  it(`shares of thread states are within 5 percentage points of the shares that the server measures, and all timed calls are counted${threads}`, async () => {
     const { profile, told } = await recorded(jdk)
     expectAsTold(profile, told)
     if (jdk.version < VIRTUAL_THREADS) return

@@ -35,9 +35,7 @@ const BUSY = `
   }`
 
 forJdks({ before: 23, reason: 'from JDK 23 on little compiled code is discarded' }, (jdk) => {
-  it('jfluid record only samples the stacks of a busy JVM, to avoid a code cache flush; --yes permits probes, and --time is refused', {
-    timeout: 90_000,
-  }, async () => {
+  it('jfluid record only samples the stacks of a busy JVM, to avoid a code cache flush; --yes permits probes, and --time is refused', async () => {
     const dir = temporaryDirectory()
     // -Xcomp compiles each method before its first call.
     const vm = ['-Xcomp', '-XX:TieredStopAtLevel=1', '-XX:ReservedCodeCacheSize=240m']

@@ -26,9 +26,7 @@ forNewestJdk((jdk) => {
     await until(async () => (await namesIn(await openAttachSocket(java.pid))).methods.includes(PROCESS))
   })
 
-  it('a partly typed name selects the root, and a normal session starts', {
-    timeout: 60_000,
-  }, async () => {
+  it('a partly typed name selects the root, and a normal session starts', async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     await terminal.until((lines) => lines[0]?.includes('choose a root'))
     // jfluid has not loaded its agent yet.
@@ -49,9 +47,7 @@ forNewestJdk((jdk) => {
     expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true })
   })
 
-  it('Ctrl-C ends the command if it is pressed while the sampling for the root selection starts', {
-    timeout: 60_000,
-  }, async () => {
+  it('Ctrl-C ends the command if it is pressed while the sampling for the root selection starts', async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     await terminal.until((lines) => lines.some((it) => it.includes(`attaching to ${java.pid}`)))
     terminal.send('\x03')
@@ -59,7 +55,7 @@ forNewestJdk((jdk) => {
     expect(terminal.scrollback().join('\n')).toContain(`no root was chosen; JVM ${java.pid} is unchanged`)
   })
 
-  it('a JVM that ends during root selection is reported as an error', { timeout: 60_000 }, async () => {
+  it('a JVM that ends during root selection is reported as an error', async () => {
     const other = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main'])
     await other.line(/ready/)
     const terminal = Terminal.jfluid(['attach', `${other.pid}`])
@@ -78,9 +74,7 @@ forNewestJdk((jdk) => {
     expect([...classes, ...methods].filter((it) => /^java\.|\$\$Lambda|\(/.test(it))).toEqual([])
   })
 
-  it('attach without a root shows the answer of jfluid why above the roots, and the cursor is on the root that the answer recommends', {
-    timeout: 60_000,
-  }, async () => {
+  it('attach without a root shows the answer of jfluid why above the roots, and the cursor is on the root that the answer recommends', async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     const lines = await terminal.until((shown) => shown.at(-1)?.includes(' q quit') && shown)
     const cause = / of their time|only \d+ samples/
@@ -114,9 +108,7 @@ forNewestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('methods below a selected root get their probes in the same redefinition as the root', {
-    timeout: 60_000,
-  }, async () => {
+  it('methods below a selected root get their probes in the same redefinition as the root', async () => {
     // Without an agent at the start, the first redefinition discards all compiled code, and methods are timed only after a delay of 10 s.
     const agent = `-javaagent:${agentJar().path}`
     const java = startJava(jdk, [agent, '-cp', await compileFixture(jdk, 'Waiting'), 'fix.Waiting'])

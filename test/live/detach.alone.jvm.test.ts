@@ -8,7 +8,7 @@ import { startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 forNewestJdk((jdk) => {
-  it('throughput is restored after detach', { timeout: 120_000 }, async () => {
+  it('throughput is restored after detach', async () => {
     // Measures processor time, which does not depend on the load of the machine. Uses the loop `chain`, because the compiled code of `tiny`
     // varies in speed by a factor of two between compilations.
     const java = startJava(jdk, [

@@ -152,9 +152,7 @@ forEachJdk((jdk) => {
     expect(added(threadsBefore, await threadNames(java.pid))).toEqual([])
     // The agent closes its connection shortly after the client reports the end of the session.
     const stay = ['/dev/random', '/dev/urandom', AGENT_JAR, 'socket'].sort()
-    await expect
-      .poll(() => added(descriptorsBefore, descriptors(java.pid)).sort(), { timeout: 10_000 })
-      .toEqual(stay)
+    await expect.poll(() => added(descriptorsBefore, descriptors(java.pid)).sort()).toEqual(stay)
     // A thread dump opens a socket until the JVM notices that the dump has been read. A compiler thread may still compile code of the
     // agent.
     const dump = (await threadDump(java.pid)).replaceAll(/^ +Compiling: .*$/gm, '')

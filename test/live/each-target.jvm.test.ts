@@ -2,7 +2,7 @@
 // writes the results and durations of these tests into docs/jdks.md: each title begins with the name of a column.
 
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
@@ -20,17 +20,18 @@ import {
   startRecording,
   sumsAreExact,
 } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 import { remainsOf, until } from './remains.ts'
-
-/** The start of a JVM, of a client and a detach take several times as long if other processes use all processors. */
-vi.setConfig({ testTimeout: 120_000 })
 
 const CLIENTS = '8'
 const STATES = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs'] as const
 /** Number of samples after which the shares of states are compared. */
 const SAMPLES = 200
-/** Largest difference of a share. The standard deviation of a share of 25 % is 3 percentage points. */
+/**
+ * Largest difference of a share. The standard deviation of a share of 25 % is 3 percentage points. Only the full lane compares them:
+ * while other tests use all processors, the sampling thread gets a processor late (adaptive-server.alone.jvm.test.ts compares, too).
+ */
 const MOST_OFF = 0.15
 
 /** Returns the version as in docs/jdks.md: "27.0.1 (Debian, in a chroot)". */
@@ -89,7 +90,8 @@ forEachFoundJdk((jdk) => {
       const found = shares(STATES.map((it) => merged.metrics[it]![0]!))
       for (const [i, state] of STATES.entries()) {
         const both = `${state}: ${found[i]} for ${measured[i]}`
-        expect(Math.abs(found[i]! - measured[i]!), both).toBeLessThan(MOST_OFF)
+        expect(found[i]!, both).toBeGreaterThan(0)
+        if (FULL) expect(Math.abs(found[i]! - measured[i]!), both).toBeLessThan(MOST_OFF)
       }
       expect(instrumentation.gaps).toBe(0)
     })

@@ -16,7 +16,6 @@ forEachJdk((jdk) => {
   // In the full lane both compilation levels run on each JDK.
   it.each<1 | 'default'>(FULL ? [1, 'default'] : [jdk === newest ? 'default' : 1])(
     'method handle calls of every kind are counted in two sessions at compilation level %s',
-    { timeout: 60_000 },
     async (level) => {
       const java = await startHandleKinds(jdk, level)
       const sessions = [

@@ -156,7 +156,7 @@ forOldestJdk((jdk) => {
   })
 
   describe('a client that is stopped while the target loads classes', () => {
-    it('a stopped client delays only one of 20 class loads of the target', { timeout: 60_000 }, async () => {
+    it('a stopped client delays only one of 20 class loads of the target', async () => {
       const loadedMs = await heldFor(async () => {
         const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '0'])
         await java.line(/ready/)
@@ -182,9 +182,7 @@ forOldestJdk((jdk) => {
 
 forNewestJdk((jdk) => {
   describe('a client that is stopped while the target is busy', () => {
-    it('a stopped client delays a busy target once, by 250 ms, and reports the delay after the client continues', {
-      timeout: 60_000,
-    }, async () => {
+    it('a stopped client delays a busy target once, by 250 ms, and reports the delay after the client continues', async () => {
       const blockedMs = await heldFor(async () => {
         const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '2'])
         await java.line(/ready/)

@@ -41,7 +41,7 @@ forNewestJdk((jdk) => {
     await java.exit
   })
 
-  describe('run and attach with each measurement mode', { timeout: 60_000 }, () => {
+  describe('run and attach with each measurement mode', () => {
     it.each(triedWith('run'))('jfluid run works with %s', async (_, flags, answer) => {
       const out = file()
       const program = [jdk.java, '-cp', classes, 'fix.Sampled', '1']

@@ -127,7 +127,7 @@ forNewestJdk((jdk) => {
     },
   )
 
-  it('commands refuse the file of an empty recording', { timeout: 60_000 }, async () => {
+  it('commands refuse the file of an empty recording', async () => {
     const empty = file()
     await jfluid('record', `${java.pid}`, ...NEVER, '--mode', 'count', '--duration', '100ms', '--out', empty)
     const why = /is empty, because no root was called\n {2}Record again/
@@ -156,7 +156,7 @@ forNewestJdk((jdk) => {
     expect((await terminal.exit).code).toBe(STATUS.corruptOrForeignFile)
   })
 
-  it('key q in a live view that has recorded nothing exits with 83', { timeout: 30_000 }, async () => {
+  it('key q in a live view that has recorded nothing exits with 83', async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...NEVER])
     await terminal.until((lines) => /^ jfluid /.test(lines[0]!))
     terminal.send('q')
@@ -196,9 +196,7 @@ forNewestJdk((jdk) => {
       expect([code, stderr]).toEqual([3, expect.stringContaining('warning: no root was called')])
     })
 
-    it('if only a second JVM of the program calls the root, the hint of the error is a command that records that JVM', {
-      timeout: 60_000,
-    }, async () => {
+    it('if only a second JVM of the program calls the root, the hint of the error is a command that records that JVM', async () => {
       const forks = await compileFixture(jdk, 'Forks')
       const job = ['--root', 'fix.ForkedJob.work']
       const direct = [jdk.java, '-cp', forks, 'fix.Forks']

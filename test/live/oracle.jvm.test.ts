@@ -86,7 +86,6 @@ forOldestJdk((jdk) => {
 
   it.each(programs)(
     '%s: the counts of all calling contexts equal the counts of the debugger',
-    { timeout: 60_000 },
     async (_, prepare, include, scheme) => {
       const program = await prepare()
       const oracle = await countCalls({ jdk, ...program, include })

@@ -9,9 +9,7 @@ import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 
 forNewestJdk((jdk) => {
-  it('a partly typed name selects the JVM, and the command continues with this JVM', {
-    timeout: 60_000,
-  }, async () => {
+  it('a partly typed name selects the JVM, and the command continues with this JVM', async () => {
     const classes = await compileFixture(jdk, 'Ticker')
     const java = startJava(jdk, ['-cp', classes, 'fix.Ticker'])
     await java.line(/^ready/)
@@ -34,7 +32,6 @@ forNewestJdk((jdk) => {
   ] as const
   it.each(FULL ? leaving : leaving.slice(0, 1))(
     '%s closes the JVM list and restores the terminal',
-    { timeout: 60_000 },
     async (_, key) => {
       // The terminal must echo input again, as it did before.
       const terminal = Terminal.jfluid(['doctor'], { after: 'stty -a | grep -q " echo " && echo echoes' })

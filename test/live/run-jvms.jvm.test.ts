@@ -13,9 +13,7 @@ import { unpacked } from '../support/package.ts'
 forNewestJdk((jdk) => {
   const java = jdk.java
 
-  it('the JVM in which the root is called is profiled, and the exit code is that of the command', {
-    timeout: 60_000,
-  }, async () => {
+  it('the JVM in which the root is called is profiled, and the exit code is that of the command', async () => {
     const forks = await compileFixture(jdk, 'Forks')
     const out = join(temporaryDirectory(), 'p.jfluid')
     const { code, stderr } = await jfluid(
@@ -29,9 +27,7 @@ forNewestJdk((jdk) => {
     expect(profile.merged[0]?.calls).toBe(100)
   })
 
-  it('the profile of two JVMs that call the root is their sum, and each JVM has its own profile', {
-    timeout: 60_000,
-  }, async () => {
+  it('the profile of two JVMs that call the root is their sum, and each JVM has its own profile', async () => {
     const classes = await compileJava(jdk, { 'fix/Task': TASK })
     const out = join(temporaryDirectory(), 'p.jfluid')
     const task = `"${java}" -cp "${classes}" fix.Task`
@@ -51,7 +47,7 @@ forNewestJdk((jdk) => {
     expect(await counts(out)).toEqual([2, a![1]! + b![1]!])
   })
 
-  it('--jvm and a missing root: the error lists the JVMs of the command', { timeout: 90_000 }, async () => {
+  it('--jvm and a missing root: the error lists the JVMs of the command', async () => {
     const forks = await compileFixture(jdk, 'Forks')
     const command = ['--', 'sh', '-c', '"$@"; exit', 'sh', java, '-cp', forks, 'fix.Forks']
     const out = join(temporaryDirectory(), 'p.jfluid')
@@ -69,11 +65,6 @@ forNewestJdk((jdk) => {
     expect(other.code).toBe(69)
   })
 
-  it(
-    'jfluid-ci from the npm package records, compares with a baseline, and fails if the task executes more',
-    {
-      timeout: 120_000,
-    },
-    () => checkScript(jdk, join(unpacked(), 'ci/jfluid-ci.sh')),
-  )
+  it('jfluid-ci from the npm package records, compares with a baseline, and fails if the task executes more', () =>
+    checkScript(jdk, join(unpacked(), 'ci/jfluid-ci.sh')))
 })

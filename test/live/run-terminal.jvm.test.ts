@@ -45,7 +45,7 @@ function callsOf(lines: readonly string[], method: string): number | undefined {
 const hasTree = (lines: readonly string[]): boolean =>
   callsOf(lines, ROOT) !== undefined && (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > 30
 
-describe.each(newestOrAll)('jfluid run on a terminal, with JDK $version', { timeout: 60_000 }, (jdk) => {
+describe.each(newestOrAll)('jfluid run on a terminal, with JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Noisy.java': NOISY })

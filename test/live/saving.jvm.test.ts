@@ -16,7 +16,7 @@ import { until } from './remains.ts'
 const ROOT = ['--root', 'fix.Ticker.work'] as const
 const KEEPS = ['--autosave', '100ms'] as const
 
-describe.each(newestOrAll)('saved profiles of a JVM of JDK $version', { timeout: 60_000 }, (jdk) => {
+describe.each(newestOrAll)('saved profiles of a JVM of JDK $version', (jdk) => {
   let classes: string
   let java: JavaProcess
   beforeAll(async () => {

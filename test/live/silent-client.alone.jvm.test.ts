@@ -22,7 +22,7 @@ const POLICY = 41 - 3
 const SCHED_IDLE = '5'
 
 forEachJdk((jdk) => {
-  it('a thread that waits for a killed client continues early', { timeout: 60_000 }, async () => {
+  it('a thread that waits for a killed client continues early', async () => {
     // A machine without a free processor for the target delays the call, so the test tries several times. If the target did not check the
     // client, the time would be at least 250 ms.
     let least = Number.POSITIVE_INFINITY
@@ -41,9 +41,7 @@ forEachJdk((jdk) => {
 
 // The kernel's information about a process is the same for all JDKs.
 forNewestJdk((jdk) => {
-  it('a thread that waits for a killed client continues after 250 ms if this client gets no processor', {
-    timeout: 60_000,
-  }, async () => {
+  it('a thread that waits for a killed client continues after 250 ms if this client gets no processor', async () => {
     // Beside three other processes the client gets one thousandth of the processor.
     for (let n = 0; n < 3; n++) pinned(`sh -c '${BUSY}'`)
     // The client may end within the 250 ms, which proves nothing. The loop then tries again.

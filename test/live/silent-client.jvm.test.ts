@@ -31,9 +31,7 @@ forEachJdk((jdk) => {
     expect(silence.over).toBe(false)
   })
 
-  it('a target thread waits for a runnable client until the client has had no processor for 2 s', {
-    timeout: 60_000,
-  }, async () => {
+  it('a target thread waits for a runnable client until the client has had no processor for 2 s', async () => {
     const silence = await open(jdk, busy())
     let waited = 0
     let latest = Number.POSITIVE_INFINITY
@@ -47,9 +45,7 @@ forEachJdk((jdk) => {
     expect(silence.over).toBe(false)
   })
 
-  it('a client that reads nothing for 2 s continues, missed events are reported as a gap, and no target thread waits for 2 s', {
-    timeout: 60_000,
-  }, async () => {
+  it('a client that reads nothing for 2 s continues, missed events are reported as a gap, and no target thread waits for 2 s', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '2'])
     await java.line(/ready/)
     const dir = temporaryDirectory('jfluid-slow-')
@@ -73,9 +69,7 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  it('a thread that waits for the client continues when the session ends, and the buffer is freed', {
-    timeout: 30_000,
-  }, async () => {
+  it('a thread that waits for the client continues when the session ends, and the buffer is freed', async () => {
     const silence = await open(jdk, busy()) // threads would wait 2 s for this reader
     const begun = performance.now()
     const call = silence.call()
@@ -94,9 +88,7 @@ forEachJdk((jdk) => {
 
 // The timeout does not depend on the JDK.
 forNewestJdk((jdk) => {
-  it('the session of a silent client ends 10 s after its last heartbeat', {
-    timeout: 60_000,
-  }, async () => {
+  it('the session of a silent client ends 10 s after its last heartbeat', async () => {
     const silence = await open(jdk, asleep())
     const begun = performance.now()
     setTimeout(() => silence.beat(), 4_000)

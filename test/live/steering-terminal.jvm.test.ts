@@ -30,23 +30,11 @@ const PROGRAM = {
 }
 
 forNewestJdk((jdk) => {
-  it(
-    'keys x, X, + and r change the screen and the installed probes',
-    {
-      timeout: 90_000,
-    },
-    () => steered(jdk),
-  )
+  it('keys x, X, + and r change the screen and the installed probes', () => steered(jdk))
 })
 
 forNewestJdk((jdk) => {
-  it(
-    'keys x, X, + and r work in the same way for a JVM on another machine',
-    {
-      timeout: 90_000,
-    },
-    () => steered(jdk, machine()),
-  )
+  it('keys x, X, + and r work in the same way for a JVM on another machine', () => steered(jdk, machine()))
 })
 
 /** @param there  the machine of the target; undefined: this machine */

@@ -114,7 +114,7 @@ forNewestJdk((jdk) => {
   }
 
   // All tests share one session. Each test begins and ends with the tree sorted by total time and with its root selected.
-  describe('the live view on a terminal', { timeout: 60_000 }, () => {
+  describe('the live view on a terminal', () => {
     let terminal: Terminal
     beforeAll(async () => {
       terminal = await attached()
@@ -359,7 +359,7 @@ forNewestJdk((jdk) => {
     })
   })
 
-  describe('the end of the live view', { timeout: 60_000 }, () => {
+  describe('the end of the live view', () => {
     it('attach refuses a terminal that is too small and leaves the target unchanged', async () => {
       const size = { columns: 60, rows: 20 }
       const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], size)

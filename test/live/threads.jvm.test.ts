@@ -86,7 +86,7 @@ forEachJdk((jdk) => {
       const java = await start(jdk, 'Deadlock', ['classes'])
       // The threads enter the initializers before "ready", and wait for each other shortly after.
       await expect
-        .poll(() => printed(java), { timeout: 10_000 })
+        .poll(() => printed(java))
         .toContain(
           'deadlock of 2 threads:\n  first waits for static initializer of fix.Deadlock$Egg, held by second\n  second waits for static initializer of fix.Deadlock$Chicken, held by first\n',
         )
@@ -201,7 +201,7 @@ forJdks({ from: 24, reason: 'thread dumps have stacks of virtual threads since J
     java.send('pin')
     await java.line(/^started/)
     await expect
-      .poll(() => printed(java), { timeout: 10_000 })
+      .poll(() => printed(java))
       .toContain('virtual threads: 2 on carriers, 2 of them pinned; 1 ready to run without a carrier;')
     const text = await printed(java)
     expect(text).toMatch(

@@ -25,7 +25,7 @@ describe.each(oldestOrAll)('calls from excluded classes on JDK $version', (jdk) 
         for (let i = 0; i < 2; i++) {
           const before = java.stdout().length
           java.send('run')
-          await expect.poll(() => java.stdout().slice(before), { timeout: 30_000 }).toMatch(/done/)
+          await expect.poll(() => java.stdout().slice(before)).toMatch(/done/)
         }
         const profile = await recording.stop()
         java.send('expect')

@@ -80,24 +80,19 @@ async function scarce(jdk: Jdk, end: (recording: Recording, java: JavaProcess) =
 }
 
 forEachJdk((jdk) => {
-  it('a killed client leaves nothing behind, and the program continues', { timeout: 60_000 }, () =>
-    scarce(jdk, (recording) => recording.process.kill()),
-  )
+  it('a killed client leaves nothing behind, and the program continues', () =>
+    scarce(jdk, (recording) => recording.process.kill()))
 
-  it(
-    'a stopped client leaves nothing behind, and saves its data when it continues',
-    { timeout: 60_000 },
-    () =>
-      scarce(jdk, async ({ process, file }, java) => {
-        await stop(process)
-        await until(() => ownThreads(java.pid).length === 0)
-        process.child.kill('SIGCONT')
-        expect((await process.exit).code).toBe(STATUS.notNow)
-        expect((await readProfileJson(file)).truncated).toBe(true)
-      }),
-  )
+  it('a stopped client leaves nothing behind, and saves its data when it continues', () =>
+    scarce(jdk, async ({ process, file }, java) => {
+      await stop(process)
+      await until(() => ownThreads(java.pid).length === 0)
+      process.child.kill('SIGCONT')
+      expect((await process.exit).code).toBe(STATUS.notNow)
+      expect((await readProfileJson(file)).truncated).toBe(true)
+    }))
 
-  it('a client can end its session while threads wait for tree blocks', { timeout: 60_000 }, () =>
+  it('a client can end its session while threads wait for tree blocks', () =>
     scarce(jdk, async (recording) => {
       const begun = performance.now()
       const { truncated, instrumentation, warnings, detach } = await recording.stop()
@@ -106,6 +101,5 @@ forEachJdk((jdk) => {
       // Usually the client detaches before all blocks are used.
       const said = warnings.filter((it) => /are limited to [\d,]+ contexts/.test(it))
       if (instrumentation.gaps === 0) expect(said).toEqual([])
-    }),
-  )
+    }))
 })

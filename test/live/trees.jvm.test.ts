@@ -54,9 +54,7 @@ describe.each(newestOrAll)('trees kept by target threads, JDK $version', (jdk) =
     },
   )
 
-  it('the calls of more threads than tree blocks are counted, because blocks of ended threads are reused', {
-    timeout: 60_000,
-  }, async () => {
+  it('the calls of more threads than tree blocks are counted, because blocks of ended threads are reused', async () => {
     const threads = 10_000
     const { profile, said, log } = await run('count', `${threads}`, '20', '6', '1')
     expect(profile.instrumentation).toMatchObject({ gaps: 0 })

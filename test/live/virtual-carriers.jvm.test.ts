@@ -42,9 +42,7 @@ const PROGRAM = `
   }`
 
 forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
-  it('calls of virtual threads on many carriers are assigned to the calling thread', {
-    timeout: 60_000,
-  }, async () => {
+  it('calls of virtual threads on many carriers are assigned to the calling thread', async () => {
     const classes = await compileJava(jdk, { 'fix/Many': PROGRAM })
     const java = startJava(jdk, ['-Djdk.virtualThreadScheduler.parallelism=8', '-cp', classes, 'fix.Many'])
     await java.line(/ready/)

@@ -38,9 +38,7 @@ const PROGRAM = {
 const BEFORE_THE_BUFFER = 6
 
 forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
-  it('the event buffer stays mapped while a virtual thread is blocked in the load hook at the end of the session', {
-    timeout: 60_000,
-  }, async () => {
+  it('the event buffer stays mapped while a virtual thread is blocked in the load hook at the end of the session', async () => {
     const classes = await compileJava(jdk, PROGRAM)
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Loads'])
     const recording = startRecording(java.pid, '--root', 'fix.Loads.root', '--scheme', 'a')

@@ -12,7 +12,7 @@ const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const QUOTE = /'/g
 
 /** Timeout below that of the tests, so that the error contains the screen. */
-const CEILING_MS = 25_000
+const CEILING_MS = 100_000
 
 export interface TerminalOptions {
   columns?: number

@@ -56,7 +56,7 @@ async function expectLeft(terminal: Terminal, code: number, signal = ''): Promis
   return text
 }
 
-describe('the terminal is restored when the program ends or stops', { timeout: 60_000 }, () => {
+describe('the terminal is restored when the program ends or stops', { timeout: 120_000 }, () => {
   it('the terminal is restored at Ctrl-C, which arrives as a key and not as a signal', async () => {
     const { terminal } = await shown()
     terminal.send('\x03')
@@ -140,7 +140,7 @@ describe('the terminal is restored when the program ends or stops', { timeout: 6
   })
 })
 
-describe('a terminal that has been closed', { timeout: 60_000 }, () => {
+describe('a terminal that has been closed', { timeout: 120_000 }, () => {
   it('a closed terminal ends the view of a file as SIGHUP does, and Node.js does not abort', async () => {
     const profile = fileURLToPath(new URL('../profile/files/v1-exact.jfluid', import.meta.url))
     const told = join(temporaryDirectory(), 'code')
