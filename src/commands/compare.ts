@@ -24,7 +24,7 @@ import { terminalOptions } from '../profile/report/page.ts'
 import { type SideOperands, sidesOf } from '../profile/sides.ts'
 import { percent, plural, span } from '../profile/text.ts'
 import { together } from '../profile/together.ts'
-import { redacted } from '../profile/values.ts'
+import { redacted, ValueNumbers } from '../profile/values.ts'
 import { writePieces } from '../profile/write.ts'
 import { exportUnlessStopped } from './export.ts'
 import { readWithProgress } from './read.ts'
@@ -135,7 +135,7 @@ export async function comparison(
   const paths = [beforePath, afterPath].filter((it) => it !== undefined)
   const sides = sidesOf(paths, flags.before, flags.after, existsSync)
   // Both sides use the same number for a value, so that its rows are compared.
-  const numbers = flags.redact === true ? new Map<string, number>() : null
+  const numbers = flags.redact === true ? new ValueNumbers() : null
   const paired = await readSides(sides, numbers)
   const read = {
     before: withSegments(paired.before, sides.before),
@@ -170,7 +170,7 @@ type Both<T> = { readonly before: T; readonly after: T }
 /** Reads the recordings of both sides. @param numbers  numbers of redacted values; null if values are not redacted */
 async function readSides(
   { before, after }: Both<SideOperands>,
-  numbers: Map<string, number> | null,
+  numbers: ValueNumbers | null,
 ): Promise<Both<readonly Recording[]>> {
   const paths = [...before.files, ...after.files]
   const read: Profile[] = []

@@ -9,14 +9,13 @@ import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
-import { pushedValues } from '../profile/values.ts'
 import { PushHostUnknown, PushUnavailable } from '../push/errors.ts'
 import type { Labels } from '../push/identity.ts'
 import type { Push, push } from '../push/push.ts'
 import { parseStore } from '../push/store.ts'
 import { nameNow, unusedPath } from './file-name.ts'
 import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
-import { pushTo, warnAboutStore } from './push-options.ts'
+import { pushTo, warnAboutStore, warnAboutValues } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
 
 /** Neither --out nor --push is given, so the recorded data would be lost. */
@@ -47,7 +46,7 @@ export class ProfileNotPushed extends JfluidError {
   constructor(
     readonly reason: JfluidError,
     readonly path: string,
-    readonly to: Pick<Push, 'store' | 'labels'>,
+    readonly to: Pick<Push, 'store' | 'labels' | 'redact'>,
   ) {
     super(`${reason.message}; the profile is in ${path}`)
     const problem = reason
@@ -60,9 +59,10 @@ export class ProfileNotPushed extends JfluidError {
 }
 
 /** Returns the command that repeats the push. The command includes the labels, since the file does not contain labels. */
-function commandOf(path: string, { store, labels }: Pick<Push, 'store' | 'labels'>): string {
+function commandOf(path: string, { store, labels, redact }: ProfileNotPushed['to']): string {
   const words = ['jfluid', 'push', path, '--to', store.shown]
   for (const [name, value] of labels) words.push('--label', `${name}=${value}`)
+  if (redact !== undefined) words.push('--redact')
   return words.map(shellWord).join(' ')
 }
 
@@ -78,7 +78,7 @@ export interface Put {
   readonly lines: readonly string[]
 }
 
-export type DestinationFlags = PlaceFlags & Pick<Flags<'record'>, 'out' | 'push' | 'label'>
+export type DestinationFlags = PlaceFlags & Pick<Flags<'record'>, 'out' | 'push' | 'label' | 'redact'>
 
 export class Destination {
   private constructor(
@@ -98,9 +98,9 @@ export class Destination {
    *
    * @throws NowhereToPut, BadPushUrl, BadLabel, BadPushCredentials
    */
-  static check({ out, push, label }: DestinationFlags): Push | null {
+  static check({ out, push, label, redact }: DestinationFlags): Push | null {
     if (out === undefined && push === undefined) throw new NowhereToPut()
-    return push === undefined ? null : pushTo(push, label)
+    return push === undefined ? null : pushTo(push, label, redact)
   }
 
   /**
@@ -150,8 +150,7 @@ export class Destination {
     const { send } = this.store
     const to = { ...this.store.to, labels: new Map([...this.labelsOf(profile), ...this.store.to.labels]) }
     const store = to.store.shown
-    const values = pushedValues(profile)
-    if (values !== null) this.tell(values)
+    warnAboutValues(profile, to, this.tell)
     phase(`pushing to ${store}`)
     const ended = new AbortController()
     stop.instead(() => ended.abort())

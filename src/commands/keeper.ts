@@ -8,6 +8,7 @@ import { exportToFile, formats } from '../export/formats.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Mode, Profile } from '../profile/profile.ts'
 import { whyNoSegments } from '../profile/range.ts'
+import { pushedValues } from '../profile/values.ts'
 import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
 import type { RangeSource } from '../tui/live-source.ts'
 import type { Saved } from './autosave.ts'
@@ -65,9 +66,10 @@ function keeper(
       const format = usable.find((it) => it.name === name)
       if (format === undefined) await writeProfile(profile, path)
       else await exportToFile(profile, format, path)
-      return format === undefined
-        ? `saved: jfluid open ${shellWord(typed.startsWith('~') ? path : typed)} shows it`
-        : `exported as ${format.name} to ${typed}`
+      if (format === undefined)
+        return `saved: jfluid open ${shellWord(typed.startsWith('~') ? path : typed)} shows it`
+      const values = pushedValues(profile) === null ? '' : ', with values of the program'
+      return `exported as ${format.name} to ${typed}${values}`
     },
   }
 }

@@ -88,6 +88,16 @@ export const WHERE_TO = inGroup('Output', [
     },
   }),
   option({
+    name: '--redact',
+    help: 'push without trace ids and the values of --by and --show: rows of --by get numbers, by=#1; files keep the values',
+    commands: ['record'],
+    needs: {
+      oneOf: ['push'],
+      says: '--redact needs --push: it removes values from a pushed profile, and not from the file of --out',
+      hint: 'Add --push <url>, or leave --redact out, and export the file with: jfluid export <file> --redact',
+    },
+  }),
+  option({
     name: '--format <name>',
     help: FORMAT_NAMES.join(', '),
     commands: ['export'],

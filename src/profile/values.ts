@@ -120,21 +120,35 @@ export function pushedValues({ values }: Profile): string | null {
   return `the profile contains values of the program: ${valuePaths(values)}`
 }
 
+/** Values that keep their number. A recording that is repeated for months meets new values for months. */
+const MOST_NUMBERED_VALUES = 65_536
+
+/** Numbers that replace the values of the program. Profiles redacted with the same numbers are comparable. */
+export class ValueNumbers {
+  readonly #numbers = new Map<string, number>()
+  #last = 0
+
+  /** Returns the number of the value. No other value ever gets it; the value gets a new one if too many came later. */
+  of(value: string): number {
+    const number = this.#numbers.get(value) ?? ++this.#last
+    this.#numbers.delete(value)
+    this.#numbers.set(value, number)
+    if (this.#numbers.size > MOST_NUMBERED_VALUES) this.#numbers.delete(this.#numbers.keys().next().value!)
+    return number
+  }
+}
+
 /**
  * Returns the profile without the recorded values: rows of --by get numbers, and slow calls lose their values and trace ids. A trace id of
  * an MDC is a text that the application sets. Several profiles that use the same numbers stay comparable.
- *
- * @param numbers  number of each value so far
  */
-export function redacted(profile: Profile, numbers = new Map<string, number>()): Profile {
+export function redacted(profile: Profile, numbers = new ValueNumbers()): Profile {
   const { values, methodNames, slowCalls } = profile
   const bare = slowCalls && withoutValues(slowCalls)
   if (values === undefined) return bare === undefined ? profile : { ...profile, slowCalls: bare }
   const names = methodNames.map((name) => {
     if (!isValueName(name) || WITHOUT_VALUE.has(name.method)) return name
-    const number = numbers.get(name.method) ?? numbers.size + 1
-    numbers.set(name.method, number)
-    return { ...name, method: valueRow(`#${number}`) }
+    return { ...name, method: valueRow(`#${numbers.of(name.method)}`) }
   })
   return {
     ...profile,

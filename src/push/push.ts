@@ -3,6 +3,7 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
+import { redacted, type ValueNumbers } from '../profile/values.ts'
 import { PushNotUnderstood, PushUnavailable } from './errors.ts'
 import { identityOf, identityText, type Labels } from './identity.ts'
 import { OTLP_TYPE, otlpAnswer, otlpRequest } from './otlp.ts'
@@ -15,6 +16,8 @@ export interface Push {
   readonly store: Store
   readonly labels: Labels
   readonly credentials: Credentials
+  /** Numbers that replace the values of the program; absent if the values are sent. */
+  readonly redact?: ValueNumbers
 }
 
 export interface PushBounds extends Bounds {
@@ -40,10 +43,10 @@ export async function push(
   stop: AbortSignal,
   bounds = PUSH_BOUNDS,
 ): Promise<string> {
-  const { store, labels, credentials } = to
+  const { store, labels, credentials, redact } = to
   const identity = identityOf(profile, labels)
   const requestOf = store.protocol === 'otlp' ? otlpRequest : pyroscopeRequest
-  const draft = requestOf(profile, identity, store.url)
+  const draft = requestOf(redact === undefined ? profile : redacted(profile, redact), identity, store.url)
   const whole = {
     ...draft,
     headers: { ...draft.headers, ...credentials.headers },

@@ -8,7 +8,14 @@ import { changesOf } from '../../src/profile/changes.ts'
 import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { reportText } from '../../src/profile/report.ts'
-import { NO_VALUE, pushedValues, redacted, type ValueFacts, valueRow } from '../../src/profile/values.ts'
+import {
+  NO_VALUE,
+  pushedValues,
+  redacted,
+  type ValueFacts,
+  ValueNumbers,
+  valueRow,
+} from '../../src/profile/values.ts'
 import { exportedBytes } from '../export/exported.ts'
 import { slowCallsOf } from './root-calls.ts'
 import { profileOf } from './trees.ts'
@@ -131,12 +138,21 @@ describe('values of root calls in a profile', () => {
   })
 
   it('two redacted profiles with the same values stay comparable', () => {
-    const numbers = new Map<string, number>()
+    const numbers = new ValueNumbers()
     const [before, after] = [redacted(valued('/a', '/b'), numbers), redacted(valued('/b', '/c'), numbers)]
     expect([rows(before), rows(after)]).toEqual([
       ['by=#1', 'by=#2'],
       ['by=#2', 'by=#3'],
     ])
     expect(() => changesOf(before, after, {})).not.toThrow()
+  })
+
+  it('65,536 values keep their numbers, and no number is given to a second value', () => {
+    const numbers = new ValueNumbers()
+    for (let n = 1; n <= 65_536; n++) numbers.of(`${n}`)
+    expect(numbers.of('1')).toBe(1)
+    expect(numbers.of('one more')).toBe(65_537)
+    expect(numbers.of('1')).toBe(1)
+    expect(numbers.of('2')).toBe(65_538)
   })
 })
