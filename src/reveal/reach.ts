@@ -107,7 +107,7 @@ export class Reach {
   }
 
   /**
-   * Selects methods that are called without a call site. Called once, at the start.
+   * Selects methods that are called without a call site. Called once.
    *
    * @param threads  whether to include methods that the JVM calls in a new thread
    */

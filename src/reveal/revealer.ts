@@ -78,6 +78,7 @@ export class Revealer {
   readonly #appeared = new Set<ClassNode>()
   #started = false
   #reflectionTold = false
+  #hasUpcalls = false
   #analysisMs = 0
   #gaps = 0
 
@@ -121,9 +122,6 @@ export class Revealer {
     return await this.#answer(cause, async () => {
       this.#started = true
       await this.roots.match(this.classes.hierarchy.nodes(), true)
-      if (this.#options.scheme === 'adaptive') return
-      // Without --jdk, run() of a thread needs no upcall: like run() of a task, it is a callback from JDK code.
-      await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
     })
   }
 
@@ -391,7 +389,10 @@ export class Revealer {
       }
       await event()
       const { scheme } = this.#options
-      if (scheme !== 'adaptive') await this.#reach.expandPassed()
+      if (scheme !== 'adaptive') {
+        await this.#takeUpcalls()
+        await this.#reach.expandPassed()
+      }
       const instrument = scheme === 'a' ? await this.#takeAll() : this.#takeFresh()
       const ready = [...settled]
       append(ready, scheme === 'b' ? this.#lazy.readyAmong(instrument) : instrument.map(({ id }) => id))
@@ -407,6 +408,17 @@ export class Revealer {
       this.classes.mirrors.trim()
       this.#analysisMs += performance.now() - started
     }
+  }
+
+  /**
+   * Selects methods that are called without a call site, as soon as there is a root. Until then no call of them is recorded, and in a
+   * large program they are many: with scheme a, everything that its class loaders call.
+   */
+  async #takeUpcalls(): Promise<void> {
+    if (this.#hasUpcalls || !this.roots.isFound) return
+    this.#hasUpcalls = true
+    // Without --jdk, run() of a thread needs no upcall: like run() of a task, it is a callback from JDK code.
+    await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
   }
 
   #takeFresh(): MethodTarget[] {

@@ -145,6 +145,11 @@ export class Roots {
     return usable
   }
 
+  /** Whether a root has a method. */
+  get isFound(): boolean {
+    return this.#states.some(({ ids }) => ids.size > 0)
+  }
+
   report(): RootReport[] {
     return this.#states.map((state) => {
       const armed = state.ids.size === 0

@@ -80,3 +80,58 @@ export async function withJdk(jdk: Jdk, scheme: string, programs: readonly (read
   const own = new Map([...calls].filter(([method]) => method.startsWith('fix.')))
   return { own, calls, profile, expected: parseExpectation(java.stdout()) }
 }
+
+/**
+ * A class loader of the program defines the class of the root and the classes that the root uses. `run` loads the root, calls it, and
+ * prints the calls of the loader's methods that have the root on their stack: "fix.Own.findClass 2, fix.Own.loadClass 5".
+ */
+export const LOADER_OF_A_ROOT = {
+  'fix/Own.java': `package fix;
+import java.io.*;
+import java.util.*;
+public final class Own extends ClassLoader {
+  static final Map<String, Integer> calls = new TreeMap<>();
+  static void count(String method) {
+    for (StackTraceElement frame : new Throwable().getStackTrace())
+      if (frame.getClassName().equals("fix.own.LateRoot") && frame.getMethodName().equals("run")) {
+        calls.merge("fix.Own." + method, 1, Integer::sum);
+        return;
+      }
+  }
+  Own() { super(null); }
+  @Override protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+    count("loadClass");
+    Class<?> loaded = findLoadedClass(name);
+    return loaded != null ? loaded : name.startsWith("fix.own.") ? findClass(name) : Own.class.getClassLoader().loadClass(name);
+  }
+  @Override protected Class<?> findClass(String name) throws ClassNotFoundException {
+    count("findClass");
+    try (InputStream in = Own.class.getResourceAsStream("/" + name.replace('.', '/') + ".class")) {
+      byte[] bytes = in.readAllBytes();
+      return defineClass(name, bytes, 0, bytes.length);
+    } catch (IOException e) {
+      throw new ClassNotFoundException(name, e);
+    }
+  }
+  public static void main(String[] args) throws Exception {
+    BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+    System.out.println("ready");
+    for (String line; (line = in.readLine()) != null; ) {
+      if (!line.equals("run")) continue;
+      ((Runnable) Class.forName("fix.own.LateRoot", true, new Own()).getDeclaredConstructor().newInstance()).run();
+      StringJoiner all = new StringJoiner(", ");
+      calls.forEach((name, n) -> all.add(name + " " + n));
+      System.out.println(all);
+    }
+  }
+}`,
+  'fix/own/LateRoot.java': `package fix.own;
+public final class LateRoot implements Runnable {
+  public void run() {
+    First.use();
+    Second.use();
+  }
+}`,
+  'fix/own/First.java': 'package fix.own; final class First { static Object use() { return new Second(); } }',
+  'fix/own/Second.java': 'package fix.own; final class Second { static void use() { } }',
+}

@@ -14,7 +14,7 @@ import {
   startRecording,
   stderrLine,
 } from '../support/jfluid.ts'
-import { EARLY, LATE, NAMES, watched } from './roots-programs.ts'
+import { EARLY, LATE, LOADER_OF_A_ROOT, NAMES, watched } from './roots-programs.ts'
 
 const OVER = 'fix.Names.over'
 const DOWN = 'fix.Names$Inner$Deeper.down(I)I'
@@ -116,6 +116,22 @@ describe.each(newestOrAll)('roots on JDK $version', (jdk) => {
       lines(new Map(expected.map(([name, calls]) => [name.replace('@late-a', ''), calls]))),
     )
   })
+
+  it.each(['a', 'b'])(
+    'calls that the JVM makes to the class loader of a late root are counted from the first call of the root on, with scheme %s',
+    async (scheme) => {
+      const classes = await compileJava(jdk, LOADER_OF_A_ROOT)
+      const java = startJava(jdk, ['-cp', classes, 'fix.Own'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.own.LateRoot.run', '--scheme', scheme)
+      await recording.started
+      const counted = (await ask(java, 'run', /^fix/)).split(', ')
+      const profile = await recording.stop()
+      expect(profile.instrumentation.gaps).toBe(0)
+      const found = [...callsByMethod(profile)].filter(([name]) => /^fix\.Own\.(load|find)Class/.test(name))
+      expect(lines(new Map(found.map(([name, calls]) => [name.replace(/\(.*/, ''), calls])))).toEqual(counted)
+    },
+  )
 
   it('a root that is already running is reported with its thread and with callees that are possible roots', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocker'), 'fix.Blocker'])

@@ -636,6 +636,16 @@ describe('calls through excluded code', () => {
     expect(await late.start()).toBe('Main.leaf')
     expect(await late.load('Loader')).toBe('Loader.loadClass Loader.loadClass')
   })
+
+  it.each(['a', 'b'] as const)(
+    'scheme %s reveals class loaders when the first root is revealed, not before',
+    async (scheme) => {
+      const target = new Target({ program: gate, root: 'Main.leaf', late: 'Main', scheme })
+      expect(await target.start()).toBe('')
+      expect(await target.load('Task')).toBe('')
+      expect(await target.load('Main')).toBe('Loader.loadClass Loader.loadClass Main.leaf')
+    },
+  )
 })
 
 describe('a class that cannot be changed', () => {
