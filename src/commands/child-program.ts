@@ -48,12 +48,11 @@ export class NoJvmStarted extends JfluidError {
 export class EndedBeforeRecording extends JfluidError {
   static sample = () =>
     new EndedBeforeRecording('java', 1, { message: 'the connection to the JVM was lost: closed by the JVM' })
-  readonly exitCode: number
+  readonly exitCode = EX_IOERR
   readonly hint =
     'Name a root that calls less if the program ended normally: jfluid run delays main() for at most 10 s, and the probes were not ready by then. No profile was written.'
   constructor(command: string, status: number, { message }: Pick<Error, 'message'>) {
     super(`${command} ended with exit code ${status} before the recording began: ${message}`)
-    this.exitCode = status === 0 ? EX_IOERR : status
   }
 }
 

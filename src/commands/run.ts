@@ -66,8 +66,15 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     const begun = await door.begin(child, exit, note)
     if (typeof begun === 'function') {
       const status = await exit
-      if (signals.ending === null) throw begun(status)
-      note(`${signals.ending} ended the program before the recording began`)
+      if (signals.ending !== null) {
+        note(`${signals.ending} ended the program before the recording began`)
+        return status
+      }
+      const problem = begun(status)
+      if (status === 0) throw problem
+      // A failure of the program has priority: a build must see the exit status of its tests.
+      note(`jfluid: ${problem.message}`)
+      note(`  ${problem.hint}`)
       return status
     }
     const { source, session } = begun

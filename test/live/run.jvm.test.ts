@@ -218,15 +218,22 @@ describe('a command that jfluid run cannot profile', () => {
   })
 
   it('a program that starts no JVM is reported', async () => {
-    const { code, stdout, stderr } = await run('sh', '-c', 'echo hello; exit 4')
+    const { code, stdout, stderr } = await run('sh', '-c', 'echo hello')
     expect({ code, stdout }).toEqual({ code: 69, stdout: 'hello\n' })
-    expect(stderr).toMatch(/ended and started no JVM .*\n {2}Give a command/)
+    expect(stderr).toMatch(/^jfluid: .* ended and started no JVM .*\n {2}Give a command/m)
+  })
+
+  it('a program that starts no JVM and fails is reported, and the exit code is that of the program', async () => {
+    const { code, stderr } = await run('sh', '-c', 'exit 4')
+    expect(code).toBe(4)
+    expect(stderr).toMatch(/^jfluid: .* ended and started no JVM .*\n {2}Give a command/m)
   })
 
   it('a JVM that does not start is reported', async () => {
     const { code, stderr } = await run(oldest.java, '-XX:NoSuchOption')
-    expect(code).toBe(69)
+    expect(code).toBe(1)
     expect(stderr).toMatch(/Unrecognized VM option/)
+    expect(stderr).toMatch(/^jfluid: .* ended and started no JVM/m)
   })
 
   it('a failed run leaves no profile', () => expect(existsSync(out)).toBe(false))
