@@ -5,7 +5,7 @@ import { sessionOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
 /** Calls a root in an endless loop and prints the median time of one call before the attach. */
@@ -37,7 +37,7 @@ const PROGRAM = {
     }`,
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   async function started(which: string) {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, PROGRAM), 'fix.Trust', which])
     const bareNs = Number((await java.line(/^bare/)).split(' ')[1])

@@ -1,5 +1,5 @@
-// The main functions on every JDK that is found: an attach, exact counts, thread states, and a detach with its proof. `npm run jdks:table`
-// writes the results and durations of these tests into docs/jdks.md: each title begins with the name of a column.
+// The main functions: an attach, exact counts, thread states, and a detach with its proof. On the newest JDK; in the full lane on every
+// JDK that is found. `npm run jdks:table` writes results and durations into docs/jdks.md: each title begins with the name of a column.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -11,7 +11,7 @@ import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { cannotContain, PRIVATE, startContained } from '../support/contained.ts'
 import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachFoundJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestTarget, type Jdk } from '../support/jdks.ts'
 import {
   callsByPath,
   jfluid,
@@ -40,7 +40,7 @@ function described({ full, vendor, isRuntime, root }: Jdk): string {
   return facts.length === 0 ? full : `${full} (${facts.join(', ')})`
 }
 
-forEachFoundJdk((jdk) => {
+forNewestTarget((jdk) => {
   describe(described(jdk), () => {
     it('attach: the first session loads the agent, the second activates it, and both record calls', async () => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])

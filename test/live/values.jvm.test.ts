@@ -8,7 +8,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachTarget } from '../support/jdks.ts'
+import { forNewestTarget } from '../support/jdks.ts'
 import {
   callsByPath,
   type JsonNode,
@@ -60,7 +60,7 @@ function rootOf(profile: JsonProfile, root: string): JsonNode {
   return profile.merged.find((it) => `${it.class}.${it.method}` === root)!
 }
 
-forEachTarget((jdk) => {
+forNewestTarget((jdk) => {
   describe(`values on JDK ${jdk.version}`, () => {
     let classes: string
     beforeAll(async () => {

@@ -193,11 +193,6 @@ export function forOldestTarget(body: (jdk: Jdk) => void): void {
   describeFor(targetsOr([oldest], MINIMUM), body)
 }
 
-/** Calls `describe` for each JDK that was found, also for runtimes and fetched JDKs, of any version. */
-export function forEachFoundJdk(body: (jdk: Jdk) => void): void {
-  describeFor(targets, body)
-}
-
 /**
  * For behaviour that does not depend on the JDK: one JDK, or all in the full lane. Some tests use the newest and some the oldest,
  * so that both are used. Behaviour that depends on the JVM is tested on all.
