@@ -135,7 +135,7 @@ describe.each(newestOrAll)('jfluid commands with a JVM of JDK $version', (jdk) =
     expect(profile).toMatchObject({
       ...{ format: 'jfluid-profile', version: 1, mode: 'exact', scheme: 'b', roots: ['fix.Ticker.work'] },
       target: { pid: java.pid, mainClass: 'fix.Ticker', jdk: expect.stringContaining(String(jdk.version)) },
-      ...{ truncated: false, warnings: [] },
+      truncated: false,
     })
     expect(profile.merged[0]).toMatchObject({ class: 'fix.Ticker', method: 'work' })
     expect(profile.events.count).toBeGreaterThan(0)

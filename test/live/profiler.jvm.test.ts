@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
-import { jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { calmWarnings, jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { api, bytecodesByMethod, profilerJar } from './profiler-jar.ts'
 
@@ -49,7 +49,7 @@ describe.each(newestOrAll)('user profilers on JDK $version', (jdk) => {
   it('the example profiler has the same counts as the profile, including calls of ended threads', async () => {
     const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
     const profile = await recorded(jar)
-    expect(profile.warnings).toEqual([])
+    expect(calmWarnings(profile.warnings)).toEqual([])
     const [first, ...rows] = readFileSync(file, 'utf8').trim().split('\n')
     const [, threads, reports] = /^(\d+) threads, (\d+) reports$/.exec(first!)!
     expect(Number(threads)).toBe(5)
@@ -68,7 +68,7 @@ describe.each(newestOrAll)('user profilers on JDK $version', (jdk) => {
     async (where) => {
       const profile = await recorded(await profilerJar(jdk, badProfiler(where), 'bad.Bad'))
       const told = `the profiler failed: java.lang.IllegalStateException: bad in ${where}`
-      expect(profile.warnings).toEqual([told])
+      expect(calmWarnings(profile.warnings)).toEqual([told])
       expect(profile.instrumentation.gaps).toBe(0)
       expect(bytecodesByMethod(profile).get('fix.Blocks.root(I)I')![1]).toBe(5)
     },
@@ -132,7 +132,7 @@ describe.each(newestOrAll)('user profilers on JDK $version', (jdk) => {
     const ran = await jfluid('run', ...flags, '--', ...program)
     expect(ran.code, ran.stderr).toBe(0)
     const { sampling, warnings } = await readProfileJson(file)
-    expect(warnings).toEqual([])
+    expect(calmWarnings(warnings)).toEqual([])
     const { samples, bytecodes } = sampling!
     expect(ran.stdout).toContain(`${samples} reports of ${bytecodes}`)
     expect(samples).toBeGreaterThan(50)

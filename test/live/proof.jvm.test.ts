@@ -14,7 +14,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forOldestTarget, type Jdk } from '../support/jdks.ts'
-import { type Recording, startRecording } from '../support/jfluid.ts'
+import { calmWarnings, type Recording, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 /** Upper bound of pids on Linux (PID_MAX_LIMIT in include/linux/threads.h). No process has this pid. */
@@ -113,7 +113,7 @@ forOldestTarget((jdk) => {
     expect(detach!.proofMs).toBeGreaterThan(detach!.ms)
     // These lambda classes belong to the program's only lambda expression, in Witness.root.
     expect(detach!.lambdaClasses).toBeGreaterThan(0)
-    expect(warnings).toEqual([])
+    expect(calmWarnings(warnings)).toEqual([])
   })
 
   it('the verification of a detach compares the code in the JVM and finds differences while probes are installed', async () => {

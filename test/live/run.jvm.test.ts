@@ -8,7 +8,15 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll, oldest } from '../support/jdks.ts'
-import { callsByMethod, callsByPath, jfluid, lines, readProfileJson, startJfluid } from '../support/jfluid.ts'
+import {
+  callsByMethod,
+  callsByPath,
+  calmWarnings,
+  jfluid,
+  lines,
+  readProfileJson,
+  startJfluid,
+} from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 
 // The expected counts were determined manually. Parent and Start are initialized before main is entered, and Lazy is initialized inside
@@ -82,7 +90,8 @@ describe.each(newestOrAll)('jfluid run with JDK $version', (jdk) => {
         'fix.Start.main([Ljava/lang/String;)V;fix.Start.lambda$main$0()V;fix.Start.touch(Lfix/Start;)V 1',
       ].sort(),
     )
-    expect(profile).toMatchObject({ truncated: false, warnings: [], target: { mainClass: 'fix.Start' } })
+    expect(profile).toMatchObject({ truncated: false, target: { mainClass: 'fix.Start' } })
+    expect(calmWarnings(profile.warnings)).toEqual([])
   })
 
   it.each(schemes('a'))(
@@ -146,7 +155,7 @@ describe.each(newestOrAll)('jfluid run with JDK $version', (jdk) => {
     expect(stderr).toMatch(/profile written/)
     const profile = await readProfileJson(out)
     expect(callsByMethod(profile).get('fix.Start$Lazy.use(I)I')).toBe(3)
-    expect(profile.warnings).toEqual([])
+    expect(calmWarnings(profile.warnings)).toEqual([])
     expect(profile.target.mainClass).toBe('fix.Start')
   })
 
@@ -192,7 +201,7 @@ describe.each(newestOrAll)('jfluid run with JDK $version', (jdk) => {
     expect(stdout).toBe('to stdout \n')
     const warnings = ['no root was called', ...LACKING.map(([root, problem]) => `root '${root}' ${problem}`)]
     expect(stderr.match(/(?<=^warning: ).*$/gm)).toEqual(warnings)
-    expect((await readProfileJson(out)).warnings).toEqual(warnings)
+    expect(calmWarnings((await readProfileJson(out)).warnings)).toEqual(warnings)
     expect(stderr).not.toMatch(/never loaded/)
   })
 })

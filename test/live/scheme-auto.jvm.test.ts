@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk, type Jdk, newest } from '../support/jdks.ts'
-import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
+import { callsByMethod, calmWarnings, jfluid, startRecording } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
 const ROOT = 'fix.Large.root'
@@ -35,7 +35,8 @@ const refused = async (java: JavaProcess, ...options: string[]) =>
 forEachJdk((jdk) => {
   it('every call is counted exactly if few methods are reachable', async () => {
     const profile = await record(await start(jdk, 0))
-    expect(profile).toMatchObject({ scheme: 'b', warnings: [] })
+    expect(profile.scheme).toBe('b')
+    expect(calmWarnings(profile.warnings)).toEqual([])
     expect([...callsByMethod(profile)].sort()).toEqual([
       ['fix.Large.root()I', 3],
       ['fix.Large.step(I)I', 6],
