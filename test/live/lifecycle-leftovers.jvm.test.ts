@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
-import { jfluid } from '../support/jfluid.ts'
+import { AUTOSAVED, recordedSoFar, startRecording } from '../support/jfluid.ts'
 
 it('a session removes remains of dead clients and keeps the files of living clients', async () => {
   const dead = startProcess(process.execPath, ['-e', ''])
@@ -34,11 +34,14 @@ it('a session removes remains of dead clients and keeps the files of living clie
   }
   writeFileSync(launchFile, `jar=agent.jar;dir=${ofTheDead};build=0`, { mode: 0o600 })
 
-  // One second is long enough for a call of the root on a busy machine.
-  const flags = ['--root', 'fix.Ticker.work', '--duration', '1s', '--out', join(cwd, 'p.jfluid')]
-  expect(await jfluid('record', `${java.pid}`, ...flags)).toMatchObject({ code: 0 })
+  const record = async () => {
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', ...AUTOSAVED)
+    await recordedSoFar(recording)
+    await recording.end()
+  }
+  await record()
   writeFileSync(trigger, '') // the JVM listens already and does not check for this file again
-  expect(await jfluid('record', `${java.pid}`, ...flags)).toMatchObject({ code: 0 })
+  await record()
 
   for (const path of [ofTheDead, launchFile, trigger]) expect(existsSync(path), path).toBe(false)
   for (const path of living) expect(existsSync(path), path).toBe(true)

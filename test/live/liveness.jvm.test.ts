@@ -6,10 +6,12 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import {
+  AUTOSAVED,
   type JsonNode,
   type JsonProfile,
   jfluid,
   readProfileJson,
+  recordedSoFar,
   startRecording,
 } from '../support/jfluid.ts'
 import { jcmd } from './remains.ts'
@@ -93,9 +95,14 @@ describe.each(newestOrAll)('live objects on JDK $version', (jdk) => {
   })
 
   it('slots of dead objects are reused, and the number of objects without a slot is reported', async () => {
-    const { recording, ask } = await record('fix.Leaks.fills', '--sample-every', '1')
-    await ask('fills 40000', 'forget', 'gc')
-    await new Promise((looked) => setTimeout(looked, 1500)) // two scans of the table of tracked objects
+    const { recording, ask } = await record('fix.Leaks.fills', '--sample-every', '1', ...AUTOSAVED)
+    const alive = async (objects: number) => {
+      await recordedSoFar(recording, ({ merged }) => merged[0]?.liveObjects === objects)
+    }
+    await ask('fills 40000')
+    await alive(40_000)
+    await ask('forget', 'gc')
+    await alive(0) // the scan that finds the dead objects makes their slots free
     await ask('fills 70000', 'gc')
     const profile = await recording.stop()
     const [fills] = profile.merged

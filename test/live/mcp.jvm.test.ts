@@ -27,6 +27,9 @@ public class Asked {
   }
 }`
 
+/** Progress of a recording that has events. */
+const EVENTS = /[" ][1-9]\d* events /
+
 const NODES = { 'fix.Asked.handle': 1, 'fix.Asked.step': 3 }
 
 interface Report {
@@ -48,7 +51,7 @@ async function started(jdk: Jdk): Promise<{ java: JavaProcess; client: McpClient
 async function recording(jdk: Jdk): ReturnType<typeof started> {
   const all = await started(jdk)
   all.client.startCall('record', { jvm: `${all.java.pid}`, root: ['fix.Asked.handle'], seconds: 60 })
-  await all.client.progress(/ events /)
+  await all.client.progress(EVENTS)
   return all
 }
 
@@ -70,10 +73,10 @@ forNewestJdk((jdk) => {
   it('an assistant records a root, and reads the report of the profile', async () => {
     const { java, client, folder } = await started(jdk)
     const id = client.startCall('record', {
-      ...{ jvm: `${java.pid}`, root: ['fix.Asked.handle'], scheme: 'b', seconds: 1 },
+      ...{ jvm: `${java.pid}`, root: ['fix.Asked.handle'], scheme: 'b', seconds: 2 },
     })
     await client.progress(/attaching to/)
-    await client.progress(/ events /)
+    await client.progress(EVENTS)
     const { structuredContent: made } = (await client.answer(id)) as ToolResult
     const { profile, notes, report } = made as { profile: string; notes: string[]; report: Report }
     expect(profilesIn(folder)).toEqual([profile])
@@ -93,7 +96,7 @@ forNewestJdk((jdk) => {
 
   it('a recording whose root is not called is an error with the path of the profile, and another call is refused meanwhile', async () => {
     const { java, client, folder } = await started(jdk)
-    const id = client.startCall('record', { jvm: 'fix.Asked', root: ['fix.Asked.unused'], seconds: 1 })
+    const id = client.startCall('record', { jvm: 'fix.Asked', root: ['fix.Asked.unused'], seconds: 3 })
     await client.progress(/attaching to/)
     expect(errorOf(await client.call('why', { jvm: `${java.pid}` }))).toContain('the tool record is running')
     const text = errorOf((await client.answer(id)) as ToolResult)
@@ -109,10 +112,10 @@ forNewestJdk((jdk) => {
     const { java, client, folder } = await started(jdk)
     const record = { jvm: `${java.pid}`, root: ['fix.Asked.handle'], seconds: 60 }
     const id = client.startCall('record', record)
-    await client.progress(/ events /)
+    await client.progress(EVENTS)
     client.cancel(id)
     // The next call waits for the end of the cancelled call.
-    expect((await client.call('record', { ...record, seconds: 0.5 })).isError).toBeUndefined()
+    expect((await client.call('record', { ...record, seconds: 2 })).isError).toBeUndefined()
     for (const file of profilesIn(folder)) expect((await readProfile(file)).events.count).toBeGreaterThan(0)
     expect(profilesIn(folder)).toHaveLength(2)
     expect(await remainsOf(java.pid, [client.process.pid])).toEqual([])

@@ -7,7 +7,15 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { jfluid, type Ran, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
+import {
+  AUTOSAVED,
+  jfluid,
+  type Ran,
+  readProfileJson,
+  recordedSoFar,
+  startJfluid,
+  stderrLine,
+} from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
 /** A program that calls `used`; with `ends`, it ends at once; with `fails`, it ends with 3. */
@@ -84,7 +92,7 @@ const RECORDINGS: readonly Case[] = [
   ],
   [
     'and no class that matches --include',
-    [...CALLED, '--include', 'none.**'],
+    [...CALLED, '--include', 'none.**', '--duration', '1s'],
     STATUS.patternMatchedNothing,
     /no class matched --include none\.\*\*\n {2}Check/,
   ],
@@ -120,7 +128,7 @@ forNewestJdk((jdk) => {
     'the error of jfluid record states the reason and the next step for a root %s',
     async (_, args, status, said) => {
       expectError(
-        await jfluid('record', `${java.pid}`, ...args, '--duration', '300ms', '--out', file()),
+        await jfluid('record', `${java.pid}`, '--duration', '300ms', ...args, '--out', file()),
         status,
         said,
       )
@@ -206,10 +214,12 @@ forNewestJdk((jdk) => {
       expectError(await run([...job, '--mode', 'sample'], direct), STATUS.rootNeverCalled, said)
 
       const out = file()
-      const asked = ['--wait-for', 'fix.ForkedJob', ...job, '--duration', '300ms', '--out', out]
+      const asked = ['--wait-for', 'fix.ForkedJob', ...job, '--duration', '10m', '--out', out, ...AUTOSAVED]
       const client = startJfluid('record', ...asked)
       await stderrLine(client, /waiting for a JVM/)
       const program = startJava(jdk, [...direct.slice(1), 'long'])
+      await recordedSoFar({ process: client, file: out })
+      client.child.kill('SIGINT')
       expect((await client.exit).code, client.stderr()).toBe(0)
       program.send('quit')
       await program.exit

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
-import { jfluid, readProfileJson } from '../support/jfluid.ts'
+import { AUTOSAVED, jfluid, recordedSoFar, startRecording } from '../support/jfluid.ts'
 import { doctor, problems, start } from './doctor-json.ts'
 
 interface Listed {
@@ -28,11 +28,10 @@ forEachJdk((jdk) => {
     const { line, json } = await listed(java.pid)
     expect(line).toMatch(/ yes, \d+(-\d+)? ms {2,}fix\.Ticker$/)
     const { min, max } = json!.attachCost!.pauseMs!
-    const file = join(temporaryDirectory(), 'p.jfluid')
-    const asked = ['--root', 'fix.Ticker.work', '--scheme', 'adaptive', '--duration', '200ms', '--out', file]
-    const { code, stderr } = await jfluid('record', `${java.pid}`, ...asked)
-    expect(code, stderr).toBe(0)
-    const predictedMs = (await readProfileJson(file)).stacks?.pauses[0]?.predictedMs
+    const asked = ['--root', 'fix.Ticker.work', '--scheme', 'adaptive', ...AUTOSAVED]
+    const recording = startRecording(java.pid, ...asked)
+    await recordedSoFar(recording)
+    const predictedMs = (await recording.stop()).stacks?.pauses[0]?.predictedMs
     // Each process measures the speed of the memory. On a machine under load, two measurements differ.
     expect(predictedMs).toBeGreaterThan(min / 4)
     expect(predictedMs).toBeLessThan(max * 4)

@@ -22,9 +22,9 @@ import { cli, stderrLine } from '../support/jfluid.ts'
 import { remainsOf } from './remains.ts'
 import { nameOf, sourceOf } from './wait-for-program.ts'
 
-/** Starts sessions of 200 ms with a pause between them. */
+/** Starts sessions of 500 ms with a pause between them. */
 function repeat(cwd: string, ...args: readonly string[]): JavaProcess {
-  return record(cwd, [...args, '--repeat', '2s', '--duration', '200ms'])
+  return record(cwd, [...args, '--repeat', '2s', '--duration', '500ms'])
 }
 
 /** @param limits  environment variables that replace the limits of --repeat */

@@ -8,7 +8,7 @@ import { STATUS } from '../support/exit-codes.ts'
 import { inProcess } from '../support/in-process.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
-import { cli, jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { cli, jfluid, readProfileJson, startJfluid, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
@@ -40,11 +40,13 @@ describe.each(newestOrAll)('saved profiles of a JVM of JDK $version', (jdk) => {
     expect(missing.code).toBe(STATUS.fileNotFound)
     expect(missing.stderr).toContain(`jfluid report ${autosaved}`)
 
-    const again = await jfluid(
-      ...['record', `${java.pid}`, ...ROOT, ...KEEPS, '--duration', '500ms', '--out', recording.file],
+    const again = startJfluid(
+      ...['record', `${java.pid}`, ...ROOT, ...KEEPS, '--duration', '10m', '--out', recording.file],
     )
-    expect(again.code, again.stderr).toBe(0)
-    expect(again.stderr).toContain(`${autosaved} contains a recording`)
+    await until(() => existsSync(`${autosaved}.2`))
+    again.child.kill('SIGINT')
+    expect((await again.exit).code, again.stderr()).toBe(0)
+    expect(again.stderr()).toContain(`${autosaved} contains a recording`)
     expect(readdirSync(join(recording.file, '..')).sort()).toEqual(['p.jfluid', 'p.jfluid.autosave'])
   })
 
@@ -59,7 +61,7 @@ describe.each(newestOrAll)('saved profiles of a JVM of JDK $version', (jdk) => {
     async (_, what) => {
       const p = startProcess(
         process.execPath,
-        [cli, 'record', `${java.pid}`, ...what, '--duration', '300ms', '--out', '/dev/full'],
+        [cli, 'record', `${java.pid}`, ...what, '--duration', '1s', '--out', '/dev/full'],
         { env: { TMPDIR: temporaryDirectory() } },
       )
       expect((await p.exit).code, p.stderr()).toBe(STATUS.cannotWrite)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
-import { callsByMethod, jfluid, lines, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { AUTOSAVED, callsByMethod, lines, recordedSoFar, startRecording } from '../support/jfluid.ts'
 
 const THREADS = ['日本', '\u{1f600} smile', '\ud800 lone', 'two\nlines', `q'"\`$(x)`]
 
@@ -124,13 +124,10 @@ describe('a program with non-ASCII names', () => {
 
     it('sampled stacks contain the non-ASCII names of methods', async () => {
       const java = await startNames(jdk)
-      const file = join(temporaryDirectory(), 'p.jfluid')
-      const { code, stderr } = await jfluid(
-        ...['record', `${java.pid}`, '--mode', 'sample', '--root', 'Größe.dreh𝒜'],
-        ...['--duration', '500ms', '--out', file],
-      )
-      expect(code, stderr).toBe(0)
-      const { methods } = await readProfileJson(file)
+      const root = ['--mode', 'sample', '--root', 'Größe.dreh𝒜']
+      const recording = startRecording(java.pid, ...root, ...AUTOSAVED)
+      await recordedSoFar(recording)
+      const { methods } = await recording.stop()
       expect(methods.map((it) => `${it.class}.${it.method}`)).toContain('Größe.dreh𝒜')
     })
   })

@@ -4,7 +4,15 @@ import { expect } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
-import { type JsonNode, type JsonProfile, type Ran, startJfluid, stderrLine } from '../support/jfluid.ts'
+import {
+  AUTOSAVED,
+  type JsonNode,
+  type JsonProfile,
+  type Ran,
+  recordedSoFar,
+  startJfluid,
+  stderrLine,
+} from '../support/jfluid.ts'
 
 /** Starts `fix.Sampled` at rest, since idle busy programs would take processor time from other tests. */
 export async function startAtRest(jdk: Jdk, ...options: string[]): Promise<JavaProcess> {
@@ -16,17 +24,26 @@ export async function startAtRest(jdk: Jdk, ...options: string[]): Promise<JavaP
 
 export type Work = 'while it records' | 'from the start'
 
-/** Runs `jfluid record` while the program works. The program rests afterwards. */
+/**
+ * Runs `jfluid record` while the program works. The program rests afterwards.
+ *
+ * @param enough  a duration, or a condition: then the flags contain the file, and the recording ends when its profile meets the condition
+ */
 export async function recordAtWork(
   java: JavaProcess,
   work: Work,
-  duration: string,
+  enough: string | ((profile: JsonProfile) => boolean),
   ...flags: string[]
 ): Promise<Ran> {
   if (work === 'from the start') java.send('w')
-  const p = startJfluid('record', String(java.pid), '--duration', duration, ...flags)
+  const duration = typeof enough === 'string' ? [enough] : ['10m', ...AUTOSAVED]
+  const p = startJfluid('record', String(java.pid), '--duration', ...duration, ...flags)
   await Promise.race([stderrLine(p, /^(?:recording|sampling)/), p.exit])
   java.send('w')
+  if (typeof enough !== 'string') {
+    await recordedSoFar({ process: p, file: flags[flags.indexOf('--out') + 1]! }, enough)
+    p.child.kill('SIGINT')
+  }
   const { code } = await p.exit
   java.send('r')
   return { code, stdout: p.stdout(), stderr: p.stderr() }

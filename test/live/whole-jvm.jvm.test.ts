@@ -51,23 +51,23 @@ function addsUp(node: JsonNode): boolean {
   return node.totalSamples === node.selfSamples! + below && node.children.every(addsUp)
 }
 
+/** Number of samples in which shares differ from the known shares by less than 20 points, except in one of a million runs. */
+const ENOUGH = 100
+const hasEnough = ({ merged }: JsonProfile): boolean => samplesIn(merged, 'serve') >= ENOUGH
+const isServed = ({ merged }: JsonProfile): boolean => samplesIn(merged, 'serve') > 0
+
 const repositories = (pid: number): string[] =>
   readdirSync('/tmp').filter((name) => /^\d{4}_/.test(name) && name.endsWith(`_${pid}`))
 
 describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (jdk) => {
   let java: JavaProcess
   let connection: AttachConnection
-  const record = async (duration: string, ...flags: string[]): Promise<JsonProfile> => {
+  const record = async (
+    enough: string | ((profile: JsonProfile) => boolean),
+    ...flags: string[]
+  ): Promise<JsonProfile> => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await recordAtWork(
-      java,
-      'while it records',
-      duration,
-      ...BY_RECORDER,
-      '--out',
-      file,
-      ...flags,
-    )
+    const ran = await recordAtWork(java, 'while it records', enough, ...BY_RECORDER, '--out', file, ...flags)
     expect(ran.code, ran.stderr).toBe(0)
     return await readProfileJson(file)
   }
@@ -79,7 +79,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
   afterAll(() => quit(java))
 
   it('the flight recorder finds the hot methods, and its recording ends with the session', async () => {
-    const profile = await record('2s')
+    const profile = await record(hasEnough)
     expect(profile).toMatchObject({
       mode: 'sample',
       sampling: { every: 10_000_000, unit: 'ns', by: 'jfr' },
@@ -91,10 +91,9 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     })
     const busy = busyThread(profile)
     const all = samplesIn(busy, 'serve')
-    expect(all).toBeGreaterThan(20)
     expect(profile.merged.every(addsUp)).toBe(true)
     expect(profile.merged.reduce((sum, it) => sum + it.totalSamples!, 0)).toBe(profile.events.count)
-    // heavy() has three quarters of some hundred samples.
+    // heavy() has three quarters of the samples.
     expect(samplesIn(busy, 'heavy') / all).toBeGreaterThan(0.5)
     expect(samplesIn(busy, 'light') / all).toBeGreaterThan(0.05)
     expectWhole(depthOf(busy, 'down'))
@@ -106,7 +105,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
   it('a flight recording of another tool continues and is noted in the profile', async () => {
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
     await startAnother(connection, { name: 'others', settings, ...KEPT })
-    const profile = await record('1s')
+    const profile = await record(isServed)
     expect(profile.warnings).toEqual([expect.stringContaining('has other recordings, too (others)')])
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
     expect(await recordings(connection)).toEqual(['others'])
@@ -119,12 +118,16 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     await stderrLine(killed, /^sampling/)
     await killed.kill()
     expect(await recordings(connection)).toEqual([expect.stringContaining(`-${killed.pid}-`)])
-    expect((await record('500ms')).warnings).toEqual([])
+    expect((await record(() => true)).warnings).toEqual([])
     expect(await recordings(connection)).toEqual([])
   })
 
   it('if a root is given, only samples inside the root are kept, and no method is instrumented', async () => {
-    const profile = await record('1s', '--sampler', 'jfr', '--root', 'Sampled.down')
+    const inside = 40
+    const profile = await record(
+      ({ events }) => events.count >= inside,
+      ...['--sampler', 'jfr', '--root', 'Sampled.down'],
+    )
     expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
     expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
     expect(profile.merged.map(({ method }) => method)).toEqual(['down'])
@@ -156,10 +159,9 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
       )
       return
     }
-    const profile = await record('1s', '--sampler', 'cpu', '--every', '5ms')
+    const profile = await record(hasEnough, '--sampler', 'cpu', '--every', '5ms')
     expect(profile.sampling).toEqual({ every: 5_000_000, unit: 'ns', by: 'cpu' })
     const all = samplesIn(busyThread(profile), 'serve')
-    expect(all).toBeGreaterThan(20)
     expect(samplesIn(busyThread(profile), 'heavy') / all).toBeGreaterThan(0.5)
     // No system clock ticks this often.
     const often = await record('1s', '--sampler', 'cpu', '--every', '0.1ms')
@@ -178,9 +180,9 @@ describe.each(newestOrAll)(
       const { socketPath } = await openAttachSocket(own.pid)
       await attachCommand(socketPath, 'jcmd', ['JFR.check'])
       const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-      const ran = await recordAtWork(own, 'while it records', '1s', ...BY_RECORDER, '--out', file)
+      const ran = await recordAtWork(own, 'while it records', isServed, ...BY_RECORDER, '--out', file)
       expect(ran.code, ran.stderr).toBe(0)
-      expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
+      expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(0)
       const [place = '', ...more] = repositories(own.pid)
       expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
       expect(more).toEqual([])
@@ -202,7 +204,7 @@ describe.each(newestOrAll)(
       const ran = await jfluid('run', ...BY_RECORDER, '--record', file, '--', ...program)
       expect(ran.code, ran.stderr).toBe(0)
       const profile = await readProfileJson(file)
-      expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(5)
+      expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
       expect(profile.truncated).toBe(false)
       const report = await jfluid('report', file)
       expect(report.stdout).toMatch(/^recorded {2}.*nothing is instrumented$/m)
@@ -218,7 +220,7 @@ forEachJdk((jdk) => {
   it('without --sampler, the flight recorder is used if its start discards no compiled code', async () => {
     const java = await startAtRest(jdk)
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, '--out', file)
+    const ran = await recordAtWork(java, 'from the start', isServed, ...SAMPLE, '--out', file)
     expect(ran.code, ran.stderr).toBe(0)
     expect(ran.stderr).not.toContain('discards')
     const profile = await readProfileJson(file)
@@ -248,7 +250,7 @@ describe('whole-JVM sampling without a flight recorder', () => {
   it('thread dumps find the same hot methods as the flight recorder, and a message reports that thread dumps are used', async () => {
     const file = place()
     const every = ['--every', '20ms', '--out', file]
-    const ran = await recordAtWork(java, 'from the start', '2s', ...SAMPLE, ...every)
+    const ran = await recordAtWork(java, 'from the start', isServed, ...SAMPLE, ...every)
     expect(ran.code, ran.stderr).toBe(0)
     expect(ran.stderr).toContain('sampling by thread dumps instead: JVM ')
     const profile = await readProfileJson(file)

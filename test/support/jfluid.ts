@@ -1,6 +1,8 @@
 // Runs the built client as a user does, and reads what it recorded.
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type JavaProcess, startProcess, temporaryDirectory } from './java-process.ts'
 
@@ -313,6 +315,7 @@ export function startRecording(target: number | readonly string[], ...args: stri
   const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
   const p = startJfluid('record', ...[target].flat().map(String), '--duration', '10m', '--out', file, ...args)
   const started = stderrLine(p, /recording/)
+  started.catch(() => {}) // not every test waits for it, and a session that samples may not print the word
   const end = async (status = 0) => {
     p.child.kill('SIGINT')
     const { code } = await p.exit
@@ -327,6 +330,26 @@ export function startRecording(target: number | readonly string[], ...args: stri
       await end(status)
       return readProfileJson(file)
     },
+  }
+}
+
+/** Options of a recording for `recordedSoFar`. */
+export const AUTOSAVED = ['--autosave', '100ms'] as const
+
+/**
+ * Waits until a running recording has recorded what a test needs: by default, a call or a sample. A fixed duration may contain neither on a
+ * busy machine.
+ *
+ * @param enough  evaluated for the profile so far, which the recording autosaves beside its file if it is not empty
+ */
+export async function recordedSoFar(
+  { process, file }: Pick<Recording, 'process' | 'file'>,
+  enough: (profile: JsonProfile) => boolean = () => true,
+): Promise<void> {
+  const autosaved = `${file}.autosave`
+  while (!existsSync(autosaved) || !enough(await readProfileJson(autosaved))) {
+    if (process.child.exitCode !== null) throw new Error(`the recording ended:\n${process.stderr()}`)
+    await sleep(20)
   }
 }
 
