@@ -36,6 +36,8 @@ const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 /** Ten times the expected time, and half of the time that the target would need if it waited for the client at each of 20 classes. */
 const HELD_MS = 2500
 const ROUNDS = FULL ? 20 : 1
+/** The target notices the end of a client in some hundred ms, and a silent client after 10 s. Nothing else runs beside the full lane. */
+const NOTICED_MS = FULL ? 2000 : 9000
 /** Phases at which the client is killed. The first tests kill a client that is recording. */
 const PHASES = [
   'attaching',
@@ -75,7 +77,7 @@ forOldestJdk((jdk) => {
   const pulse = once(() => compileJava(jdk, { 'fix/Pulse': PULSE }))
 
   describe('a client that is killed', () => {
-    it('after a client is killed during profiling, the target is restored within 2 s, and the next session works', async () => {
+    it('after a client is killed during profiling, the target is restored, and the next session works', async () => {
       const { java, jvm } = await startDebuggable(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
       const before = await liveCode(jvm, 'Lfix/')
       const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
@@ -86,7 +88,7 @@ forOldestJdk((jdk) => {
       const killed = performance.now()
       await until(async () => probed(await liveCode(jvm, 'Lfix/')).length === 0)
       const ms = performance.now() - killed
-      expect(ms).toBeLessThan(2000)
+      expect(ms).toBeLessThan(NOTICED_MS)
       console.info(`${SPEED} ${ms.toFixed(0)} ms from a client's death to the target's own code`)
       expect(await liveCode(jvm, 'Lfix/')).toEqual(before)
       await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
@@ -145,7 +147,7 @@ forOldestJdk((jdk) => {
         await p.kill()
         const killed = performance.now()
         await until(async () => (await number(java, 'rate 20', /rate (\d+)/)) > 0)
-        expect(performance.now() - killed, phase).toBeLessThan(2000)
+        expect(performance.now() - killed, phase).toBeLessThan(NOTICED_MS)
       }
     }
     const last = startRecording(java.pid, '--root', 'fix.Ticker.work')

@@ -20,7 +20,16 @@ import { forNewestJdk } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
-import { descriptors, filesOf, jcmd, liveObjects, threadCount, threadNames, until } from './remains.ts'
+import {
+  attachConnectionsClosed,
+  descriptors,
+  filesOf,
+  jcmd,
+  liveObjects,
+  threadCount,
+  threadNames,
+  until,
+} from './remains.ts'
 
 /** Sends a line and waits for one further answer. */
 async function ask(java: JavaProcess, line: string, answer: RegExp): Promise<string> {
@@ -66,6 +75,7 @@ forNewestJdk((jdk) => {
         lines(under(root, tree)),
       )
       expect(profile.instrumentation.gaps + profile.instrumentation.healed).toBe(0)
+      await attachConnectionsClosed(java.pid)
       const now = {
         descriptors: descriptors(java.pid),
         threads: await threadNames(java.pid),
@@ -188,7 +198,7 @@ async function remains(pid: number): Promise<Remains> {
       .replace(/(\$\$Lambda).*/, '$1')
     classes.set(name, (classes.get(name) ?? 0) + 1)
   }
-  // The JVM closes the connection shortly after the end of its answer.
+  await attachConnectionsClosed(pid)
   let open: string[]
   do {
     open = descriptors(pid)

@@ -1,20 +1,15 @@
 // A JVM that contains the idle agent of an earlier jfluid, whose probes differ: doctor and attach give the reason, and change nothing.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
+import { threadsOf } from './remains.ts'
 
 const JAR = join(import.meta.dirname, 'old-agent', 'jfluid-agent.jar')
-
-/** Returns the names of the threads of a process. */
-function threadsOf(pid: number): string[] {
-  const tasks = `/proc/${pid}/task`
-  return readdirSync(tasks).map((it) => readFileSync(join(tasks, it, 'comm'), 'utf8').trim())
-}
 
 forEachJdk((jdk) => {
   it('a JVM with the idle agent of an earlier jfluid is refused with the reason, and is not changed', async () => {

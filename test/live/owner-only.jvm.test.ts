@@ -101,13 +101,18 @@ it('the socket directory has mode 0700 and belongs to the client for any umask, 
   expect(listening(client.pid)).toEqual([expect.stringMatching(/\/link$/)]) // the session directory is not accessible to other users
   const token = readFileSync(join(dir, 'token'), 'utf8')
   expect(token).toMatch(/^[0-9a-f]{32}$/)
-  const children = (): string[] =>
-    readFileSync(`/proc/${client.pid}/task/${client.pid}/children`, 'utf8').split(' ').filter(Boolean)
-  await until(() => children().length > 0) // the program starts after the directory was made
-  for (const pid of [client.pid, ...children()]) {
-    for (const what of ['cmdline', 'environ'])
-      expect(readFileSync(`/proc/${pid}/${what}`, 'latin1')).not.toContain(token)
+  const read = (pid: number | string, what: string) => readFileSync(`/proc/${pid}/${what}`, 'latin1')
+  const isProgram = (pid: string): boolean => {
+    try {
+      return read(pid, 'comm') === 'sleep\n'
+    } catch {
+      return false // an earlier child, which has ended
+    }
   }
+  const program = () => read(client.pid, `task/${client.pid}/children`).trim().split(' ').find(isProgram)
+  await until(() => program() !== undefined)
+  for (const pid of [client.pid, program()!])
+    for (const what of ['cmdline', 'environ']) expect(read(pid, what)).not.toContain(token)
   client.child.kill('SIGTERM') // jfluid passes the signal on to the program
   await client.exit
 })

@@ -12,7 +12,7 @@ import { named, remainsOf } from '../../src/session/remains.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
-import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { ask, compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forOldestTarget, type Jdk } from '../support/jdks.ts'
 import { calmWarnings, type Recording, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
@@ -88,10 +88,8 @@ forOldestTarget((jdk) => {
     await java.line(/^ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Witness.root')
     await recording.started
-    const calls = async (): Promise<number> => {
-      java.send('state')
-      return Number(/calls (\d+)/.exec(await java.line(/^state/))![1])
-    }
+    const calls = async (): Promise<number> =>
+      Number(/calls (\d+)/.exec(await ask(java, 'state', /^state/))![1])
     await calls() // resets the count of calls
     await until(async () => (await calls()) > 0)
     const { detach, instrumentation, warnings } = await recording.stop()

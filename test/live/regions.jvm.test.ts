@@ -291,8 +291,11 @@ describe('regions of one program', () => {
     const terminal = Terminal.jfluid(['attach', String(java.pid), '--region', 'fix.Regions.tick'])
     await terminal.until((lines) => lines.some((line) => line.includes('has not been executed yet')))
     java.send('threads 2 5000')
-    await terminal.until((lines) => lines.some((line) => /^ {2}10,000 .* fix\.Regions\.tick$/.test(line)))
-    expect(terminal.screen().join('\n')).toMatch(/[█▏]/)
+    await terminal.until(
+      (lines) =>
+        lines.some((line) => /^ {2}10,000 .* fix\.Regions\.tick$/.test(line)) &&
+        /[█▏]/.test(lines.join('\n')),
+    )
     expect(Math.max(...terminal.screen().map((line) => [...line].length))).toBeLessThanOrEqual(80)
     terminal.send('q')
     const { code } = await terminal.exit

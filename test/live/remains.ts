@@ -94,16 +94,22 @@ export function filesOf(target: number, ...clients: readonly number[]): string[]
   )
 }
 
-/** Returns the names of jfluid threads from the kernel, without a request to the JVM, which might not answer. */
-export function ownThreads(pid: number): string[] {
-  const names = readdirSync(`/proc/${pid}/task`).flatMap((id) => {
+/** Returns the names of threads from the kernel, without a request to the JVM, which might not answer. */
+export function threadsOf(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((id) => {
     try {
       return [readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim()]
     } catch {
       return [] // the thread has ended
     }
   })
-  return names.filter((name) => name.startsWith('jfluid-')).sort()
+}
+
+/** Returns the names of jfluid threads from the kernel. */
+export function ownThreads(pid: number): string[] {
+  return threadsOf(pid)
+    .filter((name) => name.startsWith('jfluid-'))
+    .sort()
 }
 
 /** Maximum time in which a target on a busy machine restores thousands of classes. */

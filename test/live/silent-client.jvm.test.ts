@@ -4,7 +4,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { withFault } from '../faults/clients-with-faults.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
@@ -57,31 +57,31 @@ forNewestJdk((jdk) => {
     for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
     writeFileSync(now, '')
     await until(() => existsSync(`${now}-over`))
-    expect(await gap(java)).toBeLessThan(1500)
+    expect(await gap(java)).toBeLessThan(1900)
     client.child.kill('SIGINT')
     expect((await client.exit).code).toBe(0)
     const { truncated, instrumentation, warnings, events } = await readProfileJson(file)
     expect(truncated).toBe(false)
     expect(events.count).toBeGreaterThan(0)
     expect(instrumentation.gaps).toBeGreaterThan(0)
-    const said = /^the client read no events for (\d+) ms in total/.exec(warnings.join('\n'))
+    const said = /^the client read no events for (\d+) ms in total/m.exec(warnings.join('\n'))
     expect(Number(said?.[1])).toBeGreaterThan(1900)
     await java.kill()
   })
 
   it('a thread that waits for the client continues when the session ends, and the buffer is freed', async () => {
-    const silence = await open(jdk, busy()) // threads would wait 2 s for this reader
-    const begun = performance.now()
+    const silence = await open(jdk, busy())
+    const beating = setInterval(() => silence.beat(), 100) // threads wait for this reader as long as it has heartbeats
+    onTestFinished(() => clearInterval(beating))
     const call = silence.call()
     await until(async () => /"main"[^"]*at java\.lang\.JFluid1/.test(await threadDump(silence.java.pid)))
     expect((await silence.agent.restore()).released).toBe(true)
     await call
-    expect(performance.now() - begun).toBeLessThan(1_900)
   })
 
   it('another process with the process id of an ended client is not mistaken for the client', async () => {
     const silence = await open(jdk, busy(), 1)
-    expect(await silence.call()).toBeLessThan(1000)
+    expect(await silence.call()).toBeLessThan(1900)
     expect(await fastest(silence)).toBeLessThan(100)
   })
 })

@@ -111,14 +111,28 @@ forNewestJdk((jdk) => {
       SAMPLES_TIMEOUT_MS,
     )
 
+    /** Selects `serve` by search. After a reset, the tree is empty until the next samples, so the search is repeated. */
+    async function select(terminal: Terminal): Promise<void> {
+      let said = ''
+      while (!said.endsWith('found')) {
+        terminal.send('/serve')
+        await terminal.until(
+          (lines) => lines.at(-1)!.includes('/serve▏') && /fix\.Sampled\.serve/.test(lines.join('\n')),
+        )
+        terminal.send('\r')
+        said = await terminal.until(
+          (lines) => /"serve": \d+ found|no method here matches "serve"/.exec(lines.join('\n'))?.[0],
+        )
+      }
+    }
+
     it('the source page of a live view shows the source text with the share of each line', async () => {
       java.send('w')
       const project = join(folder, '..', '..', '..', '..')
       const terminal = Terminal.jfluid(['attach', String(java.pid), ...BY_RECORDER, '--source', project])
       const shows = (what: RegExp) => terminal.until((lines) => what.test(lines.join('\n')))
-      await shows(/fix\.Sampled\./)
-      terminal.send('/serve\r')
-      await shows(/"serve": \d+ found/)
+      await shows(/fix\.Sampled\.serve/)
+      await select(terminal)
       terminal.send('v')
       await shows(new RegExp(`\\d+\\.\\d +\\d+\\.\\d +${HEAVY} +heavy\\(\\);`))
       terminal.send('vq')
@@ -132,12 +146,13 @@ forNewestJdk((jdk) => {
       const project = join(folder, '..', '..', '..', '..')
       const terminal = Terminal.jfluid(['attach', String(java.pid), ...BY_RECORDER, '--source', project])
       const shows = (what: RegExp) => terminal.until((lines) => what.test(lines.join('\n')))
-      await shows(/fix\.Sampled\./)
-      for (const reset of ['', 'z']) {
-        terminal.send(reset)
-        await shows(/fix\.Sampled\.serve/)
-        terminal.send('/serve\r')
-        await shows(/"serve": \d+ found/)
+      await shows(/fix\.Sampled\.serve/)
+      for (const isReset of [false, true]) {
+        if (isReset) {
+          terminal.send('z')
+          await shows(/all counts and times are reset to zero/)
+        }
+        await select(terminal)
         terminal.send('v')
         await shows(/was\s+changed\s+after\s+the\s+JVM\s+started/)
         terminal.send('\x1b')

@@ -14,6 +14,7 @@ import {
   startRecording,
   sumsAreExact,
 } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 
 const SERVE = 'fix.Shift.serve(Z)V'
@@ -27,7 +28,8 @@ describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
     classes = await compileFixture(jdk, 'Shift')
   })
 
-  async function recorded(...options: string[]) {
+  /** Records 6.5 s of early work and late work. Segments have 5 s, and 2.5 s or more are for delays of a busy machine. */
+  async function recorded(lateMs: number, ...options: string[]) {
     const java = startJava(jdk, ['-cp', classes, 'fix.Shift'])
     await java.line(/^ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Shift.serve', ...options)
@@ -36,7 +38,7 @@ describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
       java.send(work)
       return Number((await java.line(/^done/, nth)).slice('done '.length))
     }
-    const [early, late] = [await calls('early 7000', 1), await calls('late 6000', 2)]
+    const [early, late] = [await calls('early 6500', 1), await calls(`late ${lateMs}`, 2)]
     const whole = await recording.stop()
     const range = async (...bounds: string[]): Promise<JsonProfile> => {
       const { stdout } = await jfluid('export', recording.file, '--format', 'json', ...bounds)
@@ -46,7 +48,7 @@ describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
   }
 
   it('rows and latency of a range are those of its segments, and the segments are the whole recording', async () => {
-    const { file, whole, range, early, late } = await recorded('--scheme', 'b')
+    const { file, whole, range, early, late } = await recorded(5500, '--scheme', 'b')
     expect(callsByPath(whole.merged)).toEqual(
       new Map([
         [SERVE, early + late],
@@ -72,14 +74,16 @@ describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
     const totalOf = ({ merged }: JsonProfile) => merged.reduce((sum, root) => sum + root.totalNs, 0)
     expect(totalOf(first) + totalOf(middle) + totalOf(last)).toBeCloseTo(totalOf(whole), -3)
     expect(first.rootCalls!.count + middle.rootCalls!.count + last.rootCalls!.count).toBe(early + late)
-    // The work of a later call is twice as long.
-    expect(last.rootCalls!.percentiles['50']).toBeGreaterThan(first.rootCalls!.percentiles['50'] * 1.1)
+    // The work of a later call is twice as long. Other processes can make all calls of a range longer.
+    if (FULL)
+      expect(last.rootCalls!.percentiles['50']).toBeGreaterThan(first.rootCalls!.percentiles['50'] * 1.1)
+    // On a busy machine, a segment ends late.
     expect(middle.range).toMatchObject({ segmentMs: 5000 })
-    expect(middle.range!.fromMs / 5000).toBeCloseTo(1, 1)
+    expect(Math.floor(middle.range!.fromMs / 1000)).toBe(5)
 
     const report = await jfluid('report', file, '--from', '6s', '--to', '8s')
     expect(report.stdout).toMatch(
-      /^range {5}5\.0 s to 10\.0 s of 1\d\.\d s \(rounded to segments of 5\.0 s\)/m,
+      /^range {5}5\.\d s to 10\.\d s of 1\d\.\d s \(rounded to segments of 5\.0 s\)/m,
     )
     const { segments } = await readProfile(file)
     expect(segments!.segments.map((it) => it.epoch)).toEqual([0, 0, 0])
@@ -87,9 +91,10 @@ describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
 
   it('with scheme adaptive, a range has sampled rows whose times sum to the time of the root', async () => {
     const { file, range, early, late } = await recorded(
+      6500,
       ...['--scheme', 'adaptive', '--time', 'fix.Shift.early', '--time', 'fix.Shift.late'],
     )
-    const [first, last] = [await range('--from', '5s', '--to', '7s'), await range('--from', '10s')]
+    const [first, last] = [await range('--from', '5s', '--to', '7s'), await range('--from', '11s')]
     for (const { merged } of [first, last]) expect(sumsAreExact(merged)).toBe(true)
     const [root] = last.merged as [JsonNode]
     expect(root.known).toBe('timed')
@@ -136,7 +141,7 @@ describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
     expect(live.screen()[0]).toContain('PAUSED')
     live.send('\x1b')
     await live.until((lines) => !/PAUSED/.test(lines[0]!) && /^ timeline/.test(lines[2]!))
-    await select(live, `${'l'.repeat(60)}  `, / range 1\d\.\d s to 1\d\.\d s$/, 'late')
+    await select(live, `${'l'.repeat(60)}  `, / range [12]\d\.\d s to [12]\d\.\d s$/, 'late')
     live.send('\x1b')
     await java.line(/^done/, 3)
     live.send('m')

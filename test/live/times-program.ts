@@ -8,6 +8,7 @@ import { type JsonNode, type JsonProfile, type Recording, startRecording } from 
 
 /** One call of the root, times in ns. `from` and `to` are values of the target's System.nanoTime(). */
 export interface Phase {
+  thread: string
   inside: number
   around: number
   task: number
@@ -17,12 +18,12 @@ export interface Phase {
 
 export function phases(java: JavaProcess, name: string): Phase[] {
   const line = new RegExp(
-    `^${name} \\S+ inside (\\d+) around (\\d+) task (\\d+) from (\\d+) to (\\d+)$`,
+    `^${name} (\\S+) inside (\\d+) around (\\d+) task (\\d+) from (\\d+) to (\\d+)$`,
     'gm',
   )
   return [...java.stdout().matchAll(line)].map((found) => {
-    const [inside, around, task, from, to] = found.slice(1).map(Number)
-    return { inside, around, task, from, to }
+    const [inside, around, task, from, to] = found.slice(2).map(Number)
+    return { thread: found[1]!, inside, around, task, from, to }
   })
 }
 

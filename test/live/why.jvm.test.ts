@@ -86,7 +86,7 @@ forEachJdk((jdk) => {
 forNewestJdk((jdk) => {
   it('jfluid why prints what requests wait for, the cost of its thread dumps, and the next command to run', async () => {
     const java = await start(jdk, 'Sampled', '-XX:-FlightRecorder')
-    const { code, stdout, stderr } = await jfluid('why', `${java.pid}`, '--duration', '1s')
+    const { code, stdout, stderr } = await jfluid('why', `${java.pid}`)
     expect(code, stderr).toBe(0)
     const lines = stdout.split('\n')
     expect(lines[0]).toMatch(
@@ -100,7 +100,7 @@ forNewestJdk((jdk) => {
     expect(stdout).toMatch(/^ +[\d.]+ +\d+ +\d+ +\d+ {2}fix\.Sampled\.\w+ {2}\(busy\)$/m)
   })
 
-  it('Ctrl-C before the first sample ends jfluid why without an effect on the JVM', async () => {
+  it('a stop before the first sample ends the search for roots without an effect on the JVM', async () => {
     const java = await start(jdk)
     const phases: string[] = []
     const found = await searchRoots(java.pid, {
@@ -111,18 +111,19 @@ forNewestJdk((jdk) => {
     expect(phases).toEqual([`attaching to ${java.pid}`, `leaving ${java.pid}`])
     const connection = await openAttachSocket(java.pid)
     expect((await recorderSetup(connection)).repository).toBeNull()
-
-    const interrupted = startJfluid('why', `${java.pid}`, '--duration', '60s')
-    await stderrLine(interrupted, /^attaching/)
-    interrupted.child.kill('SIGINT')
-    expect((await interrupted.exit).code).toBe(130)
-    expect(interrupted.stdout()).toBe('')
-    expect(interrupted.stderr()).toContain(`interrupted before sampling began; JVM ${java.pid} is unchanged`)
-    expect(await recordings(connection)).toEqual([])
   })
+
+  /** Makes clients wait at the attach: another client seems to use the attach socket. */
+  const attachesElsewhere = (pid: number): void => {
+    const theirs = `/tmp/.attach_pid${pid}`
+    writeFileSync(theirs, '')
+    onTestFinished(() => rmSync(theirs, { force: true }))
+    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // keeps the file from looking old
+  }
 
   it('Ctrl-C before the first sample ends jfluid attach without a root and without a terminal with 130', async () => {
     const java = await start(jdk)
+    attachesElsewhere(java.pid)
     const interrupted = startJfluid('attach', `${java.pid}`)
     await stderrLine(interrupted, /^attaching/)
     interrupted.child.kill('SIGINT')
@@ -144,14 +145,12 @@ forNewestJdk((jdk) => {
 
   it('Ctrl-C ends jfluid why while another client waits for the attach socket', async () => {
     const java = await start(jdk)
-    const theirs = `/tmp/.attach_pid${java.pid}`
-    writeFileSync(theirs, '')
-    onTestFinished(() => rmSync(theirs, { force: true }))
-    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // keeps the file from looking old
+    attachesElsewhere(java.pid)
     const interrupted = startJfluid('why', `${java.pid}`, '--duration', '60s')
     await stderrLine(interrupted, /^attaching/)
     interrupted.child.kill('SIGINT')
     expect((await interrupted.exit).code).toBe(130)
+    expect(interrupted.stdout()).toBe('')
     expect(interrupted.stderr()).toContain(`interrupted before sampling began; JVM ${java.pid} is unchanged`)
     expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
   })
