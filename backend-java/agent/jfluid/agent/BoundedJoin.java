@@ -27,7 +27,12 @@ final class BoundedJoin {
         return await(thread, BLOCKED_TIMEOUT_NANOS / 10, RUNNABLE_TIMEOUT_NANOS / 10);
     }
 
-    private static boolean await(Thread thread, long longestWait, long longest) {
+    /**
+     * @param longestWait  timeout for a blocked thread, in ns
+     * @param longest      timeout for a runnable thread, in ns
+     * @return whether the thread has ended
+     */
+    static boolean await(Thread thread, long longestWait, long longest) {
         long begun = System.nanoTime();
         long before = begun;
         for (long waited = 0; thread.isAlive();) {

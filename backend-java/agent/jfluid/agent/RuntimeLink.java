@@ -11,6 +11,8 @@ final class RuntimeLink {
     private static final String[] PROBES_OF_SAMPLING = {"java.lang.JFluid1", "java.lang.JFluid1Samples"};
     /** Timeout for a locked loader; used once per loader. */
     private static final long LOCKED_LOADER_TIMEOUT_NANOS = 200_000_000L;
+    /** Timeout for a loader that is not locked but works, or gets no processor. */
+    private static final long RUNNABLE_LOADER_TIMEOUT_NANOS = 2_000_000_000L;
     private static final String BUSY = "another thread holds the lock of its class loader";
 
     /** Minimum time before a loader is asked again after a shortage of memory or stack. */
@@ -87,10 +89,7 @@ final class RuntimeLink {
                 return "the JVM could not start a thread to query its class loader";
             }
             answers.put(loader, known);
-            long end = System.nanoTime() + LOCKED_LOADER_TIMEOUT_NANOS;
-            while (question.isAlive() && System.nanoTime() - end < 0) {
-                Pause.nanos(50_000L);
-            }
+            BoundedJoin.await(question, LOCKED_LOADER_TIMEOUT_NANOS, RUNNABLE_LOADER_TIMEOUT_NANOS);
             if (known.problem == BUSY) {
                 late = late == null ? new PerLoader<>() : late;
                 late.put(loader, known);
