@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { beforeAll, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, it, onTestFinished } from 'vitest'
 import {
   agentProperties,
   attachCommand,
@@ -18,6 +18,7 @@ import type { JfluidError } from '../../src/base/errors.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
+import { stderrLine } from '../support/jfluid.ts'
 import { WAITER } from './waiter.ts'
 
 const AGENT = {
@@ -91,7 +92,7 @@ forEachJdk((jdk) => {
   it('an exception in agentmain is reported', async () => {
     const { java, connection } = await attach()
     assert.equal(await loadFailure(connection, jar, 'throw'), 'AgentStartFailed 70')
-    await vi.waitFor(() => assert.match(java.stderr(), /as asked/))
+    await stderrLine(java, /as asked/)
   })
 
   it('an agent path that the attach protocol cannot transfer is refused before any request is sent', async () => {

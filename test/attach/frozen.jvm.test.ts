@@ -9,7 +9,7 @@ import { STATUS } from '../support/exit-codes.ts'
 import { type Freezer, freeze, freezers } from '../support/freezer.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { jfluid } from '../support/jfluid.ts'
+import { AUTOSAVED, jfluid, recordedSoFar, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { describeOnlyIf } from '../support/only-if.ts'
 
@@ -39,9 +39,9 @@ describeFrozen.each(places.length > 0 ? places : [NONE])(
         const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1'])
         await java.line(/^ready/)
         const frozen = await freeze(place, java.pid)
-        const record = ['record', `${java.pid}`, '--root', 'fix.Ticker.work', '--duration', '100ms', '--out']
+        const root = ['--root', 'fix.Ticker.work']
         const file = join(temporaryDirectory(), 'p.jfluid')
-        const { code, stderr } = await jfluid(...record, file)
+        const { code, stderr } = await jfluid('record', `${java.pid}`, ...root, '--out', file)
         expect(code, stderr).toBe(STATUS.notNow)
         expect(stderr).toContain('it is paused (its control group is frozen)')
         expect(stderr).toContain('docker unpause')
@@ -50,7 +50,9 @@ describeFrozen.each(places.length > 0 ? places : [NONE])(
         await java.line(/^paused /)
         expect(java.stdout()).not.toContain('thread dump')
         java.send('resume')
-        expect((await jfluid(...record, file)).code).toBe(0)
+        const recording = startRecording(java.pid, ...root, ...AUTOSAVED)
+        await recordedSoFar(recording)
+        await recording.end()
       })
     })
   },

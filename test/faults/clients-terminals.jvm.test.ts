@@ -5,9 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { until } from '../live/remains.ts'
 import { newestOrAll } from '../support/jdks.ts'
+import { FULL } from '../support/lane.ts'
 import { keptIn, onTerminal } from './clients-on-terminals.ts'
 import { aftermath, clientTrials, settled } from './lost-clients.ts'
 import { TRIAL_MS, times } from './trials.ts'
+
+/** A client that has ended has no terminal, so a single trial leaves time until the terminal is blocked. */
+const DURATION = FULL ? '500ms' : '3s'
 
 describe.each(newestOrAll)('record with a blocked terminal, JDK $version', (jdk) => {
   const tries = times(1, 50)
@@ -21,7 +25,7 @@ describe.each(newestOrAll)('record with a blocked terminal, JDK $version', (jdk)
       tries,
       async (witness, chance) => {
         await witness.state()
-        const { terminal, out } = onTerminal(witness, 'record', '--duration', '500ms')
+        const { terminal, out } = onTerminal(witness, 'record', '--duration', DURATION)
         await terminal.until((lines) => lines.some((line) => /attaching/.test(line)))
         await sleep(chance.between(0, 700))
         const processes = terminal.processes()

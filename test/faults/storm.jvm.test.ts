@@ -44,11 +44,14 @@ const AFTERWARDS_MS = FULL ? 300_000 : 60_000
 /** A session that has ended by itself does not show what follows. Another session is tried then, up to this number. */
 const SESSIONS_A_TRIAL = 3
 
-/** SIGUSR2 makes the client's main thread hang. */
+/** SIGUSR2 makes the client's main thread hang, which it reports before. */
 const HANG = `
 const { isMainThread } = require('node:worker_threads')
 if (isMainThread)
-  process.on('SIGUSR2', () => { for (const end = Date.now() + ${HANG_MS}; Date.now() < end; ); })
+  process.on('SIGUSR2', () => {
+    require('node:fs').writeSync(2, 'hangs\\n')
+    for (const end = Date.now() + ${HANG_MS}; Date.now() < end; );
+  })
 `
 const hanging = join(temporaryDirectory('jfluid-faults-'), 'hang.cjs')
 writeFileSync(hanging, HANG)
@@ -58,23 +61,32 @@ interface Weather {
   readonly what: string
   readonly pairs: number
   readonly every: number
-  strike(client: JavaProcess): Promise<void> | void
+  /** @param goOn  begins the second half of the storm */
+  strike(client: JavaProcess, goOn: () => void): Promise<void> | void
 }
 
-const CALM: Weather = { what: 'the client runs normally', pairs: PAIRS, every: EVERY, strike() {} }
+const CALM: Weather = {
+  what: 'the client runs normally',
+  pairs: PAIRS,
+  every: EVERY,
+  strike: (_, goOn) => goOn(),
+}
 const HANGS: Weather = {
   what: `the client hangs for ${HANG_MS / 1000} s`,
   pairs: PAIRS_IN_TROUBLE,
   every: 1,
-  strike: (client) => {
+  async strike(client, goOn) {
     client.child.kill('SIGUSR2')
+    await stderrLine(client, /^hangs$/)
+    goOn()
   },
 }
 const STOPS: Weather = {
   what: 'the client is stopped five times for 0.1 s',
   pairs: PAIRS_IN_TROUBLE,
   every: 1,
-  async strike(client) {
+  async strike(client, goOn) {
+    goOn()
     for (let i = 0; i < 5; i++) {
       await stop(client)
       await sleep(100)
@@ -90,8 +102,17 @@ interface Stormed {
   readonly harm: string[]
 }
 
-async function storm(java: JavaProcess, pairs: number, every: number, nth: number): Promise<Stormed> {
+/** @param strike  called when half of the pairs are loaded */
+async function storm(
+  java: JavaProcess,
+  pairs: number,
+  every: number,
+  nth: number,
+  strike: (goOn: () => void) => Promise<void> | void = (goOn) => goOn(),
+): Promise<Stormed> {
   java.send(`storm ${pairs} ${THREADS} ${every}`)
+  await java.line(/^half/, nth)
+  await strike(() => java.send('go on'))
   const line = await java.line(/^stormed/, nth)
   const [, ms, longest, wrong, thrown] = (line.match(/\d+/g) ?? []).map(Number)
   return { ms: ms!, longestMs: longest! / 1000, harm: wrong! + thrown! === 0 ? [] : [line] }
@@ -180,10 +201,9 @@ forNewestJdk((jdk) => {
       env: { NODE_OPTIONS: `--require ${hanging}` },
     })
     await stderrLine(client, /recording/)
-    const storming = storm(java, weather.pairs, weather.every, 1)
-    await java.line(/^half/)
-    await weather.strike(client)
-    const { ms, longestMs, harm } = await storming
+    const { ms, longestMs, harm } = await storm(java, weather.pairs, weather.every, 1, (goOn) =>
+      weather.strike(client, goOn),
+    )
     const missing = await afterwards(jvm, client, weather)
     java.send('again')
     expect(await java.line(/^again/)).toBe(`again ${weather.pairs / weather.every} wrong 0`)

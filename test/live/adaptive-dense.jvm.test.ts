@@ -11,6 +11,7 @@ import { compareCode } from '../../src/session/proof.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
+import { asPredicted } from './first-pause.ts'
 import { until } from './remains.ts'
 
 const PROGRAM = {
@@ -48,6 +49,7 @@ forEachJdk((jdk) => {
     await java.line(/^ready/)
     const options = sessionOptions({ root: ['fix.Dense.root'], scheme: 'adaptive' })
     const session = await Session.start(await attachDoor(java.pid), options)
+    asPredicted(session)
     // Three redefinitions: the root, a batch of counted methods, and the batch's return to its original code.
     await until(() => (session.engine.arming?.pauses.length ?? 0) >= 3)
     expect(await fibHasOwnCode(session)).toBe(true)

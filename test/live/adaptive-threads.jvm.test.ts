@@ -159,7 +159,8 @@ forEachJdk((jdk) => {
     const { java, recording } = await start(jdk)
     java.send('throng')
     const [, enteringMs] = /^entered (\d+)/m.exec(await java.line(/^entered /)) ?? []
-    expect(Number(enteringMs)).toBeLessThan(((THRONG - CHUNKS) * WAIT_MS) / 4)
+    // If each thread without a chunk waited for one, they would take twice this time.
+    expect(Number(enteringMs)).toBeLessThan(((THRONG - CHUNKS) * WAIT_MS) / 2)
     const profile = await recording.stop()
     const { gaps } = profile.instrumentation
     expect(gaps).toBeGreaterThanOrEqual(THRONG - CHUNKS)
@@ -197,7 +198,7 @@ forEachJdk((jdk) => {
     expect(profile.stacks!.stallCause).toBe('suspended')
     expect(profile.stacks!.suspendedMs).toBeGreaterThanOrEqual(profile.stacks!.longestStallMs)
     // The times of the calls that were running during the suspension do not include the suspension.
-    expect(profile.rootCalls!.max).toBeLessThan(stalledMs * 1e6 * 0.5)
+    expect(profile.rootCalls!.max).toBeLessThan(stalledMs * 1e6)
     const text = reportText(profile, { width: 200 })
     expect(text).toMatch(/^stalls +longest [12]\.\d+ s, .*cause: the process was suspended/m)
     expect(text).toMatch(/^suspended +the process was suspended for [12]\.\d+ s in total/m)

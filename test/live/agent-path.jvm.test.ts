@@ -9,7 +9,7 @@ import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { jarEntries } from '../support/jar.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, newestOrAll, oldestOrAll } from '../support/jdks.ts'
-import { callsByPath, cli, jfluid, lines, readProfileJson } from '../support/jfluid.ts'
+import { callsByPath, cli, jfluid, lines, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 
 const ATTACHES = FULL ? 5 : 1
@@ -20,7 +20,7 @@ const THREADS = new Set([
   ...['Signal Dispatcher', 'main', 'worker'],
 ])
 
-/** Prints the JVM's threads and its number of transformers for each input line. Reading the transformers needs opened packages. */
+/** Calls the root for each input line, and prints the JVM's threads and its number of transformers. Reading the transformers needs opened packages. */
 const HOST = `
 package fix;
 import java.lang.instrument.Instrumentation;
@@ -37,7 +37,10 @@ public class Host {
     worker.start();
     System.out.println("ready");
     var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
-    for (String line; (line = in.readLine()) != null; ) System.out.println("seen " + threads() + " " + transformers());
+    for (String line; (line = in.readLine()) != null; ) {
+      work(1);
+      System.out.println("seen " + threads() + " " + transformers());
+    }
   }
   static String threads() {
     return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).sorted().toList().toString();
@@ -105,17 +108,15 @@ forEachJdk((jdk) => {
     expect(found.stdout).toMatch(/the JVM was started with the agent of jfluid: its idle agent is used/)
     expect(found.stdout).toMatch(/other agents +none/)
 
-    for (let nth = 2; nth < 2 + ATTACHES; nth++) {
-      const out = join(temporaryDirectory(), 'p.jfluid')
-      const { code, stderr } = await jfluid(
-        ...['record', String(java.pid), '--root', 'fix.Host.work', '--duration', '200ms', '--out', out],
-      )
-      expect(code, stderr).toBe(0)
-      expect(stderr).toContain('nothing of jfluid remains')
-      const profile = await readProfileJson(out)
+    for (let nth = 1; nth <= ATTACHES; nth++) {
+      const recording = startRecording(java.pid, '--root', 'fix.Host.work')
+      await recording.started
+      await look(2 * nth)
+      const profile = await recording.stop()
+      expect(recording.process.stderr()).toContain('nothing of jfluid remains')
       const [calls = 0] = callsByPath(profile.merged).values()
       expect(calls).toBeGreaterThan(0)
-      expect(await look(nth)).toEqual([[], 0])
+      expect(await look(2 * nth + 1)).toEqual([[], 0])
     }
     expect(java.stderr()).toContain('redefined name=fix.Host')
     expect(java.stderr()).not.toMatch(/WARNING|jfluid/)

@@ -16,6 +16,7 @@ import {
   startRecording,
 } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
+import { until } from './remains.ts'
 
 const ROOT = 'fix.Allocs.root'
 const N = 12
@@ -104,6 +105,10 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
+  /** Returns the names of jfluid's recordings that run in the JVM. */
+  const own = async (): Promise<string[]> =>
+    (await recordings(await openAttachSocket(java.pid))).filter((it) => it.startsWith('jfluid-'))
+
   it('every kind of allocation is counted in its calling context', async () => {
     const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
     const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '1']
@@ -173,8 +178,10 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
   it('bytes of JDK methods are estimated from samples of the flight recorder, below the methods that called them', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
     await recording.started
-    const until = performance.now() + 5000
-    while (performance.now() < until) await ask(java, 'mixed 20000', /mixed: jvm/)
+    // The recorder of the JVM starts a moment after the session. Calls before that would have no samples.
+    await until(async () => (await own()).length > 0)
+    const latest = performance.now() + 5000
+    while (performance.now() < latest) await ask(java, 'mixed 20000', /mixed: jvm/)
     const { allocation, merged, warnings } = await recording.stop()
     expect(warnings.filter((it) => /not divided/.test(it))).toEqual([])
     const root = merged[0]!
@@ -182,7 +189,6 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
     expect(root.totalBytes).toBe(allocation!.jvmBytes)
     const { siteBytes, sampledBytes, notAttributedBytes } = allocation!
     expect(siteBytes + sampledBytes + notAttributedBytes).toBe(root.totalBytes)
-    // The recorder starts after the first calls.
     expect(sampledBytes).toBeGreaterThan(notAttributedBytes)
     const maps = root.children.find((it) => it.method === 'mapOf')!
     const put = maps.children.find((it) => it.class === 'java.util.HashMap')!
@@ -195,14 +201,9 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
 
   it('after a damaged recording file, the JVM stops sampling, and a warning states that the bytes are not divided', async () => {
     const connection = await openAttachSocket(java.pid)
-    const own = async () => (await recordings(connection)).filter((it) => it.startsWith('jfluid-'))
-    const calls = async (done: () => Promise<boolean>) => {
-      const until = performance.now() + 10_000
-      while (!(await done()) && performance.now() < until) await ask(java, 'mixed 20000', /mixed: jvm/)
-    }
     const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
     await recording.started
-    await calls(async () => (await own()).length > 0)
+    await until(async () => (await own()).length > 0)
     expect(await own()).toHaveLength(1)
     const { repository } = await recorderSetup(connection)
     const [file] = readdirSync(repository!).sort().slice(-1)
@@ -210,8 +211,7 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
     damaged.writeBigInt64BE(1n, 8) // the size in the header
     writeFileSync(join(repository!, 'damaged.jfr'), damaged)
     try {
-      await calls(async () => (await own()).length === 0)
-      expect(await own()).toEqual([])
+      while ((await own()).length > 0) await ask(java, 'mixed 20000', /mixed: jvm/)
     } finally {
       rmSync(join(repository!, 'damaged.jfr'), { force: true })
     }

@@ -14,9 +14,12 @@ import { inProcess } from '../support/in-process.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import {
+  AUTOSAVED,
+  calmWarnings,
   type JsonProfile,
   jfluid,
   readProfileJson,
+  recordedSoFar,
   startJfluid,
   startRecording,
   stderrLine,
@@ -37,7 +40,7 @@ describe.each(newestOrAll)('jfluid commands with a JVM of JDK $version', (jdk) =
     await java.line(/ready/)
     file = join(temporaryDirectory(), 'p.jfluid')
     record = await jfluid(
-      ...['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '600ms', '--out', file],
+      ...['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '2s', '--out', file],
     )
   })
 
@@ -54,8 +57,8 @@ describe.each(newestOrAll)('jfluid commands with a JVM of JDK $version', (jdk) =
   })
 
   it('record keeps the profile if the reader of its progress has exited', async () => {
-    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
-    await recording.started
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', ...AUTOSAVED)
+    await recordedSoFar(recording)
     recording.process.child.stderr?.destroy()
     recording.process.child.kill('SIGINT')
     expect((await recording.process.exit).code).toBe(0)
@@ -65,7 +68,7 @@ describe.each(newestOrAll)('jfluid commands with a JVM of JDK $version', (jdk) =
   it('record keeps its exit status if it receives signals while it ends', async () => {
     const out = join(temporaryDirectory(), 'p.jfluid')
     const root = ['--root', 'fix.Ticker.work']
-    const p = startJfluid('record', String(java.pid), ...root, '--duration', '100ms', '--out', out)
+    const p = startJfluid('record', String(java.pid), ...root, '--duration', '2s', '--out', out)
     await stderrLine(p, /finished after/)
     // A closed terminal may send any number of SIGHUP signals.
     const hangUps = setInterval(() => p.child.kill('SIGHUP'), 1)
@@ -137,6 +140,7 @@ describe.each(newestOrAll)('jfluid commands with a JVM of JDK $version', (jdk) =
       target: { pid: java.pid, mainClass: 'fix.Ticker', jdk: expect.stringContaining(String(jdk.version)) },
       truncated: false,
     })
+    expect(calmWarnings(profile.warnings)).toEqual([])
     expect(profile.merged[0]).toMatchObject({ class: 'fix.Ticker', method: 'work' })
     expect(profile.events.count).toBeGreaterThan(0)
     expect(profile.instrumentation.calledMethods).toBeLessThanOrEqual(

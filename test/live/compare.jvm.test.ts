@@ -72,7 +72,8 @@ forNewestJdk((jdk) => {
       return files
     }
     const before = await recorded('a', 2)
-    const after = await recorded('b', 20)
+    // Large enough to exceed the noise even if one recording of each side gets no processor for half a second.
+    const after = await recorded('b', 40)
     const { noiseKnown, lead, methods } = await compared('--before', ...before, '--after', ...after)
     expect(noiseKnown).toBe(true)
     expect(lead.map(({ name }) => name)).toEqual(['rate', 'mean', 'p50', 'p95', 'p99'])

@@ -8,7 +8,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { cannotContain, PIDS, PRIVATE, startContained } from '../support/contained.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, newest } from '../support/jdks.ts'
-import { cli, readProfileJson } from '../support/jfluid.ts'
+import { AUTOSAVED, cli, readProfileJson, recordedSoFar } from '../support/jfluid.ts'
 import { describeOnlyIf } from '../support/only-if.ts'
 
 const ROOTLESS = ['--user', '--map-root-user', '--mount', ...PIDS]
@@ -24,7 +24,7 @@ describeContained('a JVM in a rootless container', () => {
         setUp: PRIVATE,
       })
       const file = join(temporaryDirectory(), 'p.jfluid')
-      const record = ['--root', 'fix.Ticker.work', '--duration', '200ms', '--out', file]
+      const record = ['--root', 'fix.Ticker.work', '--duration', '10m', '--out', file, ...AUTOSAVED]
       // A fake docker command that resolves the container's name to the process.
       const bin = temporaryDirectory()
       const State = { Status: 'running', Pid: java.pid }
@@ -36,6 +36,8 @@ describeContained('a JVM in a rootless container', () => {
         const client = startProcess(process.execPath, [cli, 'record', target, ...record], {
           env: { PATH: bin },
         })
+        await recordedSoFar({ file, process: client })
+        client.child.kill('SIGINT')
         const { code } = await client.exit
         const stderr = client.stderr()
         expect(code, stderr).toBe(0)

@@ -18,7 +18,7 @@ import { forEachJdk, newest, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
-import { added, descriptors, filesOf, threadNames, until } from './remains.ts'
+import { added, attachConnectionsClosed, descriptors, filesOf, threadNames, until } from './remains.ts'
 
 /** Classes of the program without lambdas, because a redefinition creates new lambda classes. */
 const OF_ALL = 'Lfix/KnownTree;'
@@ -47,6 +47,7 @@ forEachJdk((jdk) => {
       const session = await Session.start(await attachDoor(java.pid), options)
       await ask(java, 'run', /^done/, 2)
       const threads = await threadNames(java.pid)
+      await attachConnectionsClosed(java.pid)
       const open = descriptors(java.pid)
 
       for (const [root, problem] of [
@@ -84,6 +85,7 @@ forEachJdk((jdk) => {
       expect([profile.truncated, profile.roots]).toEqual([false, ['fix.KnownTree.split']])
       expect(await liveCode(jvm, OF_ALL)).toEqual(code)
       expect(added(threads, await threadNames(java.pid))).toEqual([])
+      await attachConnectionsClosed(java.pid)
       expect(added(open, descriptors(java.pid))).toEqual([])
       expect(filesOf(java.pid, process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
     },

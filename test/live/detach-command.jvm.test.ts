@@ -10,7 +10,7 @@ import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, startProcess } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { AUTOSAVED, jfluid, readProfileJson, recordedSoFar, startRecording } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
@@ -34,8 +34,8 @@ forNewestJdk((jdk) => {
 
   it('the agent detaches from a target whose client is stopped, even if no thread waits for the client, and the client keeps the profile', async () => {
     const { java, jvm } = await startDebuggable(jdk, args)
-    const recording = startRecording(java.pid, ...ROOT)
-    await recording.started
+    const recording = startRecording(java.pid, ...ROOT, ...AUTOSAVED)
+    await recordedSoFar(recording)
     recording.process.child.kill('SIGSTOP')
     const stopped = performance.now()
     await until(async () => !(await threadNames(java.pid)).some((it) => /jfluid/.test(it)))
@@ -53,8 +53,8 @@ forNewestJdk((jdk) => {
 
   it('jfluid detach restores the code at once if the client is stopped', async () => {
     const { java, jvm } = await startDebuggable(jdk, args)
-    const recording = startRecording(java.pid, ...ROOT)
-    await recording.started
+    const recording = startRecording(java.pid, ...ROOT, ...AUTOSAVED)
+    await recordedSoFar(recording)
     expect(probed(await liveCode(jvm, 'Lfix/'))).not.toEqual([])
     recording.process.child.kill('SIGSTOP')
 
@@ -105,8 +105,8 @@ forNewestJdk((jdk) => {
     })
     expect((await recording.process.exit).code).toBe(75)
     // The next session finds an idle agent, as after any detach.
-    const next = startRecording(java.pid, ...ROOT)
-    await next.started
+    const next = startRecording(java.pid, ...ROOT, ...AUTOSAVED)
+    await recordedSoFar(next)
     expect((await next.stop()).merged).toHaveLength(1)
   })
 

@@ -12,7 +12,7 @@ import { compileBig, compileFixture, compileLate, compileShop } from '../fixture
 import { STATUS } from '../support/exit-codes.ts'
 import { ask } from '../support/java-process.ts'
 import { forEachJdk, type Jdk, jdks, newestOrAll, oldestOrAll } from '../support/jdks.ts'
-import { startRecording } from '../support/jfluid.ts'
+import { AUTOSAVED, recordedSoFar, startRecording } from '../support/jfluid.ts'
 import { liveCode, liveTables, probed, startDebuggable, symbolic } from './live-code.ts'
 import {
   added,
@@ -111,8 +111,8 @@ forEachJdk((jdk) => {
         const named = [...tablesBefore].filter(([, rows]) => /line/.test(rows) && / in /.test(rows))
         expect(named.length).toBeGreaterThan(2)
 
-        const recording = startRecording(java.pid, '--root', root, '--scheme', scheme)
-        await recording.started
+        const recording = startRecording(java.pid, '--root', root, '--scheme', scheme, ...AUTOSAVED)
+        await (isCalled ? recordedSoFar(recording) : recording.started)
         // Scheme b instruments a method when its caller is entered. Scheme a instruments all methods at the start.
         if (scheme === 'b') await until(async () => probed(await liveCode(jvm, own)).length > 2)
         const during = await liveCode(jvm, own)
@@ -139,8 +139,8 @@ forEachJdk((jdk) => {
     const descriptorsBefore = descriptors(java.pid)
     const mappedBefore = mappedFiles(java.pid)
 
-    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
-    await recording.started
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', ...AUTOSAVED)
+    await recordedSoFar(recording)
     expect(mappedFiles(java.pid).filter((f) => /jfluid.*ring/.test(f))).toHaveLength(1)
     // The thread jfluid-swap exists only during a redefinition.
     const threads = (await threadNames(java.pid)).filter((n) => /jfluid/.test(n) && n !== 'jfluid-swap')

@@ -1,7 +1,6 @@
 // The main functions: an attach, exact counts, thread states, and a detach with its proof. On the newest JDK; in the full lane on every
 // JDK that is found. `npm run jdks:table` writes results and durations into docs/jdks.md: each title begins with the name of a column.
 
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
@@ -10,13 +9,13 @@ import { Session } from '../../src/session/session.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { cannotContain, PRIVATE, startContained } from '../support/contained.ts'
-import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
 import { forNewestTarget, type Jdk } from '../support/jdks.ts'
 import {
+  AUTOSAVED,
   callsByPath,
-  jfluid,
   lines,
-  readProfileJson,
+  recordedSoFar,
   startRecording,
   sumsAreExact,
 } from '../support/jfluid.ts'
@@ -46,13 +45,11 @@ forNewestTarget((jdk) => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
       await java.line(/^ready/)
       for (const session of ['first', 'second']) {
-        const file = join(temporaryDirectory(), 'p.jfluid')
-        const record = ['record', `${java.pid}`, '--root', 'fix.Ticker.work', '--duration', '200ms']
-        const { code, stderr } = await jfluid(...record, '--out', file)
-        expect(code, `${session}: ${stderr}`).toBe(0)
-        const { merged, target } = await readProfileJson(file)
-        expect(target.jdk).toContain(jdk.full)
-        expect(merged[0]?.calls).toBeGreaterThan(0)
+        const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', ...AUTOSAVED)
+        await recordedSoFar(recording)
+        const { merged, target } = await recording.stop()
+        expect(target.jdk, session).toContain(jdk.full)
+        expect(merged[0]?.calls, session).toBeGreaterThan(0)
       }
     })
 

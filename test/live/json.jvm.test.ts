@@ -44,7 +44,7 @@ forNewestJdk((jdk) => {
 
   const record = async (name: string, ...flags: string[]): Promise<string> => {
     const out = join(directory, `${name}.jfluid`)
-    const ran = await recordAtWork(java, 'from the start', '500ms', ...flags, '--out', out)
+    const ran = await recordAtWork(java, 'from the start', () => true, ...flags, '--out', out)
     expect(ran.code, ran.stderr).toBe(0)
     return out
   }
