@@ -32,9 +32,9 @@ forEachJdk((jdk) => {
     const recording = startRecording(java.pid, ...asked)
     await recordedSoFar(recording)
     const predictedMs = (await recording.stop()).stacks?.pauses[0]?.predictedMs
-    // Each process measures the speed of the memory. On a machine under load, two measurements differ.
-    expect(predictedMs).toBeGreaterThan(min / 4)
-    expect(predictedMs).toBeLessThan(max * 4)
+    // Each process measures how slow the memory is, as a factor from 1 to 8. On a machine under load, two measurements differ.
+    expect(predictedMs).toBeGreaterThan(min / 10)
+    expect(predictedMs).toBeLessThan(max * 10)
   })
 
   it('ps, doctor and record refuse a JVM that has too little metaspace for an attach', async () => {
