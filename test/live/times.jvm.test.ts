@@ -121,18 +121,23 @@ describe.each(newestOrAll)('recorded times on JDK $version', (jdk) => {
     const redefining = pauses.filter((it) => it.name.includes('RedefineClasses'))
     expect(redefining.length).toBeGreaterThanOrEqual(30)
     const node = nodeAt(profile.merged, 'task', 'spinUntilOver')
-    // At least half of the redefinition pauses, and at most twice the time of all safepoints, must be excluded.
-    expect(node.selfNs).toBeLessThan(phase.around - sum(redefining, (it) => it.ns) / 2)
+    // At least half of the redefinition pauses, and at most twice the time of all safepoints, must be excluded. The thread may run until the
+    // safepoint is reached, which takes long on a busy machine.
+    expect(node.selfNs).toBeLessThan(phase.around - sum(redefining, (it) => it.stoppedNs) / 2)
     expect(node.selfNs).toBeGreaterThan(phase.inside - sum(pauses, (it) => it.ns) * 2)
   })
 })
 
-/** Parses the output of `-Xlog:safepoint`: the end of each safepoint by System.nanoTime(), and its duration. */
-function safepoints(log: string): { name: string; end: number; ns: number }[] {
-  const line = /^\[(\d+)ns\].*Safepoint "(\w+)".*Total: +(\d+) ns/gm
-  return [...readFileSync(log, 'utf8').matchAll(line)].map(([, end, name, ns]) => ({
+/**
+ * Parses the output of `-Xlog:safepoint`: the end of each safepoint by System.nanoTime(), its duration, and the part of it in which all
+ * threads were stopped.
+ */
+function safepoints(log: string): { name: string; end: number; ns: number; stoppedNs: number }[] {
+  const line = /^\[(\d+)ns\].*Safepoint "(\w+)".*At safepoint: +(\d+) ns.*Total: +(\d+) ns/gm
+  return [...readFileSync(log, 'utf8').matchAll(line)].map(([, end, name, stoppedNs, ns]) => ({
     name,
     end: Number(end),
     ns: Number(ns),
+    stoppedNs: Number(stoppedNs),
   }))
 }
