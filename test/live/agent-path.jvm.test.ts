@@ -20,7 +20,10 @@ const THREADS = new Set([
   ...['Signal Dispatcher', 'main', 'worker'],
 ])
 
-/** Calls the root for each input line, and prints the JVM's threads and its number of transformers. Reading the transformers needs opened packages. */
+/**
+ * Calls the root for each input line, and prints the JVM's threads and its number of transformers. Reading the transformers needs opened
+ * packages.
+ */
 const HOST = `
 package fix;
 import java.lang.instrument.Instrumentation;

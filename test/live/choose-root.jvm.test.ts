@@ -132,9 +132,9 @@ forNewestJdk((jdk) => {
     terminal.send('\r')
     await terminal.until((lines) => lines.at(-2)?.includes('Attach with root fix.Waiting.request'))
     terminal.send('\r')
-    // The rows show the number of calls and the time per call instead of "sampled".
+    // The rows show the number of calls and the time per call instead of "sampled". A long name is abbreviated.
     const isTimed = (line: string, method: string) =>
-      new RegExp(`[\\d,]+ +[\\d.]+m?s +fix\\.Waiting\\.${method}`).test(line)
+      new RegExp(`[\\d,]+ +[\\d.]+m?s +(?:[▸▾] )?\\S+\\.${method}`).test(line)
     await terminal.until((lines) =>
       ['query', 'update'].every((method) => lines.some((it) => isTimed(it, method))),
     )
