@@ -16,5 +16,5 @@ export {
 export type { Metric } from './measures/columns.ts'
 export { readProfile, writeProfile } from './profile/file.ts'
 export { MODES, type Mode, type Profile } from './profile/profile.ts'
-export { redacted } from './profile/values.ts'
+export { redacted, ValueNumbers } from './profile/values.ts'
 export type { SessionStatus } from './session/session.ts'

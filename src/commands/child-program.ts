@@ -47,7 +47,7 @@ export class NoJvmStarted extends JfluidError {
 /** The JVM ended, or its agent detached, while the session began. */
 export class EndedBeforeRecording extends JfluidError {
   static sample = () =>
-    new EndedBeforeRecording('java', 1, { message: 'the connection to the JVM was lost: closed by the JVM' })
+    new EndedBeforeRecording('java', 0, { message: 'the connection to the JVM was lost: closed by the JVM' })
   readonly exitCode = EX_IOERR
   readonly hint =
     'Name a root that calls less if the program ended normally: jfluid run delays main() for at most 10 s, and the probes were not ready by then. No profile was written.'

@@ -21,7 +21,7 @@ export function describeMatches(session: Session): string[] {
 /** Returns the values that are read. The user should know that they are stored, since they may be personal data. */
 function describeValues(values: ValueFacts): string {
   const how = values.getters === undefined ? '' : ' (also by calling methods)'
-  return `reads values of the program: ${valuePaths(values)}${how}; they are in the profile, and --redact leaves them out of reports and exports`
+  return `reads values of the program: ${valuePaths(values)}${how}; they are in the profile, and --redact leaves them out of reports, exports and pushes`
 }
 
 /** Returns one line for each root. */

@@ -52,7 +52,8 @@ export class Reach {
   /** Class ids of types that native code gets as arguments: native code may call any of their methods. */
   readonly #families = new Set<number>()
   readonly #initialised = new Set<string>()
-  #jdkUpcalls = jdkUpcalls(false)
+  /** Names of JDK methods that are called without a call site, keyed by class name. Empty until there is a root. */
+  #jdkUpcalls: ReturnType<typeof jdkUpcalls> = {}
   readonly #blocked = new Set<string>()
   #swept = GATE_CLOSED
   /** Whether only a part of the JDK is analysed: the other part may then call methods that the analysed part declares. */

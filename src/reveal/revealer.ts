@@ -416,9 +416,9 @@ export class Revealer {
    */
   async #takeUpcalls(): Promise<void> {
     if (this.#hasUpcalls || !this.roots.isFound) return
-    this.#hasUpcalls = true
     // Without --jdk, run() of a thread needs no upcall: like run() of a task, it is a callback from JDK code.
     await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
+    this.#hasUpcalls = true
   }
 
   #takeFresh(): MethodTarget[] {

@@ -15,7 +15,7 @@ forEachJdk((jdk) => {
     await java.line(/ready/)
   })
 
-  it('Esc in the root selection ends attach without changes', { timeout: 60_000 }, async () => {
+  it('Esc in the root selection ends attach without changes', async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     await terminal.until((lines) => lines[0]?.includes('choose a root'))
     terminal.send(ESC)

@@ -10,7 +10,7 @@ import { until } from './remains.ts'
 
 const demo = fileURLToPath(new URL('../../examples/demo.mjs', import.meta.url))
 
-it('npm run demo stops its service when the demo receives SIGTERM', { timeout: 60_000 }, async () => {
+it('npm run demo stops its service when the demo receives SIGTERM', async () => {
   const p = startProcess(process.execPath, [demo], { detached: true })
   await stderrLine(p, /^recording/)
   const shop = Number(/attaching to (\d+)/.exec(p.stderr())![1])
@@ -21,9 +21,7 @@ it('npm run demo stops its service when the demo receives SIGTERM', { timeout: 6
   await until(() => !existsSync(`/proc/${shop}`))
 })
 
-it('npm run demo shows the call tree on a terminal, and key q ends the demo and its service', {
-  timeout: 60_000,
-}, async () => {
+it('npm run demo shows the call tree on a terminal, and key q ends the demo and its service', async () => {
   const terminal = new Terminal([process.execPath, demo])
   const pid = await terminal.until(
     (lines) =>

@@ -133,7 +133,7 @@ forOldestJdk((jdk) => {
 // Behaviour of the client and the agent that does not depend on the JDK.
 forOldestJdk((jdk) => {
   const title = `a session works and leaves nothing behind after another client was killed at any step (${ROUNDS} rounds)`
-  it(title, { timeout: 30_000 * ROUNDS }, async () => {
+  it(title, { timeout: 120_000 * ROUNDS }, async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/ready/)
     const clients: number[] = []

@@ -27,7 +27,7 @@ forEachJdk((jdk) => {
 
   // The tree contains JDK methods below the program's methods. It must not contain methods that the probes themselves need. Scheme a
   // instruments the whole JDK at once, which takes 30 s.
-  describe.each(['a', 'b'])('profiling with --jdk and scheme %s', { timeout: 60_000 }, (scheme) => {
+  describe.each(['a', 'b'])('profiling with --jdk and scheme %s', (scheme) => {
     it('calls are counted per thread, and exceptions that pass through JDK frames keep the tree consistent', async () => {
       const { own, profile, expected } = await withJdk(jdk, scheme, [
         ['KnownTree 4 10', 'KnownTree.task'],

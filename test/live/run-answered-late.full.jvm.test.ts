@@ -19,7 +19,7 @@ public class Held {
 }`
 
 forEachJdk((jdk) => {
-  it('a JVM that got no answer in time runs, and is not reported as ended', { timeout: 90_000 }, async () => {
+  it('a JVM that got no answer in time runs, and is not reported as ended', async () => {
     const classes = await compileJava(jdk, { 'fix/Held': HELD })
     const out = join(temporaryDirectory(), 'p.jfluid')
     // The parent of the shell is jfluid.

@@ -348,7 +348,8 @@ export async function recordedSoFar(
 ): Promise<void> {
   const autosaved = `${file}.autosave`
   while (!existsSync(autosaved) || !enough(await readProfileJson(autosaved))) {
-    if (process.child.exitCode !== null) throw new Error(`the recording ended:\n${process.stderr()}`)
+    if (process.child.exitCode !== null || process.child.signalCode !== null)
+      throw new Error(`the recording ended:\n${process.stderr()}`)
     await sleep(20)
   }
 }

@@ -9,11 +9,13 @@ package jfluid.agent;
 final class RuntimeLink {
     private static final String[] PROBES = {"java.lang.JFluid1"};
     private static final String[] PROBES_OF_SAMPLING = {"java.lang.JFluid1", "java.lang.JFluid1Samples"};
-    /** Timeout for a locked loader; used once per loader. */
+    /** Timeout for a loader that waits for a lock; used once per loader. */
     private static final long LOCKED_LOADER_TIMEOUT_NANOS = 200_000_000L;
-    /** Timeout for a loader that is not locked but works, or gets no processor. */
-    private static final long RUNNABLE_LOADER_TIMEOUT_NANOS = 2_000_000_000L;
-    private static final String BUSY = "another thread holds the lock of its class loader";
+    /** Timeout for a loader that works, or gets no processor. Shorter than the wait of a thread for an answer, so that it gets its answer. */
+    private static final long RUNNABLE_LOADER_TIMEOUT_NANOS = 800_000_000L;
+    /** Minimum time between two waits that use the longer timeout: many slow loaders must not delay the answers to threads that wait. */
+    private static final long LONG_WAIT_INTERVAL_NANOS = 2_000_000_000L;
+    private static final String BUSY = "its class loader has not answered in time: another thread may hold its lock";
 
     /** Minimum time before a loader is asked again after a shortage of memory or stack. */
     private static final long RETRY_DELAY_NANOS = 1_000_000_000L;
@@ -23,6 +25,8 @@ final class RuntimeLink {
     private static PerLoader<Answer> late;
 
     private volatile String[] classes = PROBES;
+    /** End of the last wait that used the longer timeout, as System.nanoTime(). */
+    private volatile long longWaitEnd = System.nanoTime() - LONG_WAIT_INTERVAL_NANOS;
     private final PerLoader<Answer> answers = new PerLoader<>();
 
     /** State of a loader. */
@@ -66,8 +70,8 @@ final class RuntimeLink {
     }
 
     /**
-     * Called on an agent thread before a class of `loader` is redefined. Waits briefly and takes no lock: a thread that waits for the agent
-     * may hold the lock of a loader.
+     * Called on an agent thread before a class of `loader` is redefined. Waits with a timeout, and takes no lock: a thread that waits for the
+     * agent may hold the lock of a loader.
      *
      * @return why classes of the loader cannot have probes, or null
      */
@@ -89,7 +93,14 @@ final class RuntimeLink {
                 return "the JVM could not start a thread to query its class loader";
             }
             answers.put(loader, known);
-            BoundedJoin.await(question, LOCKED_LOADER_TIMEOUT_NANOS, RUNNABLE_LOADER_TIMEOUT_NANOS);
+            long begun = System.nanoTime();
+            boolean mayBeLong = begun - longWaitEnd >= LONG_WAIT_INTERVAL_NANOS;
+            long longest = mayBeLong ? RUNNABLE_LOADER_TIMEOUT_NANOS : LOCKED_LOADER_TIMEOUT_NANOS;
+            BoundedJoin.await(question, LOCKED_LOADER_TIMEOUT_NANOS, longest);
+            long end = System.nanoTime();
+            if (end - begun > LOCKED_LOADER_TIMEOUT_NANOS) {
+                longWaitEnd = end;
+            }
             if (known.problem == BUSY) {
                 late = late == null ? new PerLoader<>() : late;
                 late.put(loader, known);
