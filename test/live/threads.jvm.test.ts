@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { threadsOf } from '../../src/session/why/jvm-threads.ts'
 import { compileFixture, type Fixture } from '../fixtures/fixtures.ts'
-import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { ask, compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, forJdks, forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
@@ -217,8 +217,10 @@ forJdks({ from: 24, reason: 'thread dumps have stacks of virtual threads since J
     const java = await start(jdk, 'Virtual')
     const pins = new Set<string>()
     let mounted = 0
+    // A thread that waits while another thread initializes a class is pinned, so all classes are initialized before.
+    await ask(java, 'run 1000', /^done/)
     java.send('run 4000')
-    const done = java.line(/^done/)
+    const done = java.line(/^done/, 2)
     let isDone = false
     void done.then(() => {
       isDone = true
