@@ -1,29 +1,21 @@
 // Destination of a recorded profile: what is pushed, and what stays in the file.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { Destination, ProfileNotPushed } from '../../src/commands/destination.ts'
-import type { StopSignal } from '../../src/commands/signals.ts'
 import { UnpushedProfiles } from '../../src/commands/unpushed.ts'
 import { readProfile } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { valueRow } from '../../src/profile/values.ts'
 import { profileOf } from '../profile/trees.ts'
 import { ingested, startStore } from '../push/stores.ts'
-
-const stop: StopSignal = {
-  ...{ fired: new Promise(() => {}), signal: null, instead: () => {}, dispose: () => {} },
-  aborted: new AbortController().signal,
-  part: () => stop,
-}
+import { temporaryDirectory } from '../support/java-process.ts'
+import { neverStops } from './never-stops.ts'
 
 let directory: string
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'jfluid-destination-'))
+  directory = temporaryDirectory()
 })
-afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 /** Returns a profile with a row for each value of --by. */
 function valued(...values: readonly string[]): Profile {
@@ -50,21 +42,21 @@ const rowsOf = async (request: Parameters<typeof ingested>[0]) =>
 it('record --push --redact pushes numbers in place of values, and the file keeps the values', async () => {
   const store = await startStore()
   const { to, told } = await destination(store.url, true)
-  expect(await to.put(valued('/orders/17', '/pay'), () => {}, stop)).toMatchObject({ problem: null })
+  expect(await to.put(valued('/orders/17', '/pay'), () => {}, neverStops)).toMatchObject({ problem: null })
   const rows = await rowsOf(store.received[0]!)
   expect(rows).toEqual([expect.stringMatching(/^by=#\d+$/), expect.stringMatching(/^by=#\d+$/)])
   expect(told).toEqual([])
   const { methodNames } = await readProfile(join(directory, 'p.jfluid'))
   expect(methodNames.map(({ method }) => method)).toContain('by=/orders/17')
   // A later session of --repeat has a destination of its own.
-  await (await destination(store.url, true)).to.put(valued('/pay', '/orders/17'), () => {}, stop)
+  await (await destination(store.url, true)).to.put(valued('/pay', '/orders/17'), () => {}, neverStops)
   expect(await rowsOf(store.received[1]!)).toEqual(rows.toReversed())
 })
 
 it('record --push says that it sends values', async () => {
   const store = await startStore()
   const { to, told } = await destination(store.url, false)
-  await to.put(valued('/orders/17', '/pay'), () => {}, stop)
+  await to.put(valued('/orders/17', '/pay'), () => {}, neverStops)
   expect(await rowsOf(store.received[0]!)).toEqual(['by=/orders/17', 'by=/pay'])
   expect(told).toEqual(['the profile contains values of the program: by arg0.uri; --redact removes them'])
 })
@@ -75,12 +67,12 @@ it('a profile that was not pushed is pushed later without its values', async () 
     response.end()
   })
   const { to, flags } = await destination(store.url, true)
-  const { problem } = await to.put(valued('/orders/17', '/pay'), () => {}, stop)
+  const { problem } = await to.put(valued('/orders/17', '/pay'), () => {}, neverStops)
   expect(problem).toBeInstanceOf(ProfileNotPushed)
   expect((problem as ProfileNotPushed).hint).toMatch(/ --redact$/)
   const unpushed = new UnpushedProfiles(true, () => {})
   await unpushed.add(problem as ProfileNotPushed)
-  expect(await unpushed.pushAgain(Destination.check(flags)!, stop)).toBe(1)
+  expect(await unpushed.pushAgain(Destination.check(flags)!, neverStops)).toBe(1)
   const rows = await rowsOf(store.received.at(-1)!)
   expect(rows).toHaveLength(2)
   for (const row of rows) expect(row).toMatch(/^by=#\d+$/)

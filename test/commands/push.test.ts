@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Destination, type DestinationFlags, keptIn } from '../../src/commands/destination.ts'
 import { warnAboutStore } from '../../src/commands/push-options.ts'
-import type { StopSignal } from '../../src/commands/signals.ts'
 import { checkOwnOptions } from '../../src/options/refusals.ts'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
 import { parseLabels } from '../../src/push/identity.ts'
@@ -17,6 +16,7 @@ import { ingested, startStore } from '../push/stores.ts'
 import { inProcessIn } from '../support/in-process.ts'
 import { startProcess } from '../support/java-process.ts'
 import { cli, type Ran } from '../support/jfluid.ts'
+import { neverStops } from './never-stops.ts'
 
 const PROFILE = profileOf('main 1x 10ns ( work 2x 54ns )')
 const EMPTY = profileOf('', { events: { count: 0, waitMs: 0 }, warnings: ['no root was called'] })
@@ -151,20 +151,11 @@ describe('record with invalid destination options', () => {
 
 describe('a recording with --push', () => {
   const told: string[] = []
-  const stop: StopSignal = {
-    fired: new Promise(() => {}),
-    signal: null,
-    aborted: new AbortController().signal,
-    instead: () => {},
-    part: () => stop,
-    dispose: () => {},
-  }
-
   async function put(flags: DestinationFlags, profile = PROFILE, pid = 4711) {
     told.length = 0
     const tell = (line: string) => told.push(line)
     const destination = await Destination.of(flags, Destination.check(flags), pid, tell)
-    return await destination.put(profile, () => {}, stop)
+    return await destination.put(profile, () => {}, neverStops)
   }
   const file = () => join(directory, 'out.jfluid')
 

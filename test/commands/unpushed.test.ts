@@ -1,30 +1,23 @@
 // Profiles that a store has not received, with record --repeat.
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { ProfileNotPushed } from '../../src/commands/destination.ts'
-import type { StopSignal } from '../../src/commands/signals.ts'
 import { MAX_UNPUSHED, UnpushedProfiles } from '../../src/commands/unpushed.ts'
 import { writeProfile } from '../../src/profile/file.ts'
 import { PushUnavailable } from '../../src/push/errors.ts'
 import { credentials, parseStore } from '../../src/push/store.ts'
 import { profileOf } from '../profile/trees.ts'
 import { startStore } from '../push/stores.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { neverStops } from './never-stops.ts'
 
 const PROFILE = profileOf('main 1x 10ns ( work 2x 54ns )')
-const stop: StopSignal = {
-  ...{ fired: new Promise(() => {}), signal: null, instead: () => {}, dispose: () => {} },
-  aborted: new AbortController().signal,
-  part: () => stop,
-}
-
 let directory: string
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'jfluid-unpushed-'))
+  directory = temporaryDirectory()
 })
-afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 /** Returns a list with the files a, b and c, which were not pushed because the store was not reachable. */
 async function listOf(url: string, names = ['a', 'b', 'c']) {
@@ -46,14 +39,14 @@ it('a profile that the store refuses, and a removed file, do not prevent the pus
   })
   const { unpushed, to, told } = await listOf(store.url)
   rmSync(join(directory, 'b'))
-  expect(await unpushed.pushAgain(to, stop)).toBe(1)
+  expect(await unpushed.pushAgain(to, neverStops)).toBe(1)
   expect(told).toEqual([
     expect.stringMatching(/refused the profile.*; a is not pushed again$/),
     expect.stringMatching(/cannot read b.*; b is not pushed again$/),
     'pushed c, which was not pushed before',
   ])
   expect([existsSync(join(directory, 'a')), existsSync(join(directory, 'c'))]).toEqual([true, false])
-  expect(await unpushed.pushAgain(to, stop)).toBe(0)
+  expect(await unpushed.pushAgain(to, neverStops)).toBe(0)
   expect(store.received.length).toBe(2)
   expect(unpushed.lastProblem?.path).toBe(join(directory, 'b')) // the exit code is still that of a failed push
 })
@@ -64,9 +57,9 @@ it('no further profile is pushed while the store asks for a later push, and all 
     response.setHeader('Retry-After', '60').end()
   })
   const { unpushed, to, told } = await listOf(store.url)
-  expect(await unpushed.pushAgain(to, stop)).toBe(0)
+  expect(await unpushed.pushAgain(to, neverStops)).toBe(0)
   expect(told).toEqual([expect.stringMatching(/HTTP 503.*; a is kept$/)])
-  expect(await unpushed.pushAgain(to, stop)).toBe(3)
+  expect(await unpushed.pushAgain(to, neverStops)).toBe(3)
   expect(unpushed.lastProblem).toBe(undefined)
 })
 
