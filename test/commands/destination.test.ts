@@ -1,7 +1,9 @@
 // Destination of a recorded profile: what is pushed, and what stays in the file.
 
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Destination, ProfileNotPushed } from '../../src/commands/destination.ts'
 import { UnpushedProfiles } from '../../src/commands/unpushed.ts'
 import { readProfile } from '../../src/profile/file.ts'
@@ -9,13 +11,13 @@ import type { Profile } from '../../src/profile/profile.ts'
 import { valueRow } from '../../src/profile/values.ts'
 import { profileOf } from '../profile/trees.ts'
 import { ingested, startStore } from '../push/stores.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
 import { neverStops } from './never-stops.ts'
 
 let directory: string
 beforeEach(() => {
-  directory = temporaryDirectory()
+  directory = mkdtempSync(join(tmpdir(), 'jfluid-destination-'))
 })
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 /** Returns a profile with a row for each value of --by. */
 function valued(...values: readonly string[]): Profile {
