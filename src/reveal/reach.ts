@@ -108,7 +108,7 @@ export class Reach {
   }
 
   /**
-   * Selects methods that are called without a call site. Called once.
+   * Selects methods that are called without a call site. Called once, and again only after it has failed.
    *
    * @param threads  whether to include methods that the JVM calls in a new thread
    */

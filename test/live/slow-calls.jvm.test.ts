@@ -8,7 +8,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, startJava } from '../support/java-process.ts'
-import { forNewestTarget } from '../support/jdks.ts'
+import { forEachTarget } from '../support/jdks.ts'
 import {
   callsByPath,
   type JsonNode,
@@ -41,7 +41,7 @@ interface SlowTrace {
   }[]
 }
 
-forNewestTarget((jdk) => {
+forEachTarget((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Slow')
