@@ -30,6 +30,7 @@ import {
   type Counted,
   callsForOneTimed,
   idleProbesOverBudget,
+  mayChooseWhileCold,
   overBudget,
   samplesNeeded,
   timedWithinBudget,
@@ -255,12 +256,14 @@ export class Controller {
     if (inside === null || arming === null) return
     const { durationMs } = this.span
     if (inside.samples > 0) this.#sampledFromMs ??= durationMs
+    const { samples, calls, callsPerSecond } = inside
+    const isEarly = this.#isCold && mayChooseWhileCold({ recordedMs: durationMs, samples, callsPerSecond })
     const least = samplesNeeded(durationMs - (this.#sampledFromMs ?? durationMs))
-    if (inside.samples < least) await this.#lookElsewhere()
-    if (inside.samples < least || inside.calls < MIN_CALLS) return
-    if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
-    if (this.#isCold) return
-    this.#lookedAt = inside.samples
+    if (samples < least) await this.#lookElsewhere()
+    if (samples < least && !isEarly) return
+    if (calls < MIN_CALLS || samples < this.#lookedAt * MORE_SAMPLES) return
+    if (this.#isCold && !isEarly) return
+    this.#lookedAt = samples
     const roots = [...revealer.methods].filter((it) => it.root).map((it) => sourceName(it.className))
     const tree = await allRows(this.engine, this.span)
     const seen = seenMethods(tree, (id) => names.of(id), ownerBy(roots)).filter(
@@ -337,7 +340,7 @@ export class Controller {
 
   async #settle(): Promise<void> {
     const { arming } = this.engine
-    // If the batch was instrumented with the roots, the code may still be interpreted, with fewer and slower calls than usual.
+    // A batch may be instrumented while code is still interpreted, with fewer and slower calls than usual.
     if (arming === null || this.#isCold) return
     const before = this.#armedAt
     if (before !== null && performance.now() - before.atMs < MIN_SETTLE_DURATION_MS) return

@@ -46,6 +46,28 @@ export function samplesNeeded(sampledMs: number): number {
   return sampledMs < 11_000 ? 40 : 20
 }
 
+const EARLIEST_WHILE_COLD_MS = 4_000
+const CALLS_WHILE_COLD = 100
+const SAMPLES_WHILE_COLD = 40
+
+/**
+ * Returns whether methods may be chosen while the JVM still compiles the code that its first redefinition has discarded. Their redefinition
+ * then slows down requests that are slow anyway, and not once more after ten seconds. With fewer root calls, the samples do not contain all
+ * frequent kinds of root calls.
+ * @param it.recordedMs  time since the first redefinition
+ */
+export function mayChooseWhileCold(it: {
+  readonly recordedMs: number
+  readonly samples: number
+  readonly callsPerSecond: number
+}): boolean {
+  return (
+    it.recordedMs >= EARLIEST_WHILE_COLD_MS &&
+    it.samples >= SAMPLES_WHILE_COLD &&
+    (it.callsPerSecond * it.recordedMs) / 1_000 >= CALLS_WHILE_COLD
+  )
+}
+
 /** Minimum mean duration of a timed call. Shorter methods are usually inlined, so probes would slow them down too much. */
 const MIN_CALL_NANOS = 2_000
 /** Share of the budget that the probes may use after methods have been chosen or switched off. */

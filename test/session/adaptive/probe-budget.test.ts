@@ -11,6 +11,7 @@ import {
   type Counted,
   callsForOneTimed,
   idleProbesOverBudget,
+  mayChooseWhileCold,
   overBudget,
   samplesNeeded,
   timedWithinBudget,
@@ -161,6 +162,15 @@ it('the selection of timed methods needs 200 samples, and fewer samples after 8 
   expect(samplesNeeded(3_000)).toBe(200)
   expect(samplesNeeded(8_000)).toBe(40)
   expect(samplesNeeded(12_000)).toBe(20)
+})
+
+it('while code is cold, methods are chosen after four seconds, 40 samples and 100 root calls', () => {
+  const enough = { recordedMs: 4_000, samples: 40, callsPerSecond: 25 }
+  expect(mayChooseWhileCold(enough)).toBe(true)
+  expect(mayChooseWhileCold({ ...enough, recordedMs: 3_900, callsPerSecond: 100 })).toBe(false)
+  expect(mayChooseWhileCold({ ...enough, samples: 39 })).toBe(false)
+  expect(mayChooseWhileCold({ ...enough, callsPerSecond: 24 })).toBe(false)
+  expect(mayChooseWhileCold({ ...enough, callsPerSecond: 15, recordedMs: 6_700 })).toBe(true)
 })
 
 describe('the cost of idle probes', () => {

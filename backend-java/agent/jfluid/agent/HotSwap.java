@@ -389,6 +389,9 @@ final class HotSwap {
         try {
             List<Class<?>> ready = new ArrayList<>(swap.batch.size());
             for (Class<?> c : swap.batch) {
+                if (restoring) {
+                    return; // the swap was abandoned while it waited for a class loader
+                }
                 String problem = runtime.problemOf(c.getClassLoader());
                 if (problem == null) {
                     ready.add(c);
@@ -522,6 +525,9 @@ final class HotSwap {
         List<Class<?>> sound = new ArrayList<>();
         List<Class<?>> doubtful = new ArrayList<>();
         for (Class<?> c : batch) {
+            if (restoring) {
+                return 0;
+            }
             boolean isAlone = batch.size() == 1 && !Linking.mayWait(c);
             (isAlone || Linking.link(c) ? sound : doubtful).add(c);
         }
