@@ -1,4 +1,4 @@
-// Makes V8 optimize less code while a target is recorded.
+// Makes V8 optimize less code at the end of a session.
 
 import { setFlagsFromString } from 'node:v8'
 
@@ -26,9 +26,9 @@ export function fewerOptimizations(nodeMajor: number): readonly string[] {
 }
 
 /**
- * Makes V8 optimize only code that runs often, in all threads of this process. Call it when the recording has begun, since the start of a
- * session needs optimized code (it took 60 to 100 ms longer otherwise). V8 reads these thresholds each time it counts calls, so they may
- * be changed while code is running. Not for programs that use jfluid as a library, since it changes the whole process.
+ * Makes V8 optimize only code that runs often, in all threads, until the end of this process. V8 reads the thresholds while code is running.
+ * With these thresholds from the start of the process, the start of a session took 60 to 100 ms longer. The library does not call it, since
+ * it would change the process of another program.
  */
 export function optimizeLess(): void {
   for (const flag of fewerOptimizations(Number.parseInt(process.versions.node, 10))) setFlagsFromString(flag)

@@ -1,6 +1,5 @@
 // jfluid attach: the live view of one task in a running JVM.
 
-import { optimizeLess } from '../base/less-optimization.ts'
 import { ManyThreads, refuseManyThreads } from '../base/many-threads.ts'
 import type { Flags } from '../options/table.ts'
 import { WHY_TOP } from '../options/what-to-profile.ts'
@@ -152,7 +151,6 @@ async function attachBy(way: Way, flags: Flags<'attach'>, sources: SourceFolders
     progress.close()
   }
   if (source === null) return
-  optimizeLess()
   const { outcome, leave } = source
   try {
     const { view } = await (viewing ?? import('./view.ts'))

@@ -2,7 +2,6 @@
 
 import { debug } from '../base/debug.ts'
 import type { JfluidError } from '../base/errors.ts'
-import { optimizeLess } from '../base/less-optimization.ts'
 import type { Flags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
 import { roundSpan } from '../profile/text.ts'
@@ -95,7 +94,6 @@ async function recordStarted(
 ): Promise<Recorded> {
   const { saved, called } = source
   const { place } = to
-  optimizeLess()
   if (saved !== undefined) place.guard(saved)
   if (source.phase !== undefined) progress.phase(source.phase)
   for (const line of source.matches()) progress.note(line)

@@ -3,7 +3,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JfluidError } from '../base/errors.ts'
-import { optimizeLess } from '../base/less-optimization.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { checkNotSampled } from '../options/refusals.ts'
 import { askingDoor } from '../session/doors/asking-door.ts'
@@ -79,7 +78,6 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       return status
     }
     const { source, session } = begun
-    optimizeLess()
     signals.knows(session.pid)
     const further = new FurtherJvms(child.pid ?? session.pid, session.pid)
     void exit.finally(() => further.stop()).catch(() => {})

@@ -95,6 +95,8 @@ export class Controller {
   /** Methods of the batch: id -> share of the roots' time when the method was chosen. */
   #batch: ReadonlyMap<number, number> = new Map()
   #armedAt: Look | null = null
+  /** Whether the batch was chosen while code was interpreted, and the rows contain interpreted calls. */
+  #isEarly = false
   #before: Look | null = null
   #tooDear = 0
   /**
@@ -129,6 +131,7 @@ export class Controller {
     this.#sampledFromMs = null
     this.#before = null
     this.#armedAt = null
+    this.#isEarly = false
     this.#resets++
   }
 
@@ -256,20 +259,20 @@ export class Controller {
     if (inside === null || arming === null) return
     const { durationMs } = this.span
     if (inside.samples > 0) this.#sampledFromMs ??= durationMs
-    const { samples, calls, callsPerSecond } = inside
-    const isEarly = this.#isCold && mayChooseWhileCold({ recordedMs: durationMs, samples, callsPerSecond })
-    const least = samplesNeeded(durationMs - (this.#sampledFromMs ?? durationMs))
-    if (samples < least) await this.#lookElsewhere()
-    if (samples < least && !isEarly) return
-    if (calls < MIN_CALLS || samples < this.#lookedAt * MORE_SAMPLES) return
+    const sampledMs = durationMs - (this.#sampledFromMs ?? durationMs)
+    const isEarly = this.#isCold && mayChooseWhileCold({ sampledMs, ...inside.counts })
+    const least = isEarly ? 0 : samplesNeeded(sampledMs)
+    if (inside.samples < least) await this.#lookElsewhere()
+    if (inside.samples < least || inside.calls < MIN_CALLS) return
+    if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
     if (this.#isCold && !isEarly) return
-    this.#lookedAt = samples
+    this.#lookedAt = inside.samples
     const roots = [...revealer.methods].filter((it) => it.root).map((it) => sourceName(it.className))
     const tree = await allRows(this.engine, this.span)
     const seen = seenMethods(tree, (id) => names.of(id), ownerBy(roots)).filter(
       (it) => !this.#useless.has(`${it.className}.${it.method}`),
     )
-    await this.#arm(firstRedefinition(this.engine) === 'is over' ? seen : whileCold(seen), arming)
+    await this.#arm(firstRedefinition(this.engine) === 'is over' ? seen : whileCold(seen), arming, isEarly)
   }
 
   /**
@@ -295,7 +298,8 @@ export class Controller {
       warnings.add(elsewhereText(times, this.#elsewhere))
   }
 
-  async #arm(seen: readonly Seen[], arming: Arming): Promise<void> {
+  /** @param isEarly  whether code is still interpreted */
+  async #arm(seen: readonly Seen[], arming: Arming, isEarly: boolean): Promise<void> {
     const [first] = arming.pauses
     if (first !== undefined && tookTooLong(first, MAX_PAUSE_MS)) {
       const [took, expected] = [first.measuredMs, first.predictedMs].map((it) => span(it ?? 0))
@@ -309,7 +313,8 @@ export class Controller {
     const batch = await batchOf(seen, longestMs, arming, door, options.metaspaceBytes)
     if (batch === null || this.#stopped) return
     if ('why' in batch) {
-      this.#holdWithout(batch.why)
+      // HotSpot counts discarded methods until they are freed, so a later prediction may be shorter.
+      if (!isEarly) this.#holdWithout(batch.why)
       return
     }
     const { patterns, limits, pauseMs } = batch
@@ -317,7 +322,10 @@ export class Controller {
     debug.reveal?.(`adaptive: ${ids.length} of ${patterns.length} methods are counted`)
     // No method was instrumented and no class redefined. The next attempt may choose the callees of these methods instead.
     if (ids.length === 0) for (const { text } of patterns) this.#useless.add(text)
-    else this.armed(ids, seen)
+    else {
+      this.armed(ids, seen)
+      this.#isEarly = isEarly
+    }
   }
 
   /** Records that the methods of a batch have counting probes now. May be called before recording starts. */
@@ -340,8 +348,8 @@ export class Controller {
 
   async #settle(): Promise<void> {
     const { arming } = this.engine
-    // A batch may be instrumented while code is still interpreted, with fewer and slower calls than usual.
-    if (arming === null || this.#isCold) return
+    // If the batch was instrumented with the roots, the code may still be interpreted, with fewer and slower calls than usual.
+    if (arming === null || (this.#isCold && !this.#isEarly)) return
     const before = this.#armedAt
     if (before !== null && performance.now() - before.atMs < MIN_SETTLE_DURATION_MS) return
     const resets = this.#resets
@@ -420,6 +428,11 @@ export class Controller {
     const { arming } = this.engine
     const timed = [...this.#batch.keys()].filter((id) => arming?.isTimed(id) === true)
     if (timed.length === 0 || arming === null) return
+    if (this.#isEarly && this.span.durationMs >= COLD_DURATION_MS + MIN_SETTLE_DURATION_MS) {
+      this.#isEarly = false
+      this.#newRows() // the earlier rows contain interpreted calls
+      return
+    }
     const now = await this.#lookNow('timed')
     const before = this.#before
     this.#before = now

@@ -279,6 +279,11 @@ export class Inside {
     return found
   }
 
+  /** Number of samples in the current rows, and number of outermost root calls since the latest reset. */
+  get counts(): { readonly samples: number; readonly rootCalls: number } {
+    return { samples: this.samples, rootCalls: this.#since('rootCalls') }
+  }
+
   /** Number of root calls that contain samples. */
   get calls(): number {
     return this.#samples.calls
@@ -302,6 +307,11 @@ export class Inside {
     this.#suspendedMs = 0
   }
 
+  /** Returns the increase of a counter of the agent since the latest reset. */
+  #since(name: 'missed' | 'dropped' | 'rootCalls'): number {
+    return (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
+  }
+
   /**
    * @param beginTicks        start of the recording
    * @param pauses            pauses of redefinitions
@@ -314,21 +324,19 @@ export class Inside {
     swaps: readonly Swap[],
     rowsFromMs: number,
   ): Omit<StackFacts, 'unseenPart'> {
-    const since = (name: 'missed' | 'dropped' | 'rootCalls') =>
-      (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
     const { clock } = this.from
     const stall = this.#longest ?? { ...NO_STALL, atTicks: beginTicks }
     return {
       ...{
         samples: this.#samplesBefore + this.#samples.count,
-        missed: since('missed'),
-        dropped: since('dropped'),
+        missed: this.#since('missed'),
+        dropped: this.#since('dropped'),
         costMs: this.costMs,
         longestStallMs: stall.ms,
         stallAtMs: Math.max(0, clock.toNs(stall.atTicks - beginTicks) / 1e6),
         stallCause: this.#causeOf(stall, swaps),
         suspendedMs: this.#suspendedMs,
-        rootCalls: since('rootCalls'),
+        rootCalls: this.#since('rootCalls'),
         timedOneOf: this.timedOneOf,
       },
       pauses,

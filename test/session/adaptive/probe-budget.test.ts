@@ -165,12 +165,11 @@ it('the selection of timed methods needs 200 samples, and fewer samples after 8 
 })
 
 it('while code is cold, methods are chosen after four seconds, 40 samples and 100 root calls', () => {
-  const enough = { recordedMs: 4_000, samples: 40, callsPerSecond: 25 }
+  const enough = { sampledMs: 4_000, samples: 40, rootCalls: 100 }
   expect(mayChooseWhileCold(enough)).toBe(true)
-  expect(mayChooseWhileCold({ ...enough, recordedMs: 3_900, callsPerSecond: 100 })).toBe(false)
+  expect(mayChooseWhileCold({ ...enough, sampledMs: 3_999 })).toBe(false)
   expect(mayChooseWhileCold({ ...enough, samples: 39 })).toBe(false)
-  expect(mayChooseWhileCold({ ...enough, callsPerSecond: 24 })).toBe(false)
-  expect(mayChooseWhileCold({ ...enough, callsPerSecond: 15, recordedMs: 6_700 })).toBe(true)
+  expect(mayChooseWhileCold({ ...enough, rootCalls: 99 })).toBe(false)
 })
 
 describe('the cost of idle probes', () => {

@@ -389,8 +389,8 @@ final class HotSwap {
         try {
             List<Class<?>> ready = new ArrayList<>(swap.batch.size());
             for (Class<?> c : swap.batch) {
-                if (restoring) {
-                    return; // the swap was abandoned while it waited for a class loader
+                if (swap.isAbandoned()) {
+                    return;
                 }
                 String problem = runtime.problemOf(c.getClassLoader());
                 if (problem == null) {
@@ -525,7 +525,7 @@ final class HotSwap {
         List<Class<?>> sound = new ArrayList<>();
         List<Class<?>> doubtful = new ArrayList<>();
         for (Class<?> c : batch) {
-            if (restoring) {
+            if (swap.isAbandoned()) {
                 return 0;
             }
             boolean isAlone = batch.size() == 1 && !Linking.mayWait(c);

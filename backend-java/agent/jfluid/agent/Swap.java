@@ -64,6 +64,11 @@ final class Swap {
         return isAbandoned;
     }
 
+    /** Returns whether this swap was abandoned, for example while it waited for a class loader. The JVM must then not be called. */
+    synchronized boolean isAbandoned() {
+        return isAbandoned;
+    }
+
     /** Returns whether the JVM is redefining the class for this abandoned swap. */
     synchronized boolean holds(Class<?> c) {
         if (inJvm == null || !idOf.containsKey(c)) {

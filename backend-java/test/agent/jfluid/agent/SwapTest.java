@@ -28,7 +28,9 @@ final class SwapTest {
     static void anAbandonedSwapHoldsTheClassesInTheJvm() {
         Swap swap = swap();
         that(swap.enter(IN_JVM), "the JVM may be asked");
+        that(!swap.isAbandoned(), "it runs");
         that(swap.abandon(), "it still runs");
+        that(swap.isAbandoned(), "its thread asks no further class loader");
         that(swap.holds(String.class), "in the JVM");
         that(!swap.holds(Long.class), "not in the JVM");
         that(!swap.holds(Object.class), "none of this redefinition");
