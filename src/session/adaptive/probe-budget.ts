@@ -52,12 +52,12 @@ export function samplesNeeded(sampledMs: number): number {
  */
 const EARLIEST_WHILE_COLD_MS = 4_000
 const SAMPLES_WHILE_COLD = 40
-const CALLS_WHILE_COLD = 100
+/** HotSpot compiles a method that was called 200 times (Tier3InvocationThreshold), so the code of each root call is compiled by then. */
+const CALLS_WHILE_COLD = 300
 
 /**
- * Returns whether methods may be chosen while the JVM still compiles the code that its first redefinition has discarded. Their redefinition
- * then slows down requests that are slow anyway, and not once more after ten seconds. With fewer root calls, the samples do not contain all
- * frequent kinds of root calls.
+ * Returns whether methods may be chosen within ten seconds after the JVM has discarded its compiled code. Their redefinition then slows down
+ * requests that are slow anyway, and not once more after ten seconds. With fewer root calls, most samples show interpreted code.
  * @param it.sampledMs  time since the first sample of the current rows
  */
 export function mayChooseWhileCold(it: {

@@ -164,12 +164,12 @@ it('the selection of timed methods needs 200 samples, and fewer samples after 8 
   expect(samplesNeeded(12_000)).toBe(20)
 })
 
-it('while code is cold, methods are chosen after four seconds, 40 samples and 100 root calls', () => {
-  const enough = { sampledMs: 4_000, samples: 40, rootCalls: 100 }
+it('while code is cold, methods are chosen after four seconds, 40 samples and 300 root calls', () => {
+  const enough = { sampledMs: 4_000, samples: 40, rootCalls: 300 }
   expect(mayChooseWhileCold(enough)).toBe(true)
   expect(mayChooseWhileCold({ ...enough, sampledMs: 3_999 })).toBe(false)
   expect(mayChooseWhileCold({ ...enough, samples: 39 })).toBe(false)
-  expect(mayChooseWhileCold({ ...enough, rootCalls: 99 })).toBe(false)
+  expect(mayChooseWhileCold({ ...enough, rootCalls: 299 })).toBe(false)
 })
 
 describe('the cost of idle probes', () => {
