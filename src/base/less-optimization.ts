@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 
 /**
  * V8's thresholds, 15 times their defaults. With the defaults, V8 optimized the code that ends a session and writes the profile, which runs
- * once: on two processors, beside a server that compiles its restored code, the steps after the restoration took 110 to 460 ms, and 65 to
+ * once: on two processors, beside a server that compiles its restored code, the steps after the restoration took 110 to 460 ms, and 90 to
  * 180 ms with these thresholds. Loops over millions of events reach these thresholds in milliseconds.
  */
 const THRESHOLDS = {
