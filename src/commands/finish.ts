@@ -1,6 +1,5 @@
 // End of attach, record and run: detaches, keeps the profile, and reports the state of the target.
 
-import { optimizeLess } from '../base/less-optimization.ts'
 import { restoredText } from '../profile/detach-facts.ts'
 import type { Profile } from '../profile/profile.ts'
 import { nothingText } from '../profile/text.ts'
@@ -18,7 +17,6 @@ export interface Finished {
 
 /** Detaches and returns the finished profile. */
 export async function finish(session: Session): Promise<Finished> {
-  optimizeLess()
   let made: Omit<Finished, 'closed'>
   try {
     const [detached, recorded] = await Promise.allSettled([session.detach(), session.profile()])

@@ -131,7 +131,6 @@ export class Controller {
     this.#sampledFromMs = null
     this.#before = null
     this.#armedAt = null
-    this.#isEarly = false
     this.#resets++
   }
 
@@ -425,14 +424,14 @@ export class Controller {
   }
 
   async #hold(): Promise<void> {
-    const { arming } = this.engine
-    const timed = [...this.#batch.keys()].filter((id) => arming?.isTimed(id) === true)
-    if (timed.length === 0 || arming === null) return
     if (this.#isEarly && this.span.durationMs >= COLD_DURATION_MS + MIN_SETTLE_DURATION_MS) {
       this.#isEarly = false
       this.#newRows() // the earlier rows contain interpreted calls
       return
     }
+    const { arming } = this.engine
+    const timed = [...this.#batch.keys()].filter((id) => arming?.isTimed(id) === true)
+    if (timed.length === 0 || arming === null) return
     const now = await this.#lookNow('timed')
     const before = this.#before
     this.#before = now
