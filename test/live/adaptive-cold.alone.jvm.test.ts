@@ -1,5 +1,5 @@
 // Scheme adaptive in a JVM whose first redefinition discards all compiled code: the methods of a frequently called root are chosen and timed
-// while the code is compiled again. The rows begin anew when it is compiled.
+// while the code is compiled again. Then all rows are set to zero, and count compiled calls only.
 
 import { expect } from 'vitest'
 import { TIMED } from '../../src/cct/merge-samples.ts'

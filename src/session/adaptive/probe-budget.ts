@@ -46,10 +46,7 @@ export function samplesNeeded(sampledMs: number): number {
   return sampledMs < 11_000 ? 40 : 20
 }
 
-/**
- * On three servers, the median latency was 0.9 to 2.7 times its bare value four seconds after the first redefinition, and 4 to 15 times in
- * the first second.
- */
+/** On three servers, the median latency was at most three times its bare value four seconds after the first redefinition. */
 const EARLIEST_WHILE_COLD_MS = 4_000
 const SAMPLES_WHILE_COLD = 40
 /** HotSpot compiles a method that was called 200 times (Tier3InvocationThreshold), so the code of each root call is compiled by then. */
