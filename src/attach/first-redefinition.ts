@@ -11,7 +11,14 @@ import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 import { findPerfData } from './hsperfdata.ts'
 import { compiledCount } from './loaded-code.ts'
-import { type Processors, readProcessors, spareOf, usedText } from './processors.ts'
+import {
+  beginMeasurement,
+  endMeasurement,
+  type Measurement,
+  type Processors,
+  spareOf,
+  usedText,
+} from './processors.ts'
 import type { TargetProcess } from './target-process.ts'
 
 const VERSION_TIMEOUT_MS = 2_000
@@ -26,7 +33,9 @@ const MIN_COMPILED_METHODS = 4_000
 const RECOMPILATION_COST_FACTOR = 7
 const MEASUREMENT_DURATION_MS = 100
 const MIN_MEASUREMENTS = 3
-const MAX_MEASUREMENTS = 10
+/** A garbage collection or compilation uses a processor for up to a second. A shorter measurement cannot distinguish it from requests. */
+const MIN_MEASUREMENTS_IF_SHORT = 10
+const MAX_MEASUREMENTS = 20
 
 /** Returns whether the first redefinition of a JVM discards enough code to slow requests down. Null arguments mean unknown. */
 export function discardsMuch(feature: number | null, compiled: number | null): boolean {
@@ -45,14 +54,15 @@ export function shortfall(processors: Processors): number {
 
 /**
  * @param shortfalls  consecutive measurements; they vary since requests arrive at random
- * @returns whether requests would lack processors; null if another measurement is needed: the mean is within one standard error of 0
+ * @returns whether requests would lack processors; null if another measurement is needed: there are too few, or the mean is within one
+ * standard error of 0
  */
 export function isShort(shortfalls: readonly number[]): boolean | null {
   const count = shortfalls.length
-  if (count < MIN_MEASUREMENTS) return null
   const mean = sum(shortfalls) / count
+  if (count < (mean > 0 ? MIN_MEASUREMENTS_IF_SHORT : MIN_MEASUREMENTS)) return null
   const variance = sum(shortfalls.map((it) => (it - mean) ** 2)) / (count - 1)
-  return count >= MAX_MEASUREMENTS || Math.abs(mean) > Math.sqrt(variance / count) ? mean > 0 : null
+  return count >= MAX_MEASUREMENTS || Math.abs(mean) >= Math.sqrt(variance / count) ? mean > 0 : null
 }
 
 export class BusyBeforeFlush extends NeedsConsent {
@@ -80,21 +90,34 @@ export class BusyBeforeFlush extends NeedsConsent {
  * Refuses a busy JVM before its first redefinition. Called before jfluid's agent is loaded or redefines a class, unless an earlier agent
  * may have redefined a class already.
  *
+ * @param first  the first measurement of the processor use, if it has already begun
  * @throws BusyBeforeFlush. An unknown value never causes a refusal
  */
-export async function refuseBusyBeforeFlush(connection: AttachConnection): Promise<void> {
+export async function refuseBusyBeforeFlush(
+  connection: AttachConnection,
+  first?: Measurement,
+): Promise<void> {
   const { pid } = connection.target
   const feature = featureToldBy(connection.target) ?? (await featureBehind(connection))
   if (feature === null || feature >= SINCE.SELECTIVE_INVALIDATION) return
   const compiled = await compiledCount(connection)
   if (compiled === null || !discardsMuch(feature, compiled)) return
-  const processors = await lacksProcessors(pid)
+  const processors = await lacksProcessors(pid, first)
   if (processors !== null) throw new BusyBeforeFlush(pid, processors, compiled, feature)
 }
 
-/** Returns the processors in use if requests would lack processors without compiled code; null if not, or if the use is unknown. */
-export function lacksProcessors(pid: number): Promise<Processors | null> {
-  return whereShort(() => readProcessors(pid, MEASUREMENT_DURATION_MS))
+/**
+ * Returns the processors in use if requests would lack processors without compiled code; null if not, or if the use is unknown.
+ *
+ * @param first  the first measurement, if it has already begun
+ */
+export function lacksProcessors(pid: number, first?: Measurement): Promise<Processors | null> {
+  let begun = first
+  return whereShort(() => {
+    const measurement = begun ?? beginMeasurement(pid)
+    begun = undefined
+    return endMeasurement(measurement, MEASUREMENT_DURATION_MS)
+  })
 }
 
 /**

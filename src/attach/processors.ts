@@ -1,7 +1,6 @@
 // Measures the processor use of a process, and the processors that are idle and that the process may use. The process is not affected.
 
 import { availableParallelism } from 'node:os'
-import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { minOf } from '../base/arrays.ts'
 import { textOf } from '../base/visible.ts'
@@ -40,11 +39,53 @@ export function isBusy(processors: Processors): boolean {
   return spareOf(processors) < Math.min(SPARE_FRACTION * processors.most, ENOUGH_SPARE)
 }
 
-/** @returns undefined if the process has ended or is unreadable */
-export async function readProcessors(pid: number, ms: number): Promise<Processors | undefined> {
-  const end = startProcessors(pid)
-  await sleep(ms)
+/** A measurement that has begun and not ended. */
+export interface Measurement {
+  readonly pid: number
+  /** Time of the beginning, as performance.now(). */
+  readonly begun: number
+  readonly end: () => Processors | undefined
+}
+
+/** A measurement that began longer ago also contains the wait for a user, or for an earlier session. */
+const MAX_EARLY_MS = 1_000
+let early: Measurement | undefined
+
+/**
+ * Begins to measure a process that a command names, if the name is a process id. A command calls this function before it loads its own code.
+ */
+export function measureEarly(name: string | undefined): void {
+  const pid = /^\d+$/.test(name ?? '') ? Number(name) : Number.NaN
+  early = readCpuMs(pid) === undefined ? undefined : beginMeasurement(pid)
+}
+
+/** Returns the measurement of `measureEarly` once; undefined if it is of another process, or too old. */
+export function takeEarly(pid: number): Measurement | undefined {
+  const taken = early
+  early = undefined
+  return taken?.pid === pid && performance.now() - taken.begun < MAX_EARLY_MS ? taken : undefined
+}
+
+export function beginMeasurement(pid: number): Measurement {
+  return { pid, begun: performance.now(), end: startProcessors(pid) }
+}
+
+/**
+ * Ends a measurement when it has taken this time.
+ *
+ * @returns undefined if the process has ended or is unreadable
+ */
+export async function endMeasurement(
+  { begun, end }: Measurement,
+  ms: number,
+): Promise<Processors | undefined> {
+  await sleep(Math.max(0, ms - (performance.now() - begun)))
   return end()
+}
+
+/** @returns undefined if the process has ended or is unreadable */
+export function readProcessors(pid: number, ms: number): Promise<Processors | undefined> {
+  return endMeasurement(beginMeasurement(pid), ms)
 }
 
 /** Starts to measure. @returns a function that returns the mean use since the start; undefined if the process has ended or is unreadable */

@@ -1,6 +1,7 @@
 // The commands, their arguments and their implementation. Their options are declared in `options/`.
 
 import { Argument, Command } from 'commander'
+import { measureEarly } from '../attach/processors.ts'
 import { COMMANDS, type CommandName } from '../options/option.ts'
 import { withOptions } from '../options/parser.ts'
 import { checkOwnOptions } from '../options/refusals.ts'
@@ -71,15 +72,17 @@ export function commandLine(version: string): Command {
 
   command('attach', 'profile a root method and show its calling context tree live')
     .argument('[pid]', PID_HELP)
-    .action(async (pid: string | undefined, flags: Flags<'attach'>) =>
-      (await import('./attach.ts')).attach(pid, flags, print),
-    )
+    .action(async (pid: string | undefined, flags: Flags<'attach'>) => {
+      measureEarly(pid)
+      await (await import('./attach.ts')).attach(pid, flags, print)
+    })
 
   command('record', 'profile for a given time without the live view, and write or push the profile')
     .argument('[pid]', PID_HELP)
-    .action(async (pid: string | undefined, flags: Flags<'record'>) =>
-      (await import('./record.ts')).record(pid, flags),
-    )
+    .action(async (pid: string | undefined, flags: Flags<'record'>) => {
+      measureEarly(pid)
+      await (await import('./record.ts')).record(pid, flags)
+    })
 
   command('proxy', 'let jfluid on another machine attach to JVMs of this machine').action(
     async (flags: Flags<'proxy'>) => (await import('./proxy.ts')).proxy(flags),

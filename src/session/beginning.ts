@@ -43,7 +43,7 @@ export async function beginBelowRoots(
     await checkRegions(engine, roots)
     await engine.values?.begin(roots)
     await classLoads.beforeRecording(async () => {
-      // Redefinitions are timed in ticks, so the length of a tick must be known first.
+      // A program that ends within half a second has no other status. It states whether the JVM counts allocated bytes.
       await pulse.readStatus()
       await hideHandleMembers(engine)
       if (options.followThreads) await installHandOvers(engine)

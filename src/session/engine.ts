@@ -4,6 +4,7 @@ import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import { untestedArchitecture } from '../base/architecture.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
+import { debug } from '../base/debug.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { SINCE } from '../base/jdk-releases.ts'
 import type { Scheme } from '../base/scheme.ts'
@@ -178,7 +179,7 @@ export class Engine {
     this.arming =
       finder === null
         ? null
-        : new Arming(workshop, this.installation, finder, () => this.#size(), memorySlowness())
+        : new Arming(workshop, this.installation, finder, () => this.#size(), memorySlowness)
     this.unprobed = UnprobedAllocations.arePossible(this) ? new UnprobedAllocations(this) : null
     this.names = new Names(this)
     this.traceIds = new TraceIds(agent, this.warnings)
@@ -214,6 +215,9 @@ export class Engine {
     const compilations = door.compilations?.() ?? null
     if (installation.swaps.latest.length === 0) this.#compilationsBefore = compilations
     const before = this.#compilationsBefore
+    debug.redefine?.(
+      `${counted ?? '?'} compiled methods, ${compilations ?? '?'} compilations, ${before ?? '?'} before the first redefinition, ${facts.loadedClasses} classes`,
+    )
     const compiledMethods =
       facts.feature < SINCE.SELECTIVE_INVALIDATION
         ? compiledSince({ counted, compilations, before })

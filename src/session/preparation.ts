@@ -2,7 +2,7 @@
 
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { featureOf } from '../attach/admission.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
@@ -14,7 +14,6 @@ import { PROBES } from '../measures/probes.ts'
 import { Agent } from '../wire/agent.ts'
 import { AgentRefused, LinkLost, type Meeting, newToken } from '../wire/link.ts'
 import type { AgentFacts, LoadedClasses } from '../wire/messages.ts'
-import { memorySlowness } from './adaptive/memory-latency.ts'
 import { TargetClock } from './clock.ts'
 import { FOLLOWED_CLASSES } from './code/hand-over-points.ts'
 import { RegionTable } from './code/regions.ts'
@@ -140,8 +139,10 @@ export class Preparation {
     )
     const isAdaptive = adaptiveAtOnce(options, facts.loadedClasses) !== null
     const answered = opening === null ? this.#mirrorRing(elsewhere!) : this.#shareRing(facts, opening)
-    if (isAdaptive) void turnOfTheLoop().then(memorySlowness)
     const { recorder: opened, configured } = await answered
+    // Before any further wait, since `clock` assumes that a pair was read just now.
+    const clock = new TargetClock(configured.greeted, facts.clock)
+    clock.update(configured.clock)
     if (options.liveness === true && (featureOf(facts.version) ?? SINCE.REFERS_TO) < SINCE.REFERS_TO)
       throw new NoLiveness(facts.pid, facts.version)
     if (options.sampling !== undefined) await agent.sampling(options.sampling)
@@ -150,8 +151,6 @@ export class Preparation {
     await PROBES[modeOf(options)].begin?.(agent, options)
     const { calibration, regionTable } = await this.#calibrate(onPhase, isAdaptive)
     const recorder = await opened
-    const clock = new TargetClock(configured.greeted, facts.clock)
-    clock.update(configured.clock)
     const { pausesKnown } = configured
     debug.attach?.(
       `prepared: t_I ${calibration?.innerTicks.toFixed(1) ?? '?'}, t_O ${calibration?.outerTicks.toFixed(1) ?? '?'} ticks, pauses ${pausesKnown ? 'known' : 'unknown'}, buffer ${elsewhere === undefined ? 'shared' : 'sent over TCP'}`,

@@ -99,7 +99,7 @@ export class Recording {
       this.engine.recorder.courseBegins()
     }
     if (scheme === 'adaptive') {
-      const counted = await beginAtRoots(this.engine, this.pulse, onPhase, recording)
+      const counted = await beginAtRoots(this.engine, onPhase, recording)
       if (counted.length > 0) this.controller?.armed(counted, seen)
     } else await beginBelowRoots(this.engine, this.pulse, onPhase, recording)
     await rootWatch.look()

@@ -1,5 +1,17 @@
-import { expect, it } from 'vitest'
-import { idleMs, isBusy, listed, readProcessors } from '../../src/attach/processors.ts'
+import { afterEach, expect, it, vi } from 'vitest'
+import {
+  endMeasurement,
+  idleMs,
+  isBusy,
+  listed,
+  measureEarly,
+  readProcessors,
+  takeEarly,
+} from '../../src/attach/processors.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 it.each([
   ['0', [0]],
@@ -37,6 +49,40 @@ it('processor use of a computing process is measured', async () => {
   expect(processors?.used).toBeGreaterThan(0.05)
   expect(processors?.most).toBeGreaterThan(0)
 })
+
+it('a measurement begins before it is taken, if a command has begun it', async () => {
+  const [begun, spent] = [performance.now(), process.cpuUsage()]
+  measureEarly(`${process.pid}`)
+  while (process.cpuUsage(spent).user < 200_000); // spends processor time
+  const { used } = (await endMeasurement(takeEarly(process.pid)!, 100))!
+  expect(used * (performance.now() - begun)).toBeGreaterThan(150)
+})
+
+it('an early measurement is taken once, for its process only', () => {
+  measureEarly(`${process.pid}`)
+  expect(takeEarly(process.pid)?.pid).toBe(process.pid)
+  expect(takeEarly(process.pid)).toBeUndefined()
+  measureEarly(`${process.pid}`)
+  expect(takeEarly(process.ppid)).toBeUndefined()
+  expect(takeEarly(process.pid)).toBeUndefined()
+})
+
+it('an early measurement is not taken after a second', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  measureEarly(`${process.pid}`)
+  vi.advanceTimersByTime(1_000)
+  expect(takeEarly(process.pid)).toBeUndefined()
+})
+
+it.each([undefined, 'Main', 'container:shop', 'host:4711', `${2 ** 30}`])(
+  'nothing is measured early for %s',
+  (name) => {
+    measureEarly(`${process.pid}`)
+    measureEarly(name)
+    expect(takeEarly(process.pid)).toBeUndefined()
+    expect(takeEarly(2 ** 30)).toBeUndefined()
+  },
+)
 
 it.each([
   [{ used: 1.5, most: 2, idle: 0.5 }, true],

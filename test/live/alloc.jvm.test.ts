@@ -234,7 +234,8 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
     for (const file of files) {
       // If the client gets no processor for half a second, threads do not wait for it: the profile reports gaps and a warning.
       let profile = await record(file)
-      while (profile.instrumentation.gaps > 0) profile = await record(file)
+      for (let again = 0; again < 2 && profile.instrumentation.gaps > 0; again++) profile = await record(file)
+      expect(profile.instrumentation.gaps).toBe(0)
       profiles.push(profile)
     }
     expect(profiles[1]).toEqual(profiles[0])

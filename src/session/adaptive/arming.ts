@@ -38,25 +38,32 @@ export class Arming {
   readonly #size: () => Promise<JvmSize>
   /** Pauses of all redefinitions since the start of the session. */
   readonly pauses: PauseFact[] = []
+  /** `#slowness` after a measured pause. */
+  #fitted: number | undefined
   /** Modes of the probes, indexed by method id. */
   #modes = new Uint8Array()
 
   /**
-   * @param size      returns the current size of the JVM
-   * @param slowness  factor by which pauses on this machine are longer than on the reference machine
+   * @param size     returns the current size of the JVM
+   * @param machine  returns the factor by which pauses on this machine are longer than on the reference machine. Called at the first
+   * prediction, since the measurement takes 25 ms
    */
   constructor(
     private readonly workshop: Workshop,
     private readonly installation: Installation,
     private readonly finder: ClassFinder,
     size: () => Promise<JvmSize>,
-    /**
-     * Factor by which pauses of this JVM are longer than on the reference machine. Each measured pause moves it half way to the measured
-     * factor.
-     */
-    private slowness: number,
+    private readonly machine: () => number,
   ) {
     this.#size = size
+  }
+
+  /**
+   * Factor by which pauses of this JVM are longer than on the reference machine. Each measured pause moves it half way to the measured
+   * factor.
+   */
+  get #slowness(): number {
+    return this.#fitted ?? this.machine()
   }
 
   /** Makes later lists of loaded classes include the classes that match the patterns. */
@@ -77,7 +84,7 @@ export class Arming {
   /** Predicts how long a redefinition of this number of classes will stop the JVM, in ms. Null if no prediction is possible. */
   async predict(classes: number, size = this.#size()): Promise<number | null> {
     // If the number of compiled methods is not known, the latest pause is the prediction.
-    return predictedPauseMs(await size, classes, this.slowness) ?? this.pauses.at(-1)?.measuredMs ?? null
+    return predictedPauseMs(await size, classes, this.#slowness) ?? this.pauses.at(-1)?.measuredMs ?? null
   }
 
   /**
@@ -86,7 +93,7 @@ export class Arming {
    */
   async classesWithin(ms: number, classes: number): Promise<number> {
     const size = await this.#size()
-    if (size.compiledMethods !== null) return classesWithin(ms, size, classes, this.slowness)
+    if (size.compiledMethods !== null) return classesWithin(ms, size, classes, this.#slowness)
     const longMs = await this.predict(classes)
     return longMs !== null && longMs <= ms ? classes : 0
   }
@@ -104,7 +111,7 @@ export class Arming {
     for (const it of others)
       this.pauses.push({ predictedMs: null, measuredMs: it.pauseMs, classes: it.classes })
     if (predictedMs !== null && measuredMs !== null)
-      this.slowness = refittedSlowness(this.slowness, predictedMs, measuredMs)
+      this.#fitted = refittedSlowness(this.#slowness, predictedMs, measuredMs)
   }
 
   /** Returns the methods that match the patterns; the caller instruments them. Their classes must have been listed before. */

@@ -10,8 +10,8 @@ import { MODE_COUNT, MODE_TIME } from '../../wire/messages.ts'
 import { checkRefused, hideHandleMembers, instrumentingPhase } from '../beginning.ts'
 import type { Engine } from '../engine.ts'
 import { MAX_PAUSE_MS } from '../limits.ts'
-import type { Pulse } from '../pulse.ts'
 import { type Batch, batchOf, type NoBatch, patternsOf } from './batch.ts'
+import { memorySlowness } from './memory-latency.ts'
 import { type JvmSize, withRootsMs } from './pause.ts'
 
 /** Number of JDK classes in this redefinition. Code in this class hides the target methods of method handles from the C1 compiler. */
@@ -34,7 +34,6 @@ function pauseText(ms: number | null, times: 'up to three times' | 'up to four t
  */
 export async function beginAtRoots(
   engine: Engine,
-  pulse: Pulse,
   onPhase: (phase: string) => void,
   recording: () => void,
 ): Promise<readonly number[]> {
@@ -47,7 +46,10 @@ export async function beginAtRoots(
   recorder.noThreadWaits()
   await turns.enqueue(async () => {
     arming?.want(patternsOf(options.seen ?? []))
-    await installation.refreshClasses()
+    const listed = installation.refreshClasses()
+    // The memory latency is measured (25 ms) while the agent searches the loaded classes. The prediction below uses it.
+    if (arming !== null) void turnOfTheLoop().then(memorySlowness)
+    await listed
     const roots = await rootsOf(engine)
     if (revealer.roots.progress().every((it) => it.ids.size === 0)) {
       arming?.wantAll()
@@ -62,8 +64,6 @@ export async function beginAtRoots(
     const revelations = batch === null ? asked : [...asked, batch]
     const [pauseMs = null] = await Promise.all([
       arming?.predict(classesOf(revelations) + HANDLE_CLASSES, size),
-      // The duration of a redefinition is measured in ticks, so the tick length must be known first.
-      pulse.readStatus(),
       hideHandleMembers(engine),
     ])
     onPhase(

@@ -32,7 +32,7 @@ export interface AttachCost {
   readonly lacksProcessors: boolean
 }
 
-/** Measures the processor use of a JVM for at most a second if its first redefinition discards much compiled code. */
+/** Measures the processor use of a JVM for at most two seconds if its first redefinition discards much compiled code. */
 export async function attachCost({ process, perf, javaVersion }: TargetFacts): Promise<AttachCost> {
   const metaspaceLeft = perf === undefined ? undefined : metaspaceLeftOf(perf)
   const discardsCode =

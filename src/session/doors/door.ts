@@ -20,6 +20,7 @@ import { type AttachConnection, openAttachSocket } from '../../attach/handshake.
 import { findPerfData, hasAllOptions } from '../../attach/hsperfdata.ts'
 import { compiledCount, compiledMethods } from '../../attach/loaded-code.ts'
 import { leftOfMetaspace, refuseWithoutHeap, refuseWithoutMetaspace } from '../../attach/memory-room.ts'
+import { takeEarly } from '../../attach/processors.ts'
 import { readRegular } from '../../attach/regular-file.ts'
 import { DESCRIPTORS_NEEDED, readRoom, THREADS_NEEDED } from '../../attach/room.ts'
 import { openTmp } from '../../attach/target-facts.ts'
@@ -241,7 +242,8 @@ export async function attachDoor(
         `agent of an earlier session: ${answer}; the JVM ${isSeen ? `can read ${jar.path}` : 'cannot read our jar, and gets a copy'}`,
       )
       if (!woken) {
-        if (asks && connection.target.hasJavaAgent === false) await refuseBusyBeforeFlush(connection)
+        if (asks && connection.target.hasJavaAgent === false)
+          await refuseBusyBeforeFlush(connection, takeEarly(pid))
         const copy = isSeen ? null : fs.readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
         try {

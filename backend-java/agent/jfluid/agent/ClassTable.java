@@ -128,7 +128,8 @@ final class ClassTable {
             throw new IOException("the JVM is ending");
         }
         for (Class<?> c : all) {
-            if (!c.isArray() && !c.isPrimitive() && isNamed(c.getName(), names)) {
+            // The name first: for 18,000 classes, isArray and isPrimitive take 6 ms in the interpreter.
+            if (isNamed(c.getName(), names) && !c.isArray() && !c.isPrimitive()) {
                 id(c);
             }
         }
