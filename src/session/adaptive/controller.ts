@@ -10,7 +10,7 @@ import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import { DEFAULT_MAX_OVERHEAD } from '../../base/scheme.ts'
 import { type Tree, topSum } from '../../cct/tree.ts'
-import { shortCount, span } from '../../profile/text.ts'
+import { plural, shortCount, span } from '../../profile/text.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
@@ -22,6 +22,7 @@ import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import type { Arming } from './arming.ts'
 import { batchOf, mib } from './batch.ts'
+import { BudgetWatch, type Look, type Rates } from './budget-watch.ts'
 import { ownerBy, type Seen, seenMethods, shareOf, whileCold } from './choose.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 import { batchPauseMs, COLD_DURATION_MS, tookTooLong } from './pause.ts'
@@ -31,7 +32,6 @@ import {
   callsForOneTimed,
   idleProbesOverBudget,
   mayChooseWhileCold,
-  overBudget,
   samplesNeeded,
   timedWithinBudget,
 } from './probe-budget.ts'
@@ -45,8 +45,6 @@ const MORE_SAMPLES = 1.2
 /** Minimum and maximum time for which methods are only counted. */
 const MIN_SETTLE_DURATION_MS = 1_000
 const MAX_SETTLE_DURATION_MS = 60_000
-/** Methods are switched off after this number of consecutive checks in which the probe cost exceeded the budget. */
-const CHECKS_ABOVE_BUDGET = 2
 
 /** Number of stack dumps of all threads. Each dump needs a safepoint. */
 const DUMPS_ELSEWHERE = 3
@@ -72,14 +70,6 @@ const dotted = (name: string): string => name.replaceAll('$', '.')
 
 type Phase = 'look' | 'settle' | 'hold'
 
-interface Look {
-  readonly atMs: number
-  /** Number of root calls that have begun. */
-  readonly rootCalls: number
-  readonly counts: Float64Array
-  readonly rootNs: number
-}
-
 export class Controller {
   #timer: NodeJS.Timeout | undefined
   #phase: Phase = 'look'
@@ -97,8 +87,10 @@ export class Controller {
   #armedAt: Look | null = null
   /** Whether the batch was chosen while code was interpreted, and the rows contain interpreted calls. */
   #isEarly = false
-  #before: Look | null = null
-  #tooDear = 0
+  readonly #watch = new BudgetWatch()
+  /** Methods that were switched off since their probes cost too much, and the warning that has their number. */
+  readonly #switchedOff = new Set<number>()
+  #offNote = ''
   /**
    * Methods in which other threads ran while the root returned at once, collected over several stack dumps. The two fields below are the
    * number of dumps and the time of the next dump.
@@ -129,7 +121,7 @@ export class Controller {
     this.rowsFromMs = 0
     this.#lookedAt = 0
     this.#sampledFromMs = null
-    this.#before = null
+    this.#watch.forget()
     this.#armedAt = null
     this.#resets++
   }
@@ -215,6 +207,8 @@ export class Controller {
     }
     // The user has requested exact times of the methods, so they are never switched off automatically.
     this.#batch = new Map([...this.#batch].filter(([id]) => !ids.includes(id)))
+    for (const id of ids) this.#switchedOff.delete(id)
+    this.#noteOff()
     this.#newRows()
     return ids.length
   }
@@ -424,31 +418,39 @@ export class Controller {
   }
 
   async #hold(): Promise<void> {
-    if (this.#isEarly && this.span.durationMs >= COLD_DURATION_MS + MIN_SETTLE_DURATION_MS) {
-      this.#isEarly = false
-      this.#newRows() // the earlier rows contain interpreted calls
-      return
-    }
     const { arming } = this.engine
+    const isWarm = this.#isEarly && this.span.durationMs >= COLD_DURATION_MS + MIN_SETTLE_DURATION_MS
     const timed = [...this.#batch.keys()].filter((id) => arming?.isTimed(id) === true)
-    if (timed.length === 0 || arming === null) return
+    if (arming === null || (timed.length === 0 && !isWarm)) return
+    const resets = this.#resets
     const now = await this.#lookNow('timed')
-    const before = this.#before
-    this.#before = now
-    if (before === null || now.rootNs <= before.rootNs) return
-    const called = this.#countedBetween(before, now).filter(({ id }) => timed.includes(id))
-    const costs = this.#costs(before, now)
-    const dense = overBudget(called, costs)
-    this.#tooDear = dense.length === 0 ? 0 : this.#tooDear + 1
-    if (this.#tooDear < CHECKS_ABOVE_BUDGET || this.#stopped) return
-    this.#tooDear = 0
-    await arming.switchTo([[dense, MODE_OFF]])
-    debug.reveal?.(`adaptive: ${dense.length} methods are switched off: their probes cost too much`)
-    this.#newRows()
-    await this.#giveBack(
-      called.filter(({ id }) => dense.includes(id)),
-      costs,
-    )
+    if (this.#resets !== resets) return
+    const ratesSince = (since: Look): Rates => ({
+      called: this.#countedBetween(since, now).filter(({ id }) => timed.includes(id)),
+      costs: this.#costs(since, now),
+    })
+    const { off, rates } = this.#watch.check(now, ratesSince, isWarm)
+    if (this.#stopped || (off.length === 0 && !isWarm)) return
+    if (off.length > 0) {
+      await arming.switchTo([[off, MODE_OFF]])
+      debug.reveal?.(`adaptive: ${off.length} methods are switched off: their probes cost too much`)
+      for (const id of off) this.#switchedOff.add(id)
+      this.#noteOff()
+    }
+    this.#isEarly &&= !isWarm
+    this.#newRows() // the earlier rows contain interpreted calls, or timed calls of methods that are only sampled from now on
+    if (rates !== undefined)
+      await this.#giveBack(
+        rates.called.filter(({ id }) => off.includes(id)),
+        rates.costs,
+      )
+  }
+
+  #noteOff(): void {
+    const { warnings } = this.engine
+    warnings.delete(this.#offNote)
+    this.#offNote = offText(this.#switchedOff.size)
+    if (this.#switchedOff.size > 0) warnings.add(this.#offNote)
   }
 
   #newRows(): void {
@@ -460,7 +462,7 @@ export class Controller {
     this.#lookedAt = 0
     this.#sampledFromMs = null
     this.#armedAt = null
-    this.#before = null
+    this.#watch.forget()
   }
 
   #countedBetween(before: Look, now: Look): Counted[] {
@@ -496,6 +498,10 @@ function callsByMethod({ count, method, metrics }: Tree): Float64Array {
   const calls = new Float64Array(ids)
   for (let node = 0; node < count; node++) calls[method[node]!]! += metrics.calls?.[node] ?? 0
   return calls
+}
+
+function offText(methods: number): string {
+  return `${plural(methods, 'method')} ${methods === 1 ? 'is' : 'are'} no longer timed, so that the cost of the probes stays within --max-overhead`
 }
 
 function hotRootText(roots: number, callsPerSecond: number, oneOf: number): string {

@@ -98,15 +98,18 @@ export function timedWithinBudget(
 }
 
 /**
- * Chooses methods to be switched off if all probes together cost too much. The most frequently called methods are switched off first.
- * @returns ids; empty if the cost is within the budget
+ * Chooses methods to be switched off if all probes together cost too much. The most frequently called methods are switched off first, until
+ * the cost is AIM of the budget.
+ * @param limit  share of the budget above which methods are switched off: BRAKE or SURGE
+ * @returns ids; empty if the cost is within the limit
  */
 export function overBudget(
   timed: readonly Counted[],
   { nsPerCall, rootNsPerSecond, budget }: Costs,
+  limit: number,
 ): number[] {
   let spent = timed.reduce((sum, it) => sum + it.callsPerSecond * nsPerCall, 0)
-  if (spent <= BRAKE * budget * rootNsPerSecond) return []
+  if (spent <= limit * budget * rootNsPerSecond) return []
   const off: number[] = []
   for (const it of [...timed].sort((a, b) => b.callsPerSecond - a.callsPerSecond)) {
     if (spent <= AIM * budget * rootNsPerSecond) break
@@ -131,5 +134,7 @@ export function idleProbesOverBudget(off: readonly Counted[], { rootNsPerSecond,
   return rootNsPerSecond > 0 && calls * IDLE_CALL_NANOS > AIM * budget * rootNsPerSecond
 }
 
-/** Methods are switched off if the probes use more than this share of the budget. */
-const BRAKE = 0.85
+/** Methods are switched off if the probes use more than this share of the budget over some seconds (`BudgetWatch`). */
+export const BRAKE = 0.85
+/** Methods are switched off if the probes use more than this multiple of the budget over half a second. */
+export const SURGE = 2

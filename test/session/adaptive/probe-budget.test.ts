@@ -8,11 +8,13 @@ import {
   tookTooLong,
 } from '../../../src/session/adaptive/pause.ts'
 import {
+  BRAKE,
   type Counted,
   callsForOneTimed,
   idleProbesOverBudget,
   mayChooseWhileCold,
   overBudget,
+  SURGE,
   samplesNeeded,
   timedWithinBudget,
 } from '../../../src/session/adaptive/probe-budget.ts'
@@ -49,13 +51,24 @@ describe('counted methods that become timed', () => {
 
 describe('timed methods that are switched off', () => {
   it('no method is switched off while the total cost is within the limit', () => {
-    expect(overBudget([counted(1, 400_000, 0.5)], COSTS)).toEqual([])
+    expect(overBudget([counted(1, 400_000, 0.5)], COSTS, BRAKE)).toEqual([])
   })
 
   it('the most frequently called methods are switched off until the remaining methods cost half of the budget', () => {
     const timed = [counted(1, 100_000, 0.5), counted(2, 350_000, 0.5), counted(3, 50_000, 0.5)]
-    expect(overBudget(timed, COSTS)).toEqual([2])
+    expect(overBudget(timed, COSTS, BRAKE)).toEqual([2])
   })
+
+  it.each([
+    [BRAKE, 430_000, 420_000],
+    [SURGE, 1_010_000, 990_000],
+  ])(
+    'with a limit of %d, methods with %d calls a second are switched off, but not with %d',
+    (limit, many, few) => {
+      expect(overBudget([counted(1, many, 0.5)], COSTS, limit)).toEqual([1])
+      expect(overBudget([counted(1, few, 0.5)], COSTS, limit)).toEqual([])
+    },
+  )
 })
 
 describe('limits that --max-overhead sets', () => {
@@ -76,7 +89,7 @@ describe('limits that --max-overhead sets', () => {
     'with --max-overhead %d, the most frequently called methods are switched off at 85 % of this limit',
     (budget, ids) => {
       const timed = dense.map(({ id, callsPerSecond }) => counted(id, 1.01 * callsPerSecond, 0.9))
-      expect(overBudget(timed, { ...COSTS, budget })).toEqual(ids)
+      expect(overBudget(timed, { ...COSTS, budget }, BRAKE)).toEqual(ids)
     },
   )
 })
