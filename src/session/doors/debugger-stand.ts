@@ -4,6 +4,7 @@
 // Only the obtained thread stays suspended; all others continue to run. Even after an error, all event requests are cleared and no other
 // thread stays suspended.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_TEMPFAIL, JfluidError } from '../../base/errors.ts'
 import * as jdwp from '../../jdwp-client/index.ts'
 import { commonCleaner, wakeIfWaiting } from './debugger-cleaner.ts'
@@ -17,6 +18,12 @@ const CLEANER_DURATION_MS = 1000
 const QUIET_DURATION_MS = 500
 /** Delay after CLEANER_DURATION_MS until threads that enter a JDK method are used, too. */
 const ANYWHERE_DELAY_MS = 1500
+/**
+ * Time for which events that were already under way are resumed after the requests are cleared. If the debugger disconnects while the debug
+ * agent of JDK 20 or newer suspends a thread, the thread stays suspended forever, and the port never opens again: threadControl_reset
+ * (threadControl.c) resumes all threads, then waits for the callback of the thread, which is suspended after that.
+ */
+const LATE_EVENTS_DURATION_MS = 100
 
 export class JvmIdle extends JfluidError {
   static sample = () => [
@@ -83,6 +90,7 @@ export async function standingThread(
   ])
   const owners = can.ok && can.value.canGetOwnedMonitorInfo
   let ownersOnly = false
+  let isFound = false
   const phasesFrom = (afterMs: number) => [
     { afterMs, requests: quiet },
     {
@@ -118,11 +126,13 @@ export async function standingThread(
       if (event.kind !== 'VM_START') {
         // The event set may also contain an event of the method entry request.
         const isAtItsPlace = set.events.some((it) => 'request' in it && it.request === cleanersPlace)
-        if (isAtItsPlace) return event.thread
+        isFound = isAtItsPlace
+        if (isFound) return event.thread
         // At any other breakpoint, the cleaner thread is running a cleanup action of the program, so it is not used.
         if (event.thread !== cleaner?.thread) {
           const unfit = await whyUnfit(jvm, event.thread, { system, owners })
-          if (unfit === null) return event.thread
+          isFound = unfit === null
+          if (isFound) return event.thread
           ownersOnly ||= unfit === 'owner'
         }
       }
@@ -130,10 +140,14 @@ export async function standingThread(
       await places.watchAgain(event.request)
     }
   } finally {
-    // The replies are not awaited, since a thread may be suspended now. The JVM executes commands in order.
-    places.clear()
+    const cleared = places.clear()
     // Resumes threads that reached another breakpoint at the same moment.
     jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // if the connection has ended, the threads run in any case
+    // If a thread was found, it is suspended now, so nothing is awaited. The JVM executes commands in order.
+    if (!isFound && jvm.connection.lost === undefined) {
+      await cleared
+      await sleep(LATE_EVENTS_DURATION_MS)
+    }
   }
 }
 
@@ -164,10 +178,12 @@ class Places {
     await this.watch(request)
   }
 
-  clear(): void {
+  /** Clears all requests. Resolves when the JVM has answered, or the connection has ended. */
+  async clear(): Promise<void> {
     if (this.jvm.connection.lost !== undefined) return // the JVM drops all requests when the connection ends
-    for (const [id, { kind }] of this.#requests) void this.jvm.eventRequest.clear(kind, id).catch(() => {})
+    const cleared = [...this.#requests].map(([id, { kind }]) => this.jvm.eventRequest.clear(kind, id))
     this.#requests.clear()
+    await Promise.allSettled(cleared)
   }
 }
 
