@@ -90,7 +90,7 @@ export async function standingThread(
   ])
   const owners = can.ok && can.value.canGetOwnedMonitorInfo
   let ownersOnly = false
-  let isFound = false
+  let isIdle = false
   const phasesFrom = (afterMs: number) => [
     { afterMs, requests: quiet },
     {
@@ -113,7 +113,8 @@ export async function standingThread(
       while (phases[0] !== undefined && passed >= phases[0].afterMs) {
         for (const request of phases.shift()!.requests) await places.watch(request)
       }
-      if (passed >= idleTimeoutMs) throw new JvmIdle(address, idleTimeoutMs, ownersOnly)
+      isIdle = passed >= idleTimeoutMs
+      if (isIdle) throw new JvmIdle(address, idleTimeoutMs, ownersOnly)
       const timeoutMs = Math.min(phases[0]?.afterMs ?? idleTimeoutMs, idleTimeoutMs) - passed
       const taken = await jvm.events.next(['VM_START', 'BREAKPOINT', 'METHOD_ENTRY'], { timeoutMs })
       if (taken === null) continue
@@ -126,13 +127,11 @@ export async function standingThread(
       if (event.kind !== 'VM_START') {
         // The event set may also contain an event of the method entry request.
         const isAtItsPlace = set.events.some((it) => 'request' in it && it.request === cleanersPlace)
-        isFound = isAtItsPlace
-        if (isFound) return event.thread
+        if (isAtItsPlace) return event.thread
         // At any other breakpoint, the cleaner thread is running a cleanup action of the program, so it is not used.
         if (event.thread !== cleaner?.thread) {
           const unfit = await whyUnfit(jvm, event.thread, { system, owners })
-          isFound = unfit === null
-          if (isFound) return event.thread
+          if (unfit === null) return event.thread
           ownersOnly ||= unfit === 'owner'
         }
       }
@@ -143,8 +142,8 @@ export async function standingThread(
     const cleared = places.clear()
     // Resumes threads that reached another breakpoint at the same moment.
     jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // if the connection has ended, the threads run in any case
-    // If a thread was found, it is suspended now, so nothing is awaited. The JVM executes commands in order.
-    if (!isFound && jvm.connection.lost === undefined) {
+    // Otherwise a thread may be suspended now, so nothing is awaited. The JVM executes commands in order.
+    if (isIdle) {
       await cleared
       await sleep(LATE_EVENTS_DURATION_MS)
     }
