@@ -5,6 +5,7 @@ import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cli, loadAverage } from '../support.mjs'
+import { buildAgent, controlCommand } from './control.mjs'
 import { Picking } from './picked.mjs'
 import { descendantRunning, Running, remove, temporaryDirectory, untilUp } from './processes.mjs'
 import { prepareServer } from './servers.mjs'
@@ -32,6 +33,7 @@ const ROWS = 50
  * @property {boolean} picked  whether roots are selected in the picker of `jfluid attach`; otherwise `jfluid record` gets them
  * @property {readonly string[]} jvmOptions
  * @property {boolean} busy
+ * @property {readonly import('./control.mjs').Redefinition[] | null} control  if not null, classes are redefined instead of each session
  * @property {string} directory  directory for all output
  *
  * @typedef {object} Window
@@ -97,7 +99,8 @@ export async function live(server, plan, tell) {
     const sessions = []
     for (const root of plan.roots) {
       if (running.how !== null) break
-      sessions.push(await session(root, { jvm, watch, plan, tag: `session-${sessions.length + 1}`, tell }))
+      const run = plan.control === null ? session : control
+      sessions.push(await run(root, { jvm, watch, plan, tag: `session-${sessions.length + 1}`, tell }))
       await sleep(REST_S * 1000)
     }
     const alive = running.how === null
@@ -202,9 +205,46 @@ async function session(root, { jvm, watch, plan, tag, tell }) {
   watch.client = null
   for (const told of lines.end()) take(told)
   terminal.end()
+  return await afterwards({ root, begin, ...marks, exit, code, file, before }, { watch, plan, tag })
+}
+
+/**
+ * Redefines the classes of a session with their own bytes. Progress has the name of a session's: the recording begins after the first
+ * redefinition, and the last one is the restoration.
+ *
+ * @returns {Promise<SessionMarks>}
+ */
+async function control(root, { jvm, watch, plan, tag, tell }) {
+  const files = temporaryDirectory()
+  try {
+    const jar = await buildAgent(plan.jdk, files)
+    const before = watch.now()
+    const begin = Date.now()
+    const marks = { recording: null, firstCall: null, ending: null, says: [] }
+    const agent = new Running(controlCommand(plan.jdk, jar, jvm, plan.control), {
+      onOutput(text) {
+        for (const line of text.trimEnd().split('\n')) {
+          if (line === 'redefined') marks.recording ??= Date.now()
+          else marks.ending = Date.now()
+          marks.says.push(line)
+          tell(`  ${line}`)
+        }
+      },
+      log: join(plan.directory, `${tag}.log`),
+    })
+    const code = await agent.ended
+    const exit = Date.now()
+    const file = join(plan.directory, `${tag}.jfluid`) // does not exist
+    return await afterwards({ root, begin, ...marks, exit, code, file, before }, { watch, plan, tag })
+  } finally {
+    remove(files)
+  }
+}
+
+async function afterwards(session, { watch, plan, tag }) {
   await sleep(AFTER_S * 1000)
-  const window = { begin, end: exit + AFTER_S * 1000 }
-  const done = { root, begin, ...marks, exit, code, window, file, before, after: watch.now() }
+  const window = { begin: session.begin, end: session.exit + AFTER_S * 1000 }
+  const done = { ...session, window, after: watch.now() }
   writeFileSync(join(plan.directory, `${tag}.json`), JSON.stringify(done, null, 1))
   return done
 }

@@ -14,6 +14,8 @@
 //                                  The results lack messages outside the screen, and the recording begins with the first call
 //   --agent idle|opentelemetry     the servers start with `-javaagent:` of jfluid's idle agent, or of OpenTelemetry, which traces requests
 //   --busy                         boot verifies a bcrypt password in each request, and 8 clients send requests as fast as it answers
+//   --control <directory>          no jfluid: an agent redefines, with their own bytes, the classes that the sessions in this directory (an
+//                                  earlier --out) redefined, at the same times
 //   --out <directory>              for logs, loads, profiles and results.json; default: a new temporary directory
 //
 // Needs mvn (for the set-up only) and script(1). Nothing is asserted: the table shows missed goals. Exits with 1 if a run is missing.
@@ -22,7 +24,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { cli, findJdks, machine, project } from '../support.mjs'
 import {
@@ -34,6 +36,7 @@ import {
   requestsTo,
   sessionFigures,
 } from './analysis.mjs'
+import { readRedefinitions } from './control.mjs'
 import { live } from './life.mjs'
 import { SERVERS } from './servers.mjs'
 import { installOpenTelemetry } from './setup.mjs'
@@ -58,6 +61,7 @@ const OPTIONS = {
   agent: { type: 'string' },
   busy: { type: 'boolean', default: false },
   picked: { type: 'boolean', default: false },
+  control: { type: 'string' },
   out: { type: 'string' },
 }
 
@@ -126,7 +130,11 @@ function rootsOf(server, root) {
 
 async function oneRun(name, server, jdk, root, directory) {
   const roots = flags['bare-only'] ? [] : rootsOf(server, root)
-  const life = await live(server, { ...plan, jdk, roots, directory }, say)
+  const control =
+    flags.control === undefined
+      ? null
+      : await readRedefinitions(join(flags.control, basename(directory)), cli)
+  const life = await live(server, { ...plan, jdk, roots, directory, control }, say)
   const requests = parseLoad(readFileSync(life.latencies, 'utf8'))
   const sent = existsSync(life.requests) ? parseSent(readFileSync(life.requests, 'utf8')) : null
   const bare = bareFigures(requests, life.bare, life.processes)
@@ -176,12 +184,18 @@ for (const name of flags.server) {
   const server = SERVERS[name]
   for (const jdk of jdks) {
     for (const root of flags['bare-only'] ? ['narrow'] : flags.root) {
-      const setting = { version: jdk.version, idleAgent: flags.agent === 'idle', busy: flags.busy }
+      const setting = {
+        version: jdk.version,
+        idleAgent: flags.agent === 'idle',
+        busy: flags.busy,
+        control: flags.control !== undefined,
+      }
       const extra = [
         plan.options.join(' '),
         flags.agent === 'idle' ? 'idle agent' : '',
         flags.busy ? 'busy' : '',
         flags.picked ? 'picked' : '',
+        flags.control === undefined ? '' : 'control',
       ]
       const what = [`${server.title}, JDK ${jdk.version}`, ...(flags['bare-only'] ? [] : [root])]
       const title = [...what, ...extra.filter(Boolean)].join(', ')

@@ -25,6 +25,7 @@ const SESSIONS = 10
  * @property {number} version  version of the JDK
  * @property {boolean} idleAgent  whether the JVM was started with the idle agent
  * @property {boolean} busy
+ * @property {boolean} control  whether classes were redefined without jfluid: the figures of jfluid are missing
  *
  * @typedef {object} Judged
  * @property {string} text  `–` if there is no figure
@@ -36,6 +37,7 @@ const SESSIONS = 10
  * @property {(bare: import('./analysis.mjs').Bare) => string} [bare]
  * @property {(run: Run, setting: Setting) => Judged} judge
  * @property {(setting: Setting) => boolean} [applies]
+ * @property {true} [ofJfluid]  whether there is no such figure without jfluid
  */
 
 const NONE = '–'
@@ -73,6 +75,7 @@ const settleGoal = (/** @type {Setting} */ setting) => (flushes(setting) ? 10 : 
 export const FIGURES = [
   {
     name: 'Enter → first root call on the screen',
+    ofJfluid: true,
     goal: () => '≤ 1 s',
     judge(run) {
       const { firstCallMs } = first(run)
@@ -136,6 +139,7 @@ export const FIGURES = [
   },
   {
     name: 'pause predicted / measured, furthest off',
+    ofJfluid: true,
     goal: () => '0.7–1.4',
     judge({ sessions: [{ profile }] }) {
       const ratio = worstPrediction(profile?.pauses ?? [])
@@ -146,6 +150,7 @@ export const FIGURES = [
   },
   {
     name: 'root calls in rows / counted by those who made them',
+    ofJfluid: true,
     goal: () => '≥ 95 %, no more than 105 %',
     judge({ sessions: [{ profile, counted }] }) {
       if (profile === null) return { text: 'no profile', held: false }
@@ -158,6 +163,7 @@ export const FIGURES = [
   },
   {
     name: 'samples of the application in timed rows, from 15 s on',
+    ofJfluid: true,
     goal: () => '≥ 80 %',
     // Rows that appear later do not contain the samples before.
     judge({ sessions: [{ profile }] }) {
@@ -177,6 +183,7 @@ export const FIGURES = [
   },
   {
     name: 'metaspace of ten sessions with ten roots; of ten more with the same',
+    ofJfluid: true,
     goal: () => '≤ 24 MiB; ≤ 2 MiB',
     judge({ sessions }) {
       if (sessions.length < SESSIONS) return { text: NONE, held: null }
@@ -188,6 +195,7 @@ export const FIGURES = [
   },
   {
     name: 'detach: end of recording → end of client',
+    ofJfluid: true,
     goal: () => '≤ 0.3 s',
     judge: ({ sessions: [{ figures, profile }] }) => {
       const it = judged(figures.detachMs, ms, 300)
@@ -197,11 +205,13 @@ export const FIGURES = [
   },
   {
     name: 'client, share of a core',
+    ofJfluid: true,
     goal: ({ busy }) => `≤ ${busy ? 5 : 15} %`,
     judge: (run, { busy }) => judged(first(run).clientShare, percent, busy ? 0.05 : 0.15),
   },
   {
     name: 'client, largest RSS',
+    ofJfluid: true,
     goal: () => '≤ 200 MB',
     judge: (run) => judged(first(run).clientRssMb, (it) => `${it} MB`, 200),
   },
@@ -239,6 +249,9 @@ export const FIGURES = [
   },
 ]
 
+const figuresFor = (/** @type {Setting} */ setting) =>
+  FIGURES.filter(({ applies, ofJfluid }) => (applies?.(setting) ?? true) && !(ofJfluid && setting.control))
+
 /**
  * @param {readonly Session[]} sessions
  * @param {number} from
@@ -258,7 +271,7 @@ function grown(sessions, from, to) {
  */
 export function cellTable(title, runs, setting) {
   const numbered = runs.map((_, index) => `run ${index + 1}`)
-  const rows = FIGURES.filter((figure) => figure.applies?.(setting) ?? true).map((figure) => {
+  const rows = figuresFor(setting).map((figure) => {
     const judgements = runs.map((run) => figure.judge(run, setting))
     const bare = figure.bare === undefined ? '' : runs.map((run) => figure.bare?.(run.bare)).join('; ')
     const texts = judgements.map(({ text, held }) => (held === false ? `**${text}**` : text))
@@ -274,7 +287,7 @@ export function cellTable(title, runs, setting) {
  */
 export function summaryTable(cells) {
   const rows = cells.map(({ title, runs, setting }) => {
-    const missed = FIGURES.filter((figure) => figure.applies?.(setting) ?? true).filter((figure) =>
+    const missed = figuresFor(setting).filter((figure) =>
       runs.some((run) => figure.judge(run, setting).held === false),
     )
     return [title, missed.length === 0 ? 'none' : missed.map(({ name }) => name).join('; ')]

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Bare, profileFacts, type SessionFigures } from './analysis.mjs'
 import { cellTable, type Run, type Setting, summaryTable } from './table.mjs'
 
-const setting: Setting = { version: 25, idleAgent: false, busy: false }
+const setting: Setting = { version: 25, idleAgent: false, busy: false, control: false }
 const bare: Bare = { worstMs: 40, p50Ms: 5, p99Ms: 10, perSecond: 20, unsettled: 0, runs: [] }
 const good: SessionFigures = {
   ...{ firstCallMs: 800, worstMs: 120, p99Ms: 15, p99LaterMs: 12, p50BySecond: [], settledFromS: 1 },
@@ -95,6 +95,20 @@ describe('the result table of a benchmark cell (one server, JDK and root)', () =
     expect(holds('throughput', runs, busy)).toBe('no')
     expect(holds('worst request', runs, busy)).toBe('yes')
     expect(holds('p99', runs, busy)).toBeUndefined()
+  })
+
+  it('the result table of a control without jfluid has the rows about requests, and no rows about jfluid', () => {
+    const control = { ...setting, control: true }
+    const runs = [
+      {
+        ...run({ firstCallMs: null, settledFromS: 9 }),
+        sessions: [{ ...run().sessions[0]!, profile: null }],
+      },
+    ]
+    const table = cellTable('x', runs, control)
+    expect(rowOf(table, 'Enter')).toBeUndefined()
+    expect(rowOf(table, 'root calls')).toBeUndefined()
+    expect(rowOf(table, 'p50 of each second')).toBeDefined()
   })
 
   it('the summary lists the failed rows of each benchmark cell', () => {
