@@ -6,7 +6,7 @@ import { RootRefused } from '../reveal/errors.ts'
 import { NO_PAST, type Past } from '../reveal/lazy.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import { handOverTasks } from './code/hand-over-points.ts'
-import { handleTasks } from './code/hidden-handles.ts'
+import { handleTasks, mayKeepOriginalCode } from './code/hidden-handles.ts'
 import { waitRecipe, waitTasks } from './code/wait-points.ts'
 import type { Engine } from './engine.ts'
 import { firstRedefinition } from './first-redefinition.ts'
@@ -84,11 +84,16 @@ export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'opti
 /**
  * Adds probes that hide the targets of method handles from the C1 compiler. Otherwise calls through method handles would run code without
  * probes.
+ *
+ * @param onlyIfNeeded  whether these probes are part of the first redefinition that needs them, or of the first redefinition. Only the
+ * revealed methods are then counted exactly, and not each method that runs below the roots
  */
-export async function hideHandleMembers(engine: Engine): Promise<void> {
+export async function hideHandleMembers(engine: Engine, onlyIfNeeded = false): Promise<void> {
   const { classes, facts, installation, instrumenter, warnings } = engine
-  const { tasks, isComplete } = await handleTasks(classes.bootClasses, (ids) => instrumenter.classBytes(ids))
-  installation.withFirst(tasks)
+  const classBytes = (ids: readonly number[]) => instrumenter.classBytes(ids)
+  const { tasks, isComplete } = await handleTasks(classes.bootClasses, classBytes)
+  if (onlyIfNeeded) installation.withFirst(tasks, (others) => mayKeepOriginalCode(others, classBytes))
+  else installation.withFirst(tasks)
   if (!isComplete)
     warnings.add(
       `calls through method handles may be missing: jfluid does not know how JDK ${facts.feature} implements them`,

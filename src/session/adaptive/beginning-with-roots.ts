@@ -14,7 +14,7 @@ import { type Batch, batchOf, type NoBatch, patternsOf } from './batch.ts'
 import { memorySlowness } from './memory-latency.ts'
 import { type JvmSize, withRootsMs } from './pause.ts'
 
-/** Number of JDK classes in this redefinition. Code in this class hides the target methods of method handles from the C1 compiler. */
+/** Maximum number of JDK classes in this redefinition. Code in this class hides the target methods of method handles from the C1 compiler. */
 const HANDLE_CLASSES = 1
 
 /**
@@ -64,7 +64,7 @@ export async function beginAtRoots(
     const revelations = batch === null ? asked : [...asked, batch]
     const [pauseMs = null] = await Promise.all([
       arming?.predict(classesOf(revelations) + HANDLE_CLASSES, size),
-      hideHandleMembers(engine),
+      hideHandleMembers(engine, true),
     ])
     onPhase(
       instrumentingPhase(engine) +

@@ -1,11 +1,16 @@
 // JDK methods that return the target of a method handle. Their results are hidden from C1, which would otherwise inline the target and run
 // it without probes (instrument/handle-members.ts).
 // These probes must be part of the first redefinition of a recording, or of an earlier redefinition. Redefining these methods also discards
-// C1 code of method handles, because C1 records that it has inlined the methods listed here.
+// all compiled code that creates or calls a method handle, because the compilers record that they have inlined the methods listed here. So
+// scheme adaptive redefines them only together with a method that needs it (decision 155).
 // Methods that the JDK of the target does not have are skipped.
 
+import type { ClassFile } from '../../classfile/class-file.ts'
+import { instructionLength, parseCode } from '../../classfile/code.ts'
+import { isCall } from '../../classfile/opcodes.ts'
+import { readableClassFile } from '../../classfile/recent.ts'
 import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT } from '../../instrument/handle-members.ts'
-import type { Task } from './instrumenter.ts'
+import { isTimed, type Task } from './instrumenter.ts'
 import { type ClassBytes, type Point, tasksAt } from './points.ts'
 
 /** Methods of the JDK, for handles to methods, to static methods of an uninitialised class, and to constructors. */
@@ -25,4 +30,26 @@ export async function handleTasks(
 ): Promise<{ readonly tasks: Task[]; readonly isComplete: boolean }> {
   const tasks = await tasksAt(POINTS, classIds, classBytes)
   return { tasks, isComplete: tasks.length === POINTS.length }
+}
+
+/**
+ * Returns whether code of method handles that C1 has compiled may run the original code of one of these methods after their redefinition.
+ * If a method makes a call, compiled code that contains the method has debug information about it, so HotSpot discards that code.
+ */
+export async function mayKeepOriginalCode(tasks: readonly Task[], classBytes: ClassBytes): Promise<boolean> {
+  const methods = tasks.filter(isTimed)
+  const ids = [...new Set(methods.map(({ classId }) => classId))]
+  const bytes = await classBytes(ids)
+  const files = new Map(ids.map((id, i) => [id, bytes[i] == null ? null : readableClassFile(bytes[i])]))
+  return methods.some((it) => !makesCall(files.get(it.classId) ?? null, it))
+}
+
+/** Returns false if the method's code is not known. */
+function makesCall(file: ClassFile | null, { name, descriptor }: Task): boolean {
+  const method = file?.methods.find((it) => it.name === name && it.descriptor === descriptor)
+  if (file == null || method?.code === undefined) return false
+  const { bytecode } = parseCode(file, method)
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci))
+    if (isCall(bytecode[bci]!)) return true
+  return false
 }

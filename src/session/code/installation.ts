@@ -59,8 +59,9 @@ export class Installation {
   #settleTimer: NodeJS.Timeout | undefined
   #begun = false
   #reflectionHooked = false
-  /** Tasks that are part of the first redefinition, whatever the reason for that redefinition. */
+  /** Tasks of `withFirst` that are not installed yet. */
   #first: readonly Task[] = []
+  #needsFirst: (tasks: readonly Task[]) => Promise<boolean> = async () => true
   /** Reason why the JDK's method handle code was left unchanged. Null if it was not refused. */
   #handlesRefused: string | null = null
   /** Tasks for methods of classes that are in the load hook. Each method can be rewritten once its class is defined. */
@@ -94,10 +95,14 @@ export class Installation {
   }
 
   /**
-   * Makes the tasks part of the first redefinition, whatever its reason. If `begin` makes no redefinition, the tasks get their own one.
+   * Makes the tasks part of the first redefinition that needs them.
+   *
+   * @param needs  returns whether a redefinition with the given tasks needs them. By default the first redefinition does, whatever its
+   * reason, and if `begin` makes no redefinition, they get their own one
    */
-  withFirst(tasks: readonly Task[]): void {
+  withFirst(tasks: readonly Task[], needs = this.#needsFirst): void {
     this.#first = tasks
+    this.#needsFirst = needs
   }
 
   /**
@@ -185,7 +190,8 @@ export class Installation {
 
   /** Installs the tasks, and releases the threads that wait for the `ready` methods. */
   async install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
-    await this.#install(tasks.length === 0 ? tasks : [...this.#takeFirst(), ...tasks], ready)
+    const needsFirst = this.#first.length > 0 && tasks.length > 0 && (await this.#needsFirst(tasks))
+    await this.#install(needsFirst ? [...this.#takeFirst(), ...tasks] : tasks, ready)
   }
 
   async #install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
 import { type ClassFile, parseClassFile } from '../../../src/classfile/class-file.ts'
 import { HANDLE_MEMBER_CLASS } from '../../../src/instrument/handle-members.ts'
-import { handleTasks } from '../../../src/session/code/hidden-handles.ts'
-import { Instrumenter } from '../../../src/session/code/instrumenter.ts'
+import { handleTasks, mayKeepOriginalCode } from '../../../src/session/code/hidden-handles.ts'
+import { Instrumenter, type Task } from '../../../src/session/code/instrumenter.ts'
 import type { Agent, Body } from '../../../src/wire/agent.ts'
 import { assemble } from '../../instrument/assembler.ts'
 import { compileTools, imageClasses } from '../../instrument/jvm.ts'
@@ -52,3 +52,20 @@ it('a JDK with different method handle classes is reported', async () => {
   assert.deepEqual(await handleTasks(IDS, async () => [other.bytes]), { tasks: [], isComplete: false })
   assert.deepEqual(await handleTasks(new Map(), async () => []), { tasks: [], isComplete: false })
 })
+
+it.each([
+  ['iconst_1 | ireturn', true],
+  ['invokestatic a/B.other()I | ireturn', false],
+])(
+  'a method with the code %s may keep its original code in code of method handles: %s',
+  async (code, may) => {
+    const { bytes } = assemble({ className: 'a/B', method: 'run()I', code })
+    const task: Task = {
+      ...{ id: 3, classId: 7, className: 'a/B', name: 'run', descriptor: '()I', probe: 'root' },
+    }
+    assert.equal(await mayKeepOriginalCode([task], async () => [bytes]), may)
+    assert.equal(await mayKeepOriginalCode([{ ...task, name: 'unknown' }], async () => [bytes]), true)
+    assert.equal(await mayKeepOriginalCode([task], async () => [null]), true)
+    assert.equal(await mayKeepOriginalCode([{ ...task, probe: 'handle-member' }], async () => [bytes]), false)
+  },
+)

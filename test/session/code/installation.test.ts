@@ -77,6 +77,15 @@ describe('the installation of probes before recording begins', () => {
     assert.deepEqual(installed, [[9, 1], [2]])
   })
 
+  it('priority probes with a condition are part of the first redefinition that needs them', async () => {
+    const first: Task = { ...method(9, 9), probe: 'handle-member' }
+    installation.withFirst([first], async (tasks) => tasks.some(({ id }) => id === 2))
+    await installation.apply([found(method(1, 1))])
+    await installation.apply([found(method(1, 2))])
+    await installation.apply([found(method(1, 2))])
+    assert.deepEqual(installed, [[1], [9, 2], [2]])
+  })
+
   it('priority probes are installed alone if there is nothing else to instrument', async () => {
     installation.withFirst([{ ...method(9, 9), probe: 'handle-member' }])
     await installation.begin([])
