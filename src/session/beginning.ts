@@ -85,8 +85,8 @@ export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'opti
  * Adds probes that hide the targets of method handles from the C1 compiler. Otherwise calls through method handles would run code without
  * probes.
  *
- * @param onlyIfNeeded  whether these probes are part of the first redefinition that needs them, or of the first redefinition. Only the
- * revealed methods are then counted exactly, and not each method that runs below the roots
+ * @param onlyIfNeeded  true: these probes are installed with the first method that needs them, perhaps never (scheme adaptive). false: they
+ * are part of the first redefinition (schemes a and b, which count all methods below the roots)
  */
 export async function hideHandleMembers(engine: Engine, onlyIfNeeded = false): Promise<void> {
   const { classes, facts, installation, instrumenter, warnings } = engine

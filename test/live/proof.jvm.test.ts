@@ -125,7 +125,7 @@ forOldestTarget((jdk) => {
     expect(during.different).toEqual(
       expect.arrayContaining(['fix.Witness.root(I)I', 'fix.Witness.mix(II)I', 'fix.Witness$1.of(I)I']),
     )
-    // Every session inserts probes into these methods. Otherwise calls by method handles would be missing.
+    // Sessions with scheme a or b insert probes into these methods. Otherwise calls by method handles would be missing.
     const handle = 'java.lang.invoke.DirectMethodHandle'
     const gives = '(Ljava/lang/Object;)Ljava/lang/Object;'
     expect(during.different).toEqual(

@@ -14,7 +14,7 @@ import { type Batch, batchOf, type NoBatch, patternsOf } from './batch.ts'
 import { memorySlowness } from './memory-latency.ts'
 import { type JvmSize, withRootsMs } from './pause.ts'
 
-/** Maximum number of JDK classes in this redefinition. Code in this class hides the target methods of method handles from the C1 compiler. */
+/** Maximum number of JDK classes in this redefinition, used for predictions. Code in this class hides the target methods of method handles from the C1 compiler. */
 const HANDLE_CLASSES = 1
 
 /**
@@ -74,7 +74,7 @@ export async function beginAtRoots(
     const calibrated = engine.calibrate()
     calibrated.catch(() => {}) // the result is awaited below
     await turnOfTheLoop() // lets the calibration request be written before rewriting blocks the event loop
-    // If no root class is loaded yet, nothing is redefined now, and the first later redefinition contains the tasks of `withFirst`.
+    // If no root class is loaded yet, nothing is redefined now, and a later redefinition contains the tasks of `withFirst`.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
     await calibrated

@@ -29,6 +29,8 @@ const MAX_DEFINED_INTERVAL_MS = 500
  */
 const DEFINITION_TIMEOUT_MS = 60_000
 
+const ALWAYS: (tasks: readonly Task[]) => Promise<boolean> = async () => true
+
 /** Parts of a session that an installation uses. */
 export interface Workshop {
   readonly agent: Agent
@@ -61,7 +63,7 @@ export class Installation {
   #reflectionHooked = false
   /** Tasks of `withFirst` that are not installed yet. */
   #first: readonly Task[] = []
-  #needsFirst: (tasks: readonly Task[]) => Promise<boolean> = async () => true
+  #needsFirst = ALWAYS
   /** Reason why the JDK's method handle code was left unchanged. Null if it was not refused. */
   #handlesRefused: string | null = null
   /** Tasks for methods of classes that are in the load hook. Each method can be rewritten once its class is defined. */
@@ -100,7 +102,7 @@ export class Installation {
    * @param needs  returns whether a redefinition with the given tasks needs them. By default the first redefinition does, whatever its
    * reason, and if `begin` makes no redefinition, they get their own one
    */
-  withFirst(tasks: readonly Task[], needs = this.#needsFirst): void {
+  withFirst(tasks: readonly Task[], needs = ALWAYS): void {
     this.#first = tasks
     this.#needsFirst = needs
   }

@@ -209,7 +209,7 @@ async function session(root, { jvm, watch, plan, tag, tell }) {
 }
 
 /**
- * Redefines the classes of a session with their own bytes. Progress has the name of a session's: the recording begins after the first
+ * Redefines the classes of a session with their own bytes. The marks are those of a session: the recording begins after the first
  * redefinition, and the last one is the restoration.
  *
  * @returns {Promise<SessionMarks>}
@@ -221,18 +221,23 @@ async function control(root, { jvm, watch, plan, tag, tell }) {
     const before = watch.now()
     const begin = Date.now()
     const marks = { recording: null, firstCall: null, ending: null, says: [] }
-    const agent = new Running(controlCommand(plan.jdk, jar, jvm, plan.control), {
+    let rest = ''
+    const agent = new Running(controlCommand(plan.jdk, jar, jvm, plan.control, begin), {
       onOutput(text) {
-        for (const line of text.trimEnd().split('\n')) {
+        const lines = (rest + text).split('\n')
+        rest = lines.pop()
+        for (const line of lines) {
           if (line === 'redefined') marks.recording ??= Date.now()
-          else marks.ending = Date.now()
+          if (line === 'redefines') marks.ending = Date.now()
           marks.says.push(line)
           tell(`  ${line}`)
         }
       },
       log: join(plan.directory, `${tag}.log`),
     })
+    const late = setTimeout(() => void agent.end('SIGTERM'), (plan.seconds + CLIENT_LATE_S) * 1000)
     const code = await agent.ended
+    clearTimeout(late)
     const exit = Date.now()
     const file = join(plan.directory, `${tag}.jfluid`) // does not exist
     return await afterwards({ root, begin, ...marks, exit, code, file, before }, { watch, plan, tag })

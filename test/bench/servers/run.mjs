@@ -15,7 +15,7 @@
 //   --agent idle|opentelemetry     the servers start with `-javaagent:` of jfluid's idle agent, or of OpenTelemetry, which traces requests
 //   --busy                         boot verifies a bcrypt password in each request, and 8 clients send requests as fast as it answers
 //   --control <directory>          no jfluid: an agent redefines, with their own bytes, the classes that the sessions in this directory (an
-//                                  earlier --out) redefined, at the same times
+//                                  earlier --out, scheme adaptive) redefined, at the same times
 //   --out <directory>              for logs, loads, profiles and results.json; default: a new temporary directory
 //
 // Needs mvn (for the set-up only) and script(1). Nothing is asserted: the table shows missed goals. Exits with 1 if a run is missing.
@@ -89,6 +89,8 @@ for (const name of flags.server) {
 }
 if (flags.agent !== undefined && !['idle', 'opentelemetry'].includes(flags.agent))
   fail('--agent takes idle or opentelemetry')
+if (flags.control !== undefined && flags.sessions !== '1')
+  fail('--control is for one session in each life only')
 if (flags.busy && flags.server.join() !== 'boot') fail('--busy is for --server boot only')
 
 const found = findJdks()

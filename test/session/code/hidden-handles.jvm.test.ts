@@ -53,19 +53,34 @@ it('a JDK with different method handle classes is reported', async () => {
   assert.deepEqual(await handleTasks(new Map(), async () => []), { tasks: [], isComplete: false })
 })
 
+const OTHER = 'invokestatic a/B.other()I'
 it.each([
-  ['iconst_1 | ireturn', true],
-  ['invokestatic a/B.other()I | ireturn', false],
+  ['run', 'iconst_1 | ireturn', true],
+  ['run', `${OTHER} | ireturn`, false],
+  ['run', 'invokestatic a/C.other()I | ireturn', true], // C1 may inline the callee
+  ['run', 'aload_0 | invokeinterface a/C.other()I | ireturn', false],
+  ['run', `iconst_1 | ifeq end | ${OTHER} | pop | end: iconst_1 | ireturn`, true], // C1 may remove the branch
+  ['run', `${'nop | '.repeat(33)}iconst_1 | ireturn`, true],
+  ['run', `${'nop | '.repeat(34)}iconst_1 | ireturn`, false],
+  ['<init>', 'aload_0 | invokespecial java/lang/Object.<init>()V | return', true],
+  ['<init>', `aload_0 | invokespecial java/lang/Object.<init>()V | ${OTHER} | pop | return`, false],
 ])(
-  'a method with the code %s may keep its original code in code of method handles: %s',
-  async (code, may) => {
-    const { bytes } = assemble({ className: 'a/B', method: 'run()I', code })
-    const task: Task = {
-      ...{ id: 3, classId: 7, className: 'a/B', name: 'run', descriptor: '()I', probe: 'root' },
-    }
+  'a method %s with the code %s may keep its original code in code of method handles: %s',
+  async (name, code, may) => {
+    const descriptor = name === '<init>' ? '()V' : '()I'
+    const { bytes } = assemble({ className: 'a/B', method: name + descriptor, code })
+    const task: Task = { ...{ id: 3, classId: 7, className: 'a/B', name, descriptor }, probe: 'root' }
     assert.equal(await mayKeepOriginalCode([task], async () => [bytes]), may)
-    assert.equal(await mayKeepOriginalCode([{ ...task, name: 'unknown' }], async () => [bytes]), true)
-    assert.equal(await mayKeepOriginalCode([task], async () => [null]), true)
-    assert.equal(await mayKeepOriginalCode([{ ...task, probe: 'handle-member' }], async () => [bytes]), false)
   },
 )
+
+it('a method of which the code is not known may keep its original code, and other probes have no effect', async () => {
+  const { bytes } = assemble({ className: 'a/B', method: 'run()I', code: `${OTHER} | ireturn` })
+  const task: Task = {
+    ...{ id: 3, classId: 7, className: 'a/B', name: 'run', descriptor: '()I' },
+    probe: 'root',
+  }
+  assert.equal(await mayKeepOriginalCode([{ ...task, name: 'unknown' }], async () => [bytes]), true)
+  assert.equal(await mayKeepOriginalCode([task], async () => [null]), true)
+  assert.equal(await mayKeepOriginalCode([{ ...task, probe: 'handle-member' }], async () => [null]), false)
+})

@@ -6,25 +6,22 @@ import java.util.Arrays;
 import java.util.Set;
 
 /**
- * Redefines classes of a JVM with their own bytes at given times, and changes nothing. Used as a control: a profiler that redefines these
- * classes has at least this effect on the JVM.
+ * Redefines classes of a JVM with their own bytes at given times, so nothing changes. A profiler that redefines these classes has at least
+ * this effect on the JVM.
  *
- * <pre>Redefine jar pid ms:file …</pre>
+ * <pre>Redefine jar pid time:file …</pre>
  *
- * The file has the name of a class in each line, since HotSpot limits the argument of an agent to 1,024 bytes. Prints one line before each redefinition and one line after it.
+ * A time is in ms since 1970. A file has the name of a class in each line, since HotSpot limits the argument of an agent to 1,024 bytes.
+ * Prints one line before each redefinition and one line after it.
  */
 public final class Redefine {
     private Redefine() {}
 
     public static void main(String[] args) throws Exception {
-        long begin = System.nanoTime();
         VirtualMachine jvm = VirtualMachine.attach(args[1]);
         for (int i = 2; i < args.length; i++) {
             String[] step = args[i].split(":", 2);
-            long left = Long.parseLong(step[0]) - (System.nanoTime() - begin) / 1_000_000;
-            if (left > 0) {
-                Thread.sleep(left);
-            }
+            Thread.sleep(Math.max(0, Long.parseLong(step[0]) - System.currentTimeMillis()));
             System.out.println("redefines");
             jvm.loadAgent(args[0], step[1]);
             System.out.println("redefined");
