@@ -18,21 +18,29 @@ export class CalledElsewhere extends JfluidError {
     new CalledElsewhere(4711, ['com.acme.shop.OrderTest.place'], ['surefirebooter.jar', 'ForkedMain'])
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  /** @param others  main classes or jars of the further JVMs, the last started JVM last */
-  constructor(pid: number, roots: readonly string[], others: readonly string[]) {
-    const named = others.slice(-MAX_NAMED).join(', ')
+  /**
+   * @param others  main classes or jars of the further JVMs, the last started JVM last; as a number, the process id of a JVM that ended
+   * before its command line could be read
+   */
+  constructor(pid: number, roots: readonly string[], others: readonly (string | number)[]) {
+    const named = others
+      .slice(-MAX_NAMED)
+      .map((it) => (typeof it === 'number' ? `process ${it}` : it))
+      .join(', ')
     const what = roots.length === 0 ? 'nothing was recorded' : `no call of ${roots.join(', ')} was recorded`
     super(`${what} in JVM ${pid}, and the program has started further JVMs, which are not profiled: ${named}`)
     const asked = roots.map((root) => `--root ${shellWord(root)}`)
     const options = [...(asked.length === 0 ? ['--mode sample'] : asked), '--out further.jfluid'].join(' ')
-    const name = shellWord(others.at(-1)!)
+    const known = others.findLast((it) => typeof it === 'string')
+    const name = known === undefined ? '<main class>' : shellWord(known)
     this.hint = `Add --jvm ${name} before --, or use jfluid record --wait-for ${name} ${options} in another terminal before you start the program again.`
   }
 }
 
 /** Looks for further JVMs until `stop` is called. */
 export class FurtherJvms {
-  readonly #names = new Map<number, string>()
+  /** Main class or jar per process; null if the command line has not been read, which is empty for a moment at the start of a process. */
+  readonly #names = new Map<number, string | null>()
   readonly #profiledCommand: string
   #timer: NodeJS.Timeout | undefined
 
@@ -52,9 +60,10 @@ export class FurtherJvms {
     clearTimeout(this.#timer)
   }
 
-  /** Main classes or jars of the further JVMs that were seen, without repetitions, the last started JVM last. */
-  get names(): string[] {
-    return [...new Set([...this.#names.values()].reverse())].reverse()
+  /** Main classes or jars of the further JVMs that were seen, or process ids, without repetitions, the last started JVM last. */
+  get names(): (string | number)[] {
+    const all = [...this.#names].map(([pid, name]) => name ?? pid)
+    return [...new Set(all.reverse())].reverse()
   }
 
   #look(): void {
@@ -65,12 +74,12 @@ export class FurtherJvms {
   }
 
   #lookBelow(pid: number): void {
-    if (pid !== this.profiled && !this.#names.has(pid)) {
+    if (pid !== this.profiled && (this.#names.get(pid) ?? null) === null) {
       const { commandLine, executable } = readCommand(pid)
       // Between fork and exec, a process has the command line of its parent.
       const isOther = commandLine.join('\0') !== this.#profiledCommand
       if (isOther && isJavaLauncher(executable, commandLine)) {
-        this.#names.set(pid, mainClassOf(undefined, commandLine) ?? `process ${pid}`)
+        this.#names.set(pid, mainClassOf(undefined, commandLine) ?? null)
       }
     }
     for (const child of childrenOf(pid)) this.#lookBelow(child)

@@ -121,7 +121,7 @@ function elsewhere(
   problem: JfluidError,
   pid: number,
   roots: readonly string[],
-  further: readonly string[],
+  further: readonly (string | number)[],
 ): JfluidError {
   const isUnseen =
     problem instanceof RootNeverLoaded ||

@@ -6,11 +6,8 @@
 // Methods that the JDK of the target does not have are skipped.
 
 import { type ClassFile, ClassFormatProblem } from '../../classfile/class-file.ts'
-import { instructionLength, parseCode } from '../../classfile/code.ts'
-import * as op from '../../classfile/opcodes.ts'
-import { u2At } from '../../classfile/reader.ts'
+import { parseCode } from '../../classfile/code.ts'
 import { readableClassFile } from '../../classfile/recent.ts'
-import { successors } from '../../instrument/flow.ts'
 import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT } from '../../instrument/handle-members.ts'
 import { isTimed, type Task } from './instrumenter.ts'
 import { type ClassBytes, type Point, tasksAt } from './points.ts'
@@ -38,52 +35,25 @@ export async function handleTasks(
 const INLINED_BYTES = 35
 
 /**
- * Returns whether code of method handles that C1 has compiled may run the original code of one of these methods after their redefinition.
- * C1 does not inline long methods. If it inlines a method that makes a call which is not inlined, the compiled code has debug information
- * about the method, so HotSpot discards that code.
+ * Returns whether code of method handles that C1 has compiled may run the original code of one of these methods after their redefinition:
+ * C1 may have inlined a short method.
  */
 export async function mayKeepOriginalCode(tasks: readonly Task[], classBytes: ClassBytes): Promise<boolean> {
   const methods = tasks.filter(isTimed)
   const ids = [...new Set(methods.map(({ classId }) => classId))]
   const bytes = await classBytes(ids)
   const files = new Map(ids.map((id, i) => [id, bytes[i] == null ? null : readableClassFile(bytes[i])]))
-  return methods.some((it) => mayLeaveNoTrace(files.get(it.classId) ?? null, it))
+  return methods.some((it) => isInlined(files.get(it.classId) ?? null, it))
 }
 
 /** Returns true if the method's code is not known. */
-function mayLeaveNoTrace(file: ClassFile | null, { name, descriptor }: Task): boolean {
+function isInlined(file: ClassFile | null, { name, descriptor }: Task): boolean {
   const method = file?.methods.find((it) => it.name === name && it.descriptor === descriptor)
   if (file == null || method?.code === undefined) return true
   try {
-    const { bytecode } = parseCode(file, method)
-    return bytecode.length <= INLINED_BYTES && !alwaysLeavesTrace(file, name, bytecode)
+    return parseCode(file, method).bytecode.length <= INLINED_BYTES
   } catch (error) {
     if (!(error instanceof ClassFormatProblem)) throw error
     return true // the rewriter reports the problem
-  }
-}
-
-/**
- * Returns whether each execution of a method makes a call that leaves a trace in compiled code, even if C1 inlines the callee: the call of
- * an interface's method, or of a method of the same class, on which the compiled code then depends. Calls after a branch do not count, since
- * C1 removes branches that a constant excludes, as of `assert`. A constructor's calls of constructors do not count, since that of Object
- * does nothing.
- */
-function alwaysLeavesTrace(
-  { name: className, pool }: ClassFile,
-  name: string,
-  bytecode: Uint8Array,
-): boolean {
-  for (let bci = 0; ; ) {
-    const opcode = bytecode[bci]!
-    if (opcode === op.INVOKEINTERFACE) return true
-    if (op.isCall(opcode) && opcode !== op.INVOKEDYNAMIC) {
-      const callee = pool.memberRef(u2At(bytecode, bci + 1))
-      if (callee.owner === className && !(name === '<init>' && callee.name === '<init>')) return true
-    }
-    const next = bci + instructionLength(bytecode, bci)
-    const after = successors(bytecode, bci)
-    if (after.length !== 1 || after[0] !== next) return false
-    bci = next
   }
 }

@@ -8,7 +8,7 @@ import { METASPACE_NEEDED, metaspaceLimit } from '../../attach/memory-room.ts'
 import { memorySlowness } from '../adaptive/memory-latency.ts'
 import { predictedPauseMs } from '../adaptive/pause.ts'
 
-/** Number of classes redefined for a root: the root's class, and the JDK class that provides the targets of method handles. */
+/** Maximum number of classes redefined for a root: its class, and the JDK class of method handles if the root is short. */
 const CLASSES_OF_ROOT = 2
 
 /** Bounds of the predicted pause of one redefinition, in whole ms. */

@@ -1,6 +1,6 @@
 // @ts-check
-// The control of the servers' bench (option --control): instead of jfluid, an agent redefines classes with their own bytes, at the times at
-// which an earlier session of jfluid redefined these classes. The effect on requests is that of any profiler that redefines them.
+// The control of the servers' bench (option --control): instead of jfluid, an agent redefines classes with their own bytes, at about the
+// times at which an earlier session of jfluid redefined these classes. Any profiler that redefines them has at least this effect.
 // Only for sessions of scheme adaptive whose rows did not begin again: the second redefinition is a second before the rows begin.
 
 import { execFile } from 'node:child_process'

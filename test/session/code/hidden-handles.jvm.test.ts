@@ -2,7 +2,7 @@
 // first.
 
 import assert from 'node:assert/strict'
-import { beforeAll, it } from 'vitest'
+import { beforeAll, describe, it } from 'vitest'
 import { type ClassFile, parseClassFile } from '../../../src/classfile/class-file.ts'
 import { HANDLE_MEMBER_CLASS } from '../../../src/instrument/handle-members.ts'
 import { handleTasks, mayKeepOriginalCode } from '../../../src/session/code/hidden-handles.ts'
@@ -53,34 +53,30 @@ it('a JDK with different method handle classes is reported', async () => {
   assert.deepEqual(await handleTasks(new Map(), async () => []), { tasks: [], isComplete: false })
 })
 
-const OTHER = 'invokestatic a/B.other()I'
-it.each([
-  ['run', 'iconst_1 | ireturn', true],
-  ['run', `${OTHER} | ireturn`, false],
-  ['run', 'invokestatic a/C.other()I | ireturn', true], // C1 may inline the callee
-  ['run', 'aload_0 | invokeinterface a/C.other()I | ireturn', false],
-  ['run', `iconst_1 | ifeq end | ${OTHER} | pop | end: iconst_1 | ireturn`, true], // C1 may remove the branch
-  ['run', `${'nop | '.repeat(33)}iconst_1 | ireturn`, true],
-  ['run', `${'nop | '.repeat(34)}iconst_1 | ireturn`, false],
-  ['<init>', 'aload_0 | invokespecial java/lang/Object.<init>()V | return', true],
-  ['<init>', `aload_0 | invokespecial java/lang/Object.<init>()V | ${OTHER} | pop | return`, false],
-])(
-  'a method %s with the code %s may keep its original code in code of method handles: %s',
-  async (name, code, may) => {
-    const descriptor = name === '<init>' ? '()V' : '()I'
-    const { bytes } = assemble({ className: 'a/B', method: name + descriptor, code })
-    const task: Task = { ...{ id: 3, classId: 7, className: 'a/B', name, descriptor }, probe: 'root' }
-    assert.equal(await mayKeepOriginalCode([task], async () => [bytes]), may)
-  },
-)
-
-it('a method of which the code is not known may keep its original code, and other probes have no effect', async () => {
-  const { bytes } = assemble({ className: 'a/B', method: 'run()I', code: `${OTHER} | ireturn` })
+describe('methods that C1 may have inlined in the code of method handles', () => {
+  const methodOf = (instructions: number) => `${'nop | '.repeat(instructions - 2)}iconst_1 | ireturn`
   const task: Task = {
-    ...{ id: 3, classId: 7, className: 'a/B', name: 'run', descriptor: '()I' },
-    probe: 'root',
+    ...{ id: 3, classId: 7, className: 'a/B', name: 'run', descriptor: '()I', probe: 'root' },
   }
-  assert.equal(await mayKeepOriginalCode([{ ...task, name: 'unknown' }], async () => [bytes]), true)
-  assert.equal(await mayKeepOriginalCode([task], async () => [null]), true)
-  assert.equal(await mayKeepOriginalCode([{ ...task, probe: 'handle-member' }], async () => [null]), false)
+  const classWith = (code: string) => assemble({ className: 'a/B', method: 'run()I', code }).bytes
+
+  it.each([
+    [35, true],
+    [36, false],
+  ])('a method of %i bytes of code: %s', async (bytes, may) => {
+    assert.equal(await mayKeepOriginalCode([task], async () => [classWith(methodOf(bytes))]), may)
+  })
+
+  it('one short method among long ones is enough', async () => {
+    const other: Task = { ...task, classId: 8 }
+    const files = async () => [classWith(methodOf(99)), classWith(methodOf(2))]
+    assert.equal(await mayKeepOriginalCode([task, other], files), true)
+  })
+
+  it('a method of which the code is not known may be inlined, and probes for other purposes do not count', async () => {
+    const long = async () => [classWith(methodOf(99))]
+    assert.equal(await mayKeepOriginalCode([{ ...task, name: 'unknown' }], long), true)
+    assert.equal(await mayKeepOriginalCode([task], async () => [null]), true)
+    assert.equal(await mayKeepOriginalCode([{ ...task, probe: 'handle-member' }], async () => [null]), false)
+  })
 })
