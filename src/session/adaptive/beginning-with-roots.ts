@@ -14,7 +14,7 @@ import { type Batch, batchOf, type NoBatch, patternsOf } from './batch.ts'
 import { memorySlowness } from './memory-latency.ts'
 import { type JvmSize, withRootsMs } from './pause.ts'
 
-/** Maximum number of JDK classes in this redefinition, used for predictions. Code in this class hides the target methods of method handles from the C1 compiler. */
+/** Maximum number of JDK classes in this redefinition, for predictions: the class of method handles (`code/hidden-handles.ts`). */
 const HANDLE_CLASSES = 1
 
 /**
