@@ -100,13 +100,15 @@ export async function compareCode(
     if (at > 0 && performance.now() > until)
       return { ...facts, unchecked: `the timeout allowed a check of only ${at} of ${classes.length} classes` }
     const some = all.slice(at, at + CLASSES_PER_STEP)
-    const places = new Map(
-      (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
-    )
-    const there = some.flatMap((it) => {
+    const [found, owns] = await Promise.all([
+      methods.places(some.map((it) => it.id)),
+      inNextTurn(() => some.map(ownOf)),
+    ])
+    const places = new Map(found.map((it) => [it.classId, it.methods]))
+    const there = some.flatMap((it, i) => {
       const addresses = places.get(it.id) ?? []
       if (addresses.length === 0) return [] // the class is unloaded
-      const own = ownOf(it)
+      const own = owns[i]!
       return own.length === 0 ? [] : [{ ...it, addresses, own }]
     })
     const inJvm = await codes.named(
@@ -129,6 +131,12 @@ export async function compareCode(
     }
   }
   return facts
+}
+
+/** Does work while the client waits for an answer of the agent. The request has been sent when the work begins. */
+async function inNextTurn<T>(work: () => T): Promise<T> {
+  await turnOfTheLoop()
+  return work()
 }
 
 /** A class with code that seems to differ from the original code. */
@@ -227,20 +235,12 @@ export class Proof {
    */
   readonly #before: (Remains | null)[] = []
   #code: CodeFacts = NOTHING_CHECKED
-  /** Methods that had probes, keyed by class id. */
-  readonly #own = new Map<number, readonly OwnMethod[]>()
 
   constructor(private readonly engine: Engine) {}
 
-  /** Parses the original code before it is restored in the target. Parsing while it is restored would delay the target (decision 111). */
+  /** Looks for remains before the target restores its code. */
   willRestore(): void {
     this.#before.push(remainsOf(this.engine.process))
-    try {
-      for (const it of known(this.engine.instrumenter.classesBefore()).slice(0, CLASSES_PER_STEP))
-        this.#own.set(it.id, probedMethods(it))
-    } catch {
-      // The error occurs again in the comparison, where it is reported.
-    }
   }
 
   /** Compares the code after the target has restored it and before the agent detaches. */
@@ -250,11 +250,7 @@ export class Proof {
       const late = { ...NOTHING_CHECKED, unchecked: 'the JVM did not answer in time' }
       const comparing = whileAnswered(
         this.engine.memory,
-        compareCode(
-          this.engine.openCode(),
-          instrumenter.classesBefore(),
-          (it) => this.#own.get(it.id) ?? probedMethods(it),
-        ),
+        compareCode(this.engine.openCode(), instrumenter.classesBefore()),
         late,
       )
       await turnOfTheLoop() // the request to the agent is sent first

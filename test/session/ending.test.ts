@@ -58,3 +58,63 @@ it('the code is restored while the recorder of allocations stops, and the detach
     'recorded',
   ])
 })
+
+it('the remaining events are read while the code is compared, and no tree is built before the comparison ends', async () => {
+  const steps: string[] = []
+  let compared = (): void => {}
+  const report = { restoredClasses: 1, refusedClasses: 0, keptNames: [], ms: 1, released: true }
+  const engine = {
+    process: null,
+    pid: process.pid,
+    options: { mode: 'exact', roots: [], untilExit: true },
+    warnings: new Set<string>(),
+    door: { elsewhere: undefined, leave: () => {}, dir: '' },
+    dumps: { end: () => {} },
+    turns: { close: () => {}, idle: async () => {} },
+    installation: { settle: () => {} },
+    memory: { answers: 0 },
+    seesProbes: null,
+    revealer: { methods: [] },
+    instrumenter: { classesBefore: () => [{ id: 1, name: 'Foo', bytes: null, probed: new Set() }] },
+    openCode: async () => {
+      steps.push('comparison begins')
+      await new Promise<void>((resolve) => {
+        compared = resolve
+      })
+      steps.push('comparison ends')
+      return null
+    },
+    recorder: {
+      finish: async () => {
+        steps.push('events are read')
+        setImmediate(() => compared())
+        return true
+      },
+    },
+    agent: {
+      restore: async () => {
+        steps.push('code is restored')
+        return report
+      },
+      detach: async () => {
+        steps.push('agent detaches')
+        return report
+      },
+      close: () => {},
+      closed: Promise.resolve('closed'),
+    },
+  }
+  const pulse = { stop: () => {}, readStatus: async () => {} }
+  const span = { end: () => {}, endTicks: 0 }
+  const end = new SessionEnd(engine as unknown as Engine, pulse as unknown as Pulse, span as unknown as Span)
+  const recorded = end.recorded.then(() => steps.push('trees may be built'))
+  await end.detach()
+  await recorded
+  assert.deepEqual(steps.slice(0, 4), [
+    'code is restored',
+    'comparison begins',
+    'events are read',
+    'comparison ends',
+  ])
+  assert.deepEqual(steps.slice(4).sort(), ['agent detaches', 'trees may be built'])
+})
