@@ -25,4 +25,9 @@ describe('redefinitions of a control run, which has the redefinitions of a sessi
   it('a session with one redefinition has no second one', () => {
     expect(redefinitionsOf(marks, profile(1)).map(({ afterMs }) => afterMs)).toEqual([900, 60_900])
   })
+
+  it('a session whose output has no end of the recording is restored when its client ends', () => {
+    const [, last] = redefinitionsOf({ ...marks, ending: null }, profile(1))
+    expect(last?.afterMs).toBe(61_100)
+  })
 })

@@ -121,4 +121,12 @@ describe('the result table of a benchmark cell (one server, JDK and root)', () =
       '| two | exit code of each session |',
     ])
   })
+
+  it('the summary of a control run has no rows about jfluid', () => {
+    const runs = [run({ firstCallMs: 5_000, worstMs: 5_000 })]
+    const control = { ...setting, control: true }
+    expect(summaryTable([{ title: 'one', runs, setting }])).toContain('Enter')
+    expect(summaryTable([{ title: 'one', runs, setting: control }])).toContain('| one | worst request')
+    expect(summaryTable([{ title: 'one', runs, setting: control }])).not.toContain('Enter')
+  })
 })
