@@ -229,7 +229,7 @@ export class SessionEnd {
   /**
    * Reads the remaining events. Must be called when the target no longer writes events.
    *
-   * @param compared  resolves when the code has been compared; no tree is built before
+   * @param compared  resolves when the code has been compared; no snapshot is taken before
    */
   #readTheRest(compared?: Promise<void>): Promise<void> {
     this.#rest ??= this.#readAll(compared)
@@ -260,9 +260,9 @@ export class SessionEnd {
       const restored = proof === null ? null : await answerInTime(agent.restore(), pid, detachTimeoutMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
       const compared = proof?.restored()
-      // The remaining events are read while the code is compared, and the trees are built while the agent's thread ends, not while the
-      // target's code is restored: application threads may wait for the restoration, and this work would delay them. A failure is thrown
-      // at the end of the detach. Over a network, this is not done here, since the last events arrive later.
+      // Application threads may wait for the restoration, and work of the client would delay them. So the remaining events are read
+      // afterwards, during the comparison, and a snapshot of the trees is taken while the agent's thread ends. A failure is thrown at the
+      // end of the detach. Over a network, this is not done here, since the last events arrive later.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest(compared).catch(() => {})
       await compared
       const going = answerInTime(agent.detach(), pid, detachTimeoutMs)

@@ -24,7 +24,10 @@ import type { Engine } from './engine.ts'
 import { GONE_TIMEOUT_MS, leftOf, ourThreads, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
-/** Time limit of the code comparison. The report lists the code that was not compared in this time as unchecked. */
+/**
+ * Time limit of the code comparison, from the time when the first classes have been located and parsed. The report lists the code that was
+ * not compared in this time as unchecked.
+ */
 const CODE_TIMEOUT_MS = 500
 const CLASSES_PER_STEP = 200
 /** Timeout for an answer of the agent. The answer may be late if all processors are busy. */
@@ -89,7 +92,7 @@ export async function compareCode(
   ownOf: (it: KnownClass) => readonly OwnMethod[] = probedMethods,
 ): Promise<CodeFacts> {
   if (classes.length === 0) return NOTHING_CHECKED
-  const until = performance.now() + CODE_TIMEOUT_MS
+  let until = Number.POSITIVE_INFINITY
   const access = await opened
   if (access === null) return { ...NOTHING_CHECKED, unchecked: 'this JVM does not let jfluid read its code' }
   const { methods, codes } = access
@@ -100,10 +103,11 @@ export async function compareCode(
     if (at > 0 && performance.now() > until)
       return { ...facts, unchecked: `the timeout allowed a check of only ${at} of ${classes.length} classes` }
     const some = all.slice(at, at + CLASSES_PER_STEP)
-    const [found, owns] = await Promise.all([
+    const [found, owns] = await bothOf(
       methods.places(some.map((it) => it.id)),
       inNextTurn(() => some.map(ownOf)),
-    ])
+    )
+    if (at === 0) until = performance.now() + CODE_TIMEOUT_MS
     const places = new Map(found.map((it) => [it.classId, it.methods]))
     const there = some.flatMap((it, i) => {
       const addresses = places.get(it.id) ?? []
@@ -124,8 +128,9 @@ export async function compareCode(
       if (isSameByIndex(own, inJvm[i]!)) facts.originalClasses++
       else suspects.push({ id, name, own })
     }
-    for (const { name, different } of await differences(access, suspects, until)) {
-      if (different.length === 0) facts.originalClasses++
+    for (const { name, different, isRead } of await differences(access, suspects, until)) {
+      if (!isRead) facts.unchecked = 'the timeout allowed no second reading of some methods'
+      else if (different.length === 0) facts.originalClasses++
       for (const it of different)
         if (facts.different.length < MAX_DIFFERENT) facts.different.push(`${sourceName(name)}.${it}`)
     }
@@ -137,6 +142,12 @@ export async function compareCode(
 async function inNextTurn<T>(work: () => T): Promise<T> {
   await turnOfTheLoop()
   return work()
+}
+
+/** Waits for both results, also if one of them fails: no request to the agent may be pending after a comparison that has failed. */
+async function bothOf<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other])
+  return [await one, await other]
 }
 
 /** A class with code that seems to differ from the original code. */
@@ -196,13 +207,13 @@ export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<numbe
  * Reads each differing method again to confirm the difference.
  *
  * @param until  time after which no method is read again
- * @returns names of the methods that differ
+ * @returns names of the methods that differ, and whether all methods that seemed to differ were read again
  */
 async function differences(
   { codes, methods }: CodeAccess,
   suspects: readonly Suspect[],
   until: number,
-): Promise<{ readonly name: string; readonly different: readonly string[] }[]> {
+): Promise<{ readonly name: string; readonly different: readonly string[]; readonly isRead: boolean }[]> {
   if (suspects.length === 0) return []
   const places = await methods.addresses(suspects.map(({ id }) => id))
   const all = suspects.flatMap(({ id, own }, suspect) =>
@@ -213,13 +224,14 @@ async function differences(
   )
   const held = await codes.of(all.map(({ address }) => address))
   const different: string[][] = suspects.map(() => [])
+  const isRead = suspects.map(() => true)
   for (const [i, { suspect, selector, code, address }] of all.entries()) {
     if (isSame(held[i] ?? null, code)) continue
     // The method is read alone, since a read of several methods is truncated where mapped memory ends.
-    if (performance.now() < until && isSame(await codes.alone(address), code)) continue
-    different[suspect]!.push(selector)
+    if (performance.now() > until) isRead[suspect] = false
+    else if (!isSame(await codes.alone(address), code)) different[suspect]!.push(selector)
   }
-  return suspects.map(({ name }, suspect) => ({ name, different: different[suspect]! }))
+  return suspects.map(({ name }, i) => ({ name, different: different[i]!, isRead: isRead[i]! }))
 }
 
 function isSame(held: HeldCode | null, code: Code): boolean {

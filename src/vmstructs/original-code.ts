@@ -149,15 +149,13 @@ export class HeldCodes {
       const like = 2 ** Math.ceil(Math.log2(Math.max(size, MIN_READ_BYTES)))
       addTo(bySize, like, i)
     }
-    await Promise.all(
-      Array.from(bySize, async ([length, indices]) => {
-        const read = await this.memory.gather(
-          indices.map((i) => heads[i]!.place && heads[i]!.place + this.at.header),
-          length,
-        )
-        for (const [k, i] of indices.entries()) codes[i] = read.slice(k, 0, heads[i]!.size)
-      }),
-    )
+    for (const [length, indices] of bySize) {
+      const read = await this.memory.gather(
+        indices.map((i) => heads[i]!.place && heads[i]!.place + this.at.header),
+        length,
+      )
+      for (const [k, i] of indices.entries()) codes[i] = read.slice(k, 0, heads[i]!.size)
+    }
     return codes
   }
 }

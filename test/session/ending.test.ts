@@ -59,7 +59,7 @@ it('the code is restored while the recorder of allocations stops, and the detach
   ])
 })
 
-it('the remaining events are read while the code is compared, and no tree is built before the comparison ends', async () => {
+it('the remaining events are read while the code is compared, and no snapshot is taken before the comparison ends', async () => {
   const steps: string[] = []
   let compared = (): void => {}
   const report = { restoredClasses: 1, refusedClasses: 0, keptNames: [], ms: 1, released: true }
@@ -107,7 +107,7 @@ it('the remaining events are read while the code is compared, and no tree is bui
   const pulse = { stop: () => {}, readStatus: async () => {} }
   const span = { end: () => {}, endTicks: 0 }
   const end = new SessionEnd(engine as unknown as Engine, pulse as unknown as Pulse, span as unknown as Span)
-  const recorded = end.recorded.then(() => steps.push('trees may be built'))
+  const recorded = end.recorded.then(() => steps.push('snapshots may be taken'))
   await end.detach()
   await recorded
   assert.deepEqual(steps.slice(0, 4), [
@@ -116,5 +116,5 @@ it('the remaining events are read while the code is compared, and no tree is bui
     'events are read',
     'comparison ends',
   ])
-  assert.deepEqual(steps.slice(4).sort(), ['agent detaches', 'trees may be built'])
+  assert.deepEqual(steps.slice(4).sort(), ['agent detaches', 'snapshots may be taken'])
 })
