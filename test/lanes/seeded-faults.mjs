@@ -78,8 +78,8 @@ export const SEEDED_FAULTS = [
   {
     name: 'the proof of a detach compares nothing',
     file: 'src/session/proof.ts',
-    find: '    different[suspect]!.push(selector)\n',
-    put: '    different[suspect]!.includes(selector)\n',
+    find: 'different[suspect]!.push(selector)\n',
+    put: 'different[suspect]!.includes(selector)\n',
     by: /^test\/live\/proof\.jvm\.test\.ts > .* > a restoration that fails is found/,
     live: ['test/live/proof.jvm.test.ts'],
   },

@@ -1,5 +1,12 @@
-import { describe, expect, it } from 'vitest'
-import { isSameByIndex, type OwnMethod, whileAnswered } from '../../src/session/proof.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import {
+  type CodeAccess,
+  compareCode,
+  isSameByIndex,
+  type OwnMethod,
+  whileAnswered,
+} from '../../src/session/proof.ts'
 import { type HeldCode, nameKey } from '../../src/vmstructs/original-code.ts'
 
 // JVMS 6.5
@@ -77,5 +84,80 @@ describe('the time limit of the comparison', () => {
     expect(await whileAnswered({ answers: 0 }, Promise.resolve('done'), 'late', [60_000, 60_000])).toBe(
       'done',
     )
+  })
+})
+
+describe('the second reading of methods that seem to differ', () => {
+  const bytes = new Uint8Array(1)
+  const foo = { id: 1, name: 'Foo', bytes, probed: new Set(['m5()I']) }
+  const original = own(5, ICONST_0, IRETURN)
+  let readAlone = held(5, ICONST_0, IRETURN)
+
+  /** A read of several methods is truncated. @param afterReading  called when the methods have been read together */
+  function access(afterReading: () => void): Promise<CodeAccess | null> {
+    const methods = {
+      places: async () => [{ classId: 1, methods: [4096] }],
+      addresses: async () => new Map([[1, new Map([['m5()I', 4096]])]]),
+    }
+    const codes = {
+      named: async () => [named()],
+      of: async () => {
+        afterReading()
+        return [null]
+      },
+      alone: async () => readAlone,
+    }
+    return Promise.resolve({ methods, codes } as unknown as CodeAccess)
+  }
+
+  afterEach(() => {
+    vi.restoreAllMocks()
+    readAlone = held(5, ICONST_0, IRETURN)
+  })
+
+  it('a method that is original in the second reading is original', async () => {
+    const facts = await compareCode(
+      access(() => {}),
+      [foo],
+      () => [original],
+    )
+    expect(facts).toMatchObject({ originalClasses: 1, different: [], unchecked: '' })
+  })
+
+  it('a method that differs in the second reading is reported', async () => {
+    readAlone = held(5, ICONST_1, IRETURN)
+    const facts = await compareCode(
+      access(() => {}),
+      [foo],
+      () => [original],
+    )
+    expect(facts).toMatchObject({ originalClasses: 0, different: ['Foo.m5()I'], unchecked: '' })
+  })
+
+  it('without time for the second reading, the method is unchecked and not reported as different', async () => {
+    const late = () => {
+      const now = performance.now()
+      vi.spyOn(performance, 'now').mockReturnValue(now + 60_000)
+    }
+    const facts = await compareCode(access(late), [foo], () => [original])
+    expect(facts).toMatchObject({ originalClasses: 0, different: [] })
+    expect(facts.unchecked).toBe('the timeout allowed no second reading of some methods')
+  })
+
+  it('a comparison that fails ends after its pending request', async () => {
+    let isPending = true
+    const methods = {
+      places: async () => {
+        await sleep(20)
+        isPending = false
+        return []
+      },
+    }
+    const opened = Promise.resolve({ methods, codes: {} } as unknown as CodeAccess)
+    const failing = () => {
+      throw new Error('the class file is unreadable')
+    }
+    await expect(compareCode(opened, [foo], failing)).rejects.toThrow('unreadable')
+    expect(isPending).toBe(false)
   })
 })
