@@ -226,22 +226,17 @@ export class SessionEnd {
     }
   }
 
-  /**
-   * Reads the remaining events. Must be called when the target no longer writes events.
-   *
-   * @param compared  resolves when the code has been compared; no snapshot is taken before
-   */
-  #readTheRest(compared?: Promise<void>): Promise<void> {
-    this.#rest ??= this.#readAll(compared)
+  /** Reads the remaining events. Must be called when the target no longer writes events. */
+  #readTheRest(): Promise<void> {
+    this.#rest ??= this.#readAll()
     return this.#rest
   }
 
-  async #readAll(compared?: Promise<void>): Promise<void> {
+  async #readAll(): Promise<void> {
     const { installation, options, recorder } = this.engine
     installation.settle()
     const isWhole = await recorder.finish(eventsOf(options).tellsTime ? this.span.endTicks : 0)
     debug.end?.(`the recorder has read ${isWhole ? 'all events' : 'the events that have come'}`)
-    await compared
     if (!isWhole) this.#noteMissing()
     await this.#sampled
     this.#hasRead()
@@ -259,13 +254,12 @@ export class SessionEnd {
       proof?.willRestore()
       const restored = proof === null ? null : await answerInTime(agent.restore(), pid, detachTimeoutMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
-      const compared = proof?.restored()
-      // Application threads may wait for the restoration, and work of the client would delay them. So the remaining events are read
-      // afterwards, during the comparison, and a snapshot of the trees is taken while the agent's thread ends. A failure is thrown at the
-      // end of the detach. Over a network, this is not done here, since the last events arrive later.
-      if (restored?.released === true && !this.#isElsewhere) this.#readTheRest(compared).catch(() => {})
-      await compared
+      await proof?.restored()
       const going = answerInTime(agent.detach(), pid, detachTimeoutMs)
+      // The trees are built while the agent's thread ends, not while the target's code is restored: application threads may wait for the
+      // restoration, and building trees would delay them. A failure is thrown at the end of the detach. Over a network, this is not done
+      // here, since the last events arrive later.
+      if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       this.#report = await going.catch((error: unknown) => {
         // If this client was stopped (SIGSTOP), the agent has timed out and detached. The answer is missing, but all code is restored.
         if (

@@ -24,10 +24,7 @@ import type { Engine } from './engine.ts'
 import { GONE_TIMEOUT_MS, leftOf, ourThreads, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
-/**
- * Time limit of the code comparison, from the time when the first classes have been located and parsed. The report lists the code that was
- * not compared in this time as unchecked.
- */
+/** Time limit of the code comparison. The report lists the code that was not compared in this time as unchecked. */
 const CODE_TIMEOUT_MS = 500
 const CLASSES_PER_STEP = 200
 /** Timeout for an answer of the agent. The answer may be late if all processors are busy. */
@@ -92,7 +89,7 @@ export async function compareCode(
   ownOf: (it: KnownClass) => readonly OwnMethod[] = probedMethods,
 ): Promise<CodeFacts> {
   if (classes.length === 0) return NOTHING_CHECKED
-  let until = Number.POSITIVE_INFINITY
+  const until = performance.now() + CODE_TIMEOUT_MS
   const access = await opened
   if (access === null) return { ...NOTHING_CHECKED, unchecked: 'this JVM does not let jfluid read its code' }
   const { methods, codes } = access
@@ -103,16 +100,13 @@ export async function compareCode(
     if (at > 0 && performance.now() > until)
       return { ...facts, unchecked: `the timeout allowed a check of only ${at} of ${classes.length} classes` }
     const some = all.slice(at, at + CLASSES_PER_STEP)
-    const [found, owns] = await bothOf(
-      methods.places(some.map((it) => it.id)),
-      inNextTurn(() => some.map(ownOf)),
+    const places = new Map(
+      (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
     )
-    if (at === 0) until = performance.now() + CODE_TIMEOUT_MS
-    const places = new Map(found.map((it) => [it.classId, it.methods]))
-    const there = some.flatMap((it, i) => {
+    const there = some.flatMap((it) => {
       const addresses = places.get(it.id) ?? []
       if (addresses.length === 0) return [] // the class is unloaded
-      const own = owns[i]!
+      const own = ownOf(it)
       return own.length === 0 ? [] : [{ ...it, addresses, own }]
     })
     const inJvm = await codes.named(
@@ -136,18 +130,6 @@ export async function compareCode(
     }
   }
   return facts
-}
-
-/** Does work while the client waits for an answer of the agent. The request has been sent when the work begins. */
-async function inNextTurn<T>(work: () => T): Promise<T> {
-  await turnOfTheLoop()
-  return work()
-}
-
-/** Waits for both results, also if one of them fails: no request to the agent may be pending after a comparison that has failed. */
-async function bothOf<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([one, other])
-  return [await one, await other]
 }
 
 /** A class with code that seems to differ from the original code. */
@@ -247,12 +229,20 @@ export class Proof {
    */
   readonly #before: (Remains | null)[] = []
   #code: CodeFacts = NOTHING_CHECKED
+  /** Methods that had probes, keyed by class id. */
+  readonly #own = new Map<number, readonly OwnMethod[]>()
 
   constructor(private readonly engine: Engine) {}
 
-  /** Looks for remains before the target restores its code. */
+  /** Parses the original code before it is restored in the target. Parsing while it is restored would delay the target (decision 111). */
   willRestore(): void {
     this.#before.push(remainsOf(this.engine.process))
+    try {
+      for (const it of known(this.engine.instrumenter.classesBefore()).slice(0, CLASSES_PER_STEP))
+        this.#own.set(it.id, probedMethods(it))
+    } catch {
+      // The error occurs again in the comparison, where it is reported.
+    }
   }
 
   /** Compares the code after the target has restored it and before the agent detaches. */
@@ -262,7 +252,11 @@ export class Proof {
       const late = { ...NOTHING_CHECKED, unchecked: 'the JVM did not answer in time' }
       const comparing = whileAnswered(
         this.engine.memory,
-        compareCode(this.engine.openCode(), instrumenter.classesBefore()),
+        compareCode(
+          this.engine.openCode(),
+          instrumenter.classesBefore(),
+          (it) => this.#own.get(it.id) ?? probedMethods(it),
+        ),
         late,
       )
       await turnOfTheLoop() // the request to the agent is sent first

@@ -121,7 +121,7 @@ export function leftOf(before: readonly (Remains | null)[], directory: string, a
 
 /** Timeout for the end of the agent's thread. It ends shortly after its last answer, but later if all processors are busy. */
 export const GONE_TIMEOUT_MS = 5_000
-const CHECK_INTERVAL_MS = 2
+const CHECK_INTERVAL_MS = 5
 
 /** Waits at most `GONE_TIMEOUT_MS` until these threads have ended. */
 export async function threadsGone(pid: number, threads: readonly number[]): Promise<void> {

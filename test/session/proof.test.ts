@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   type CodeAccess,
@@ -142,22 +141,5 @@ describe('the second reading of methods that seem to differ', () => {
     const facts = await compareCode(access(late), [foo], () => [original])
     expect(facts).toMatchObject({ originalClasses: 0, different: [] })
     expect(facts.unchecked).toBe('the timeout allowed no second reading of some methods')
-  })
-
-  it('a comparison that fails ends after its pending request', async () => {
-    let isPending = true
-    const methods = {
-      places: async () => {
-        await sleep(20)
-        isPending = false
-        return []
-      },
-    }
-    const opened = Promise.resolve({ methods, codes: {} } as unknown as CodeAccess)
-    const failing = () => {
-      throw new Error('the class file is unreadable')
-    }
-    await expect(compareCode(opened, [foo], failing)).rejects.toThrow('unreadable')
-    expect(isPending).toBe(false)
   })
 })
