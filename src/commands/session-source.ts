@@ -1,6 +1,6 @@
 // Source for a recorded session with a JVM of this machine.
 
-import { optimizeLess } from '../base/less-optimization.ts'
+import { doLessInBackground } from '../base/less-background-work.ts'
 import type { Session } from '../session/session.ts'
 import type { ProgramSource } from './child-program.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
@@ -38,7 +38,7 @@ export function sessionSource(session: Session): ProgramSource {
       return (screen, out) => showSession(session, screen, out, sources)
     },
     async finish() {
-      optimizeLess()
+      doLessInBackground()
       const { profile, report } = await finish(session)
       return { profile, described: [describeDetach(session, report)] }
     },
