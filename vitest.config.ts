@@ -25,6 +25,7 @@ const ISOLATED = [
   'test/base/debug-log.test.ts',
   'test/cct/slow-calls.test.ts',
   'test/commands/no-home.test.ts',
+  'test/commands/session-source.test.ts',
   'test/events/decode.test.ts',
   'test/jdwp-client/packet.test.ts',
   'test/profile/source-race.test.ts',

@@ -75,7 +75,7 @@ export async function attach(
             import('./session-source.ts'),
             import('./session-view.ts'),
           ])
-          return sessionSource(await Session.start(door, request, onPhase))
+          return sessionSource(await Session.start(door, request, onPhase), true)
         },
         () => progress.close(),
         samplesInstead(asked) !== null,

@@ -36,6 +36,8 @@ export interface RecordContext extends Pick<StartContext, 'progress' | 'stop'> {
   readonly more?: Partial<SessionRequest>
   /** Whether the user may be asked before an action that harms the program. If not, such an action is an error. The default is true. */
   readonly asks?: boolean
+  /** Whether this process ends after the recording. The default is false. */
+  readonly isLast?: boolean
   /** Returns further labels of a profile for its store. */
   labelsOf?(profile: Profile): Labels
 }
@@ -51,7 +53,7 @@ export async function recordOnce(
   flags: Flags<'record'>,
   context: RecordContext,
 ): Promise<Recorded | null> {
-  const way = await wayOf('record', pidText, flags, () => callsOf(pidText, flags, context.more, context.asks))
+  const way = await wayOf('record', pidText, flags, () => callsOf(pidText, flags, context))
   try {
     return await recordBy(way, flags, context)
   } catch (problem) {
@@ -130,8 +132,7 @@ async function recordStarted(
 async function callsOf(
   pidText: string | undefined,
   flags: Flags<'record'>,
-  more: Partial<SessionRequest> = {},
-  asks = true,
+  { more = {}, asks = true, isLast = false }: RecordContext,
 ): Promise<Way> {
   const options = { ...(await commandOptions(flags)), ...more }
   return async ({ progress, found, stop: listen }) => {
@@ -154,7 +155,7 @@ async function callsOf(
     const session = asks
       ? await withConsent(options, start, () => progress.close(), samplesInstead(flags) !== null)
       : await start(options)
-    if (session !== null) return sessionSource(session)
+    if (session !== null) return sessionSource(session, isLast)
     const agent = loads
       ? `JVM ${way.name} may still load the agent, which then begins no session`
       : `the agent has detached from JVM ${way.name}`

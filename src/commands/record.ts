@@ -14,7 +14,7 @@ export async function record(pidText: string | undefined, flags: Flags<'record'>
   const progress = createProgress(process.stderr)
   let stop: StopSignal | undefined
   try {
-    await recorded(pidText, flags, { progress, stop: () => (stop ??= stopSignal()) })
+    await recorded(pidText, flags, { progress, stop: () => (stop ??= stopSignal()), isLast: true })
   } finally {
     keepStatus()
     stop?.dispose()

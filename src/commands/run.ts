@@ -155,7 +155,7 @@ async function oneJvmDoor(command: readonly string[], options: SessionRequest): 
         const open = await door.connect(child.pid ?? 0, gone.signal)
         if (open === null) return () => new NoJvmStarted(command.join(' '))
         const session = await Session.start(open, options)
-        return { session, source: sessionSource(session) }
+        return { session, source: sessionSource(session, true) }
       } catch (error) {
         if (!(error instanceof LinkLost || error instanceof LeftBeforeRecording)) {
           child.kill('SIGTERM') // main() is usually still held back

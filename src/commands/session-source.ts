@@ -13,7 +13,8 @@ const FIRST_CALL_INTERVAL_MS = 20
 const FIRST_CALL_TIMEOUT_MS = 3_000
 const STATUS_INTERVAL_MS = 500
 
-export function sessionSource(session: Session): ProgramSource {
+/** @param isLast  whether this process ends after the session */
+export function sessionSource(session: Session, isLast: boolean): ProgramSource {
   const begun = performance.now()
   let nextLine = begun
   return {
@@ -38,7 +39,7 @@ export function sessionSource(session: Session): ProgramSource {
       return (screen, out) => showSession(session, screen, out, sources)
     },
     async finish() {
-      doLessInBackground()
+      if (isLast) doLessInBackground()
       const { profile, report } = await finish(session)
       return { profile, described: [describeDetach(session, report)] }
     },

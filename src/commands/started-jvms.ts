@@ -342,7 +342,7 @@ export class StartedJvms {
 
   /** Returns the recording of the JVM that is shown. The sessions of the other JVMs have ended. */
   shownSource(session: Session): ProgramSource {
-    const source = sessionSource(session)
+    const source = sessionSource(session, true)
     return { ...source, problem: (kept) => this.#badEnd(kept) ?? source.problem(kept) }
   }
 

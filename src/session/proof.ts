@@ -24,7 +24,10 @@ import type { Engine } from './engine.ts'
 import { GONE_TIMEOUT_MS, leftOf, ourThreads, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
-/** Time limit of the code comparison. The report lists the code that was not compared in this time as unchecked. */
+/**
+ * Time limit of the code comparison, from the time when the first classes have been located. The report lists the code that was not compared
+ * in this time as unchecked.
+ */
 const CODE_TIMEOUT_MS = 500
 const CLASSES_PER_STEP = 200
 /** Timeout for an answer of the agent. The answer may be late if all processors are busy. */
@@ -89,7 +92,7 @@ export async function compareCode(
   ownOf: (it: KnownClass) => readonly OwnMethod[] = probedMethods,
 ): Promise<CodeFacts> {
   if (classes.length === 0) return NOTHING_CHECKED
-  const until = performance.now() + CODE_TIMEOUT_MS
+  let until = Number.POSITIVE_INFINITY
   const access = await opened
   if (access === null) return { ...NOTHING_CHECKED, unchecked: 'this JVM does not let jfluid read its code' }
   const { methods, codes } = access
@@ -103,6 +106,7 @@ export async function compareCode(
     const places = new Map(
       (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
     )
+    if (at === 0) until = performance.now() + CODE_TIMEOUT_MS
     const there = some.flatMap((it) => {
       const addresses = places.get(it.id) ?? []
       if (addresses.length === 0) return [] // the class is unloaded
@@ -116,15 +120,18 @@ export async function compareCode(
       })),
     )
     const suspects: Suspect[] = []
-    for (const [i, { id, name, own }] of there.entries()) {
+    const add = (own: readonly OwnMethod[], isOwn: boolean): void => {
       facts.checkedClasses++
       facts.checkedMethods += own.length
-      if (isSameByIndex(own, inJvm[i]!)) facts.originalClasses++
+      if (isOwn) facts.originalClasses++
+    }
+    for (const [i, { id, name, own }] of there.entries()) {
+      if (isSameByIndex(own, inJvm[i]!)) add(own, true)
       else suspects.push({ id, name, own })
     }
-    for (const { name, different, isRead } of await differences(access, suspects, until)) {
+    for (const { name, own, different, isRead } of await differences(access, suspects, until)) {
       if (!isRead) facts.unchecked = 'the timeout allowed no second reading of some methods'
-      else if (different.length === 0) facts.originalClasses++
+      if (isRead || different.length > 0) add(own, different.length === 0)
       for (const it of different)
         if (facts.different.length < MAX_DIFFERENT) facts.different.push(`${sourceName(name)}.${it}`)
     }
@@ -189,13 +196,13 @@ export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<numbe
  * Reads each differing method again to confirm the difference.
  *
  * @param until  time after which no method is read again
- * @returns names of the methods that differ, and whether all methods that seemed to differ were read again
+ * @returns per class the names of the methods that differ, and whether all methods that seemed to differ were read again
  */
 async function differences(
   { codes, methods }: CodeAccess,
   suspects: readonly Suspect[],
   until: number,
-): Promise<{ readonly name: string; readonly different: readonly string[]; readonly isRead: boolean }[]> {
+): Promise<(Suspect & { readonly different: readonly string[]; readonly isRead: boolean })[]> {
   if (suspects.length === 0) return []
   const places = await methods.addresses(suspects.map(({ id }) => id))
   const all = suspects.flatMap(({ id, own }, suspect) =>
@@ -213,7 +220,7 @@ async function differences(
     if (performance.now() > until) isRead[suspect] = false
     else if (!isSame(await codes.alone(address), code)) different[suspect]!.push(selector)
   }
-  return suspects.map(({ name }, i) => ({ name, different: different[i]!, isRead: isRead[i]! }))
+  return suspects.map((it, i) => ({ ...it, different: different[i]!, isRead: isRead[i]! }))
 }
 
 function isSame(held: HeldCode | null, code: Code): boolean {

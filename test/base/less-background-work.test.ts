@@ -49,6 +49,25 @@ test('this release of Node.js knows the flags, and they apply to a method that w
   expect([usual.isLoop, less.isLoop]).toEqual([true, true])
 })
 
+/** Fills the heap. Returns how many markings of the heap began before the heap had reached its limit. */
+function earlyMarkings(set: readonly string[]): number {
+  const filling = `
+    for (const flag of ${JSON.stringify(set)}) require('node:v8').setFlagsFromString(flag)
+    const kept = []
+    for (let i = 0; i < 2e6; i++) kept.push({ i, text: 'x' + i })`
+  const { stdout } = spawnSync(process.execPath, ['--trace-gc', '--eval', filling], {
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  expect(stdout).toContain('Scavenge')
+  return stdout.match(/Mark-Compact .*since start of marking/g)?.length ?? 0
+}
+
+test('the heap is marked only when it has reached its limit', () => {
+  expect(earlyMarkings([])).toBeGreaterThan(0)
+  expect(earlyMarkings(flags)).toBe(0)
+})
+
 test('an untested release of Node.js gets no flags', () => {
   expect(lessBackgroundWorkFlags(99)).toEqual([])
   expect(lessBackgroundWorkFlags(20)).not.toEqual(lessBackgroundWorkFlags(21))

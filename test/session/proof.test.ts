@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { keptProbes } from '../../src/profile/detach-facts.ts'
 import {
   type CodeAccess,
   compareCode,
@@ -120,7 +121,7 @@ describe('the second reading of methods that seem to differ', () => {
       [foo],
       () => [original],
     )
-    expect(facts).toMatchObject({ originalClasses: 1, different: [], unchecked: '' })
+    expect(facts).toMatchObject({ checkedClasses: 1, originalClasses: 1, different: [], unchecked: '' })
   })
 
   it('a method that differs in the second reading is reported', async () => {
@@ -130,7 +131,10 @@ describe('the second reading of methods that seem to differ', () => {
       [foo],
       () => [original],
     )
-    expect(facts).toMatchObject({ originalClasses: 0, different: ['Foo.m5()I'], unchecked: '' })
+    expect(facts).toMatchObject({
+      ...{ checkedClasses: 1, originalClasses: 0, different: ['Foo.m5()I'], unchecked: '' },
+    })
+    expect(keptProbes({ code: facts, refusedClasses: 0 })).toBe(1)
   })
 
   it('without time for the second reading, the method is unchecked and not reported as different', async () => {
@@ -139,7 +143,10 @@ describe('the second reading of methods that seem to differ', () => {
       vi.spyOn(performance, 'now').mockReturnValue(now + 60_000)
     }
     const facts = await compareCode(access(late), [foo], () => [original])
-    expect(facts).toMatchObject({ originalClasses: 0, different: [] })
-    expect(facts.unchecked).toBe('the timeout allowed no second reading of some methods')
+    expect(facts).toEqual({
+      ...{ checkedClasses: 0, checkedMethods: 0, originalClasses: 0, different: [] },
+      unchecked: 'the timeout allowed no second reading of some methods',
+    })
+    expect(keptProbes({ code: facts, refusedClasses: 0 })).toBe(0)
   })
 })
