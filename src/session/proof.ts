@@ -29,6 +29,11 @@ import { sourceName } from './target-classes.ts'
  * in this time as unchecked.
  */
 const CODE_TIMEOUT_MS = 500
+/**
+ * Number of methods that seem to differ and are read again in any case. A restoration that has failed is then reported, even if all processors
+ * are busy.
+ */
+const MIN_SECOND_READINGS = 20
 const CLASSES_PER_STEP = 200
 /** Timeout for an answer of the agent. The answer may be late if all processors are busy. */
 const ANSWER_TIMEOUT_MS = 3_000
@@ -101,7 +106,10 @@ export async function compareCode(
   if (all.length < classes.length) facts.unchecked = 'the original code of some classes was not kept'
   for (let at = 0; at < all.length; at += CLASSES_PER_STEP) {
     if (at > 0 && performance.now() > until)
-      return { ...facts, unchecked: `the timeout allowed a check of only ${at} of ${classes.length} classes` }
+      return {
+        ...facts,
+        unchecked: `the timeout allowed a check of at most ${at} of ${classes.length} classes`,
+      }
     const some = all.slice(at, at + CLASSES_PER_STEP)
     const places = new Map(
       (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
@@ -164,10 +172,13 @@ type KnownClass = ClassBefore & { readonly bytes: Uint8Array }
 export async function seesProbes(
   opened: Promise<CodeAccess | null>,
   classes: readonly ClassBefore[],
+  ownOf = probedMethods,
 ): Promise<boolean | null> {
-  const facts = await compareCode(opened, classes.slice(0, CLASSES_PER_STEP)).catch(() => null) // the comparison at the end reports the error
+  // An error is reported by the comparison at the end.
+  const facts = await compareCode(opened, classes.slice(0, CLASSES_PER_STEP), ownOf).catch(() => null)
   if (facts === null || facts.checkedClasses === 0) return null
-  return facts.originalClasses < facts.checkedClasses
+  if (facts.originalClasses < facts.checkedClasses) return true
+  return facts.unchecked === '' ? false : null
 }
 
 function known(classes: readonly ClassBefore[]): KnownClass[] {
@@ -195,7 +206,7 @@ export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<numbe
 /**
  * Reads each differing method again to confirm the difference.
  *
- * @param until  time after which no method is read again
+ * @param until  time after which no further method is read again, beyond MIN_SECOND_READINGS
  * @returns per class the names of the methods that differ, and whether all methods that seemed to differ were read again
  */
 async function differences(
@@ -214,10 +225,11 @@ async function differences(
   const held = await codes.of(all.map(({ address }) => address))
   const different: string[][] = suspects.map(() => [])
   const isRead = suspects.map(() => true)
+  let readings = 0
   for (const [i, { suspect, selector, code, address }] of all.entries()) {
     if (isSame(held[i] ?? null, code)) continue
     // The method is read alone, since a read of several methods is truncated where mapped memory ends.
-    if (performance.now() > until) isRead[suspect] = false
+    if (readings++ >= MIN_SECOND_READINGS && performance.now() > until) isRead[suspect] = false
     else if (!isSame(await codes.alone(address), code)) different[suspect]!.push(selector)
   }
   return suspects.map((it, i) => ({ ...it, different: different[i]!, isRead: isRead[i]! }))

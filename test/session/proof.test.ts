@@ -5,6 +5,7 @@ import {
   compareCode,
   isSameByIndex,
   type OwnMethod,
+  seesProbes,
   whileAnswered,
 } from '../../src/session/proof.ts'
 import { type HeldCode, nameKey } from '../../src/vmstructs/original-code.ts'
@@ -89,21 +90,25 @@ describe('the time limit of the comparison', () => {
 
 describe('the second reading of methods that seem to differ', () => {
   const bytes = new Uint8Array(1)
-  const foo = { id: 1, name: 'Foo', bytes, probed: new Set(['m5()I']) }
+  const classes = Array.from({ length: 21 }, (_, i) => ({
+    ...{ id: i + 1, name: `Foo${i + 1}`, bytes, probed: new Set(['m5()I']) },
+  }))
+  const [foo] = classes as [(typeof classes)[0]]
   const original = own(5, ICONST_0, IRETURN)
   let readAlone = held(5, ICONST_0, IRETURN)
 
   /** A read of several methods is truncated. @param afterReading  called when the methods have been read together */
   function access(afterReading: () => void): Promise<CodeAccess | null> {
     const methods = {
-      places: async () => [{ classId: 1, methods: [4096] }],
-      addresses: async () => new Map([[1, new Map([['m5()I', 4096]])]]),
+      places: async (ids: readonly number[]) => ids.map((classId) => ({ classId, methods: [4096] })),
+      addresses: async (ids: readonly number[]) =>
+        new Map(ids.map((id) => [id, new Map([['m5()I', 4096]])] as const)),
     }
     const codes = {
-      named: async () => [named()],
-      of: async () => {
+      named: async (all: readonly unknown[]) => all.map(() => named()),
+      of: async (all: readonly unknown[]) => {
         afterReading()
-        return [null]
+        return all.map(() => null)
       },
       alone: async () => readAlone,
     }
@@ -132,21 +137,45 @@ describe('the second reading of methods that seem to differ', () => {
       () => [original],
     )
     expect(facts).toMatchObject({
-      ...{ checkedClasses: 1, originalClasses: 0, different: ['Foo.m5()I'], unchecked: '' },
+      ...{ checkedClasses: 1, originalClasses: 0, different: ['Foo1.m5()I'], unchecked: '' },
     })
     expect(keptProbes({ code: facts, refusedClasses: 0 })).toBe(1)
   })
 
-  it('without time for the second reading, the method is unchecked and not reported as different', async () => {
-    const late = () => {
-      const now = performance.now()
-      vi.spyOn(performance, 'now').mockReturnValue(now + 60_000)
-    }
-    const facts = await compareCode(access(late), [foo], () => [original])
+  /** Lets the time limit of the comparison pass. */
+  const late = () => {
+    const now = performance.now()
+    vi.spyOn(performance, 'now').mockReturnValue(now + 60_000)
+  }
+
+  it('after the timeout, 20 methods are read again, and the others are unchecked and not reported as different', async () => {
+    const facts = await compareCode(access(late), classes, () => [original])
     expect(facts).toEqual({
-      ...{ checkedClasses: 0, checkedMethods: 0, originalClasses: 0, different: [] },
+      ...{ checkedClasses: 20, checkedMethods: 20, originalClasses: 20, different: [] },
       unchecked: 'the timeout allowed no second reading of some methods',
     })
     expect(keptProbes({ code: facts, refusedClasses: 0 })).toBe(0)
+  })
+
+  it('a method that differs is reported after the timeout', async () => {
+    readAlone = held(5, ICONST_1, IRETURN)
+    const facts = await compareCode(access(late), classes, () => [original])
+    expect(facts).toMatchObject({ checkedClasses: 20, originalClasses: 0 })
+    expect(facts.different).toHaveLength(20)
+    expect(keptProbes({ code: facts, refusedClasses: 0 })).toBe(20)
+  })
+
+  it('a rehearsal detects probes, or detects none, or is impossible without time to read all methods again', async () => {
+    expect(await seesProbes(access(late), classes, () => [original])).toBe(null)
+    vi.restoreAllMocks()
+    expect(
+      await seesProbes(
+        access(() => {}),
+        classes,
+        () => [original],
+      ),
+    ).toBe(false)
+    readAlone = held(5, ICONST_1, IRETURN)
+    expect(await seesProbes(access(late), classes, () => [original])).toBe(true)
   })
 })
