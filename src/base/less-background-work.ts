@@ -3,15 +3,15 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Flags that change V8's decisions at once, also about functions that have been called before. A changed interrupt budget and changed
- * `--invocation-count-for-…` apply to a function only after its present budget is used up, and the function is then optimized. Long loops
- * are optimized as usual, by on-stack replacement.
+ * V8 reads these flags each time it decides whether to optimize a function. Other thresholds (`--interrupt-budget`,
+ * `--invocation-count-for-…`) do not change the present budget of a function that has been called before (decision 157). V8 still optimizes
+ * long loops, by on-stack replacement.
  */
 const FEWER_OPTIMIZATIONS = {
   upTo20: ['--ticks-before-optimization=150', '--max-bytecode-size-for-early-opt=0'],
   from21: ['--minimum-invocations-before-optimization=100000'],
 }
-/** If the heap reaches its limit, V8 marks it at once. Without this flag V8 begins before the limit, and most sessions end before it. */
+/** V8 marks the heap when it has reached its limit. Without this flag, V8 begins earlier, and the session may end before the limit. */
 const NO_MARKING_AHEAD = '--no-incremental-marking'
 /** Newest release of Node.js for which these names were tested. V8 prints an error on the terminal for an unknown name. */
 const NEWEST_TESTED = 25
