@@ -35,7 +35,8 @@ import { Values } from './code/values.ts'
 import type { OpenDoor } from './doors/door.ts'
 import { MAX_METHODS } from './limits.ts'
 import { Names } from './names.ts'
-import { NO_CALIBRATION, type Prepared } from './preparation.ts'
+import type { Prepared } from './preparation.ts'
+import { ProbeCosts } from './probe-costs.ts'
 import { type CodeAccess, CountedMemory, openCode, seesProbes } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
@@ -53,12 +54,6 @@ import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
 import { UnprobedAllocations } from './unprobed-allocations.ts'
 import { SessionDumps } from './why/jvm-threads.ts'
-
-/**
- * Duration of the calibration for scheme adaptive. It can be short and less accurate: timed methods take at least 2 µs per call, so an
- * error of some nanoseconds is negligible. The user waits for the first timed method.
- */
-const SHORT_CALIBRATION_DURATION_MS = 40
 
 const noMoreMethods = (scheme: Scheme): string =>
   `${thousands(MAX_METHODS)} methods have probes, which is the limit: calls of other methods are missing, and their time counts for their callers (${scheme === 'adaptive' ? 'use' : 'use --scheme adaptive, or'} --yes to instrument all)`
@@ -79,7 +74,7 @@ export class Engine {
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
-  #calibration: MeasuredCalibration | null
+  readonly probeCosts: ProbeCosts
   /** Whether the code comparison has detected the probes while the probes were installed; null before this check. */
   seesProbes: boolean | null = null
   /** Table of the timed regions; null unless regions are timed. */
@@ -135,7 +130,7 @@ export class Engine {
     this.main = mainOf(facts.command, target?.commandLine ?? []) ?? ''
     this.recorder = recorder
     this.clock = clock
-    this.#calibration = calibration
+    this.probeCosts = new ProbeCosts(agent, recorder, calibration)
     if (prepared.why !== null) this.warnings.add(prepared.why)
     const untested = untestedArchitecture(process.arch)
     if (untested !== null) this.warnings.add(untested)
@@ -185,14 +180,8 @@ export class Engine {
     this.traceIds = new TraceIds(agent, this.warnings)
   }
 
-  /** Cost of the probes. Zero before a session with scheme adaptive begins to record. */
   get calibration(): MeasuredCalibration {
-    return this.#calibration ?? NO_CALIBRATION
-  }
-
-  /** Calibrates the probes unless they are already calibrated. The agent handles requests that arrive later after the calibration. */
-  async calibrate(): Promise<void> {
-    this.#calibration ??= await this.agent.calibrate(SHORT_CALIBRATION_DURATION_MS)
+    return this.probeCosts.calibration
   }
 
   /** Locates the code of methods in the JVM, for the proof at the end. The code is located early, to make the detach shorter. */
@@ -243,20 +232,21 @@ export class Engine {
   /** Makes the recorder measure root calls, if the events contain times or executed bytecodes. */
   timeRoots(): void {
     const { options, recorder } = this
+    recorder.probesCost(this.calibration)
     this.#keepSegments()
     if (eventsOf(options).rootCallsIn === null) return
-    recorder.timeRoots(this.calibration)
+    recorder.timeRoots()
     if (options.slow !== undefined) this.keepSlow(options.slow)
   }
 
   /** Makes the recorder keep segments, unless there are no trees, or costs belong to classes. */
   #keepSegments(): void {
-    const { calibration, clock, options, recorder } = this
+    const { clock, options, recorder } = this
     const mode = modeOf(options)
     if (METRICS[mode].hasClasses || options.regions !== undefined) return
     const nsPerTick = eventsOf(options).tellsTime ? clock.nsPerTick : null
     const [firstMethod, valueRows] = [firstMethodOf(options), valueRowsOf(options)]
-    recorder.keepSegments({ mode, calibration, firstMethod, valueRows }, nsPerTick)
+    recorder.keepSegments({ mode, firstMethod, valueRows }, nsPerTick)
   }
 
   /** Makes the recorder keep the trees of slow calls from now on. */

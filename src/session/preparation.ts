@@ -38,6 +38,8 @@ import {
 import { answerInTime, TargetSilent } from './target-waits.ts'
 
 const CALIBRATION_DURATION_MS = 80
+/** Number of measured blocks, if the JVM executes them slowly. */
+const CALIBRATION_ROUNDS = 400
 /** Maximum time until the client detects that the agent has closed the link. */
 const LINK_CLOSED_TIMEOUT_MS = 1000
 
@@ -74,7 +76,7 @@ export interface Prepared {
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
-  /** Measured cost of the probes; null if scheme adaptive was chosen at once, since that scheme calibrates later, when recording begins. */
+  /** Measured cost of the probes; null if scheme adaptive was chosen at once, since that scheme calibrates while it records. */
   readonly calibration: MeasuredCalibration | null
   /** Table of the timed regions; null unless regions are timed. */
   readonly regionTable: RegionTable | null
@@ -308,6 +310,9 @@ export class Preparation {
     if (this.#counts) return { calibration: NO_CALIBRATION, regionTable: null }
     if (isAdaptive) return { calibration: null, regionTable: null }
     onPhase('calibrating')
-    return { calibration: await this.#agent.calibrate(CALIBRATION_DURATION_MS), regionTable: null }
+    return {
+      calibration: await this.#agent.calibrate(CALIBRATION_DURATION_MS, CALIBRATION_ROUNDS),
+      regionTable: null,
+    }
   }
 }

@@ -12,6 +12,8 @@ const STATUS_INTERVAL_MS = 500
 const SILENT_TIMEOUT_MS = 900
 /** Tick at which the proof is tested. By then, the first call has been shown, and no batch of methods has been chosen yet. */
 const REHEARSAL_TICK = 4
+/** Number of measurements of the probes' cost, at the start and at the first ticks. A busy JVM compiles the measured code in about 4 s. */
+const MEASUREMENTS = 10
 /** Number of ticks between two searches for classes of roots that are not loaded yet. */
 const ROOT_SEARCH_TICKS = 2
 /** Number of ticks between two searches for more classes of roots once each root has a class. */
@@ -42,6 +44,7 @@ export class Pulse {
     if (this.#stopped) return
     this.#timer = setInterval(() => void this.#tick(), STATUS_INTERVAL_MS)
     this.controller?.start()
+    this.#measureProbes()
   }
 
   stop(): void {
@@ -84,6 +87,7 @@ export class Pulse {
         this.note = null
       })
       if (++this.#ticks === 1) void this.engine.openCode()
+      if (this.#ticks < MEASUREMENTS) this.#measureProbes()
       await unprobed?.poll()
       // The test of the proof runs as a task in the queue, so that no redefinition and no session end happens at the same time.
       if (this.#ticks === REHEARSAL_TICK && this.controller !== null)
@@ -106,6 +110,15 @@ export class Pulse {
     } catch (error) {
       if (!(error instanceof LinkLost)) warnings.add(String(error))
     }
+  }
+
+  /** Measures the cost of the probes without waiting for the result. */
+  #measureProbes(): void {
+    const { probeCosts, warnings } = this.engine
+    if (!probeCosts.areMeasuredLater) return
+    probeCosts.measure().catch((error: unknown) => {
+      if (!(error instanceof LinkLost)) warnings.add(String(error))
+    })
   }
 
   /** Searches for classes of roots that were not loaded before. Needed only if the target does not report class loads. */

@@ -273,8 +273,10 @@ export class Agent {
     await this.request('go')
   }
 
-  async calibrate(ms: number): Promise<MeasuredCalibration> {
-    const { innerSpread, outerSpread, ...rest } = readCalibration(await this.request('calibrate', ms))
+  /** @param leastRounds  number of blocks of 200 calls that are measured even after `ms` */
+  async calibrate(ms: number, leastRounds: number): Promise<MeasuredCalibration> {
+    const answer = await this.request('calibrate', ms, leastRounds)
+    const { innerSpread, outerSpread, ...rest } = readCalibration(answer)
     return { ...rest, spread: { innerTicks: innerSpread, outerTicks: outerSpread } }
   }
 

@@ -47,7 +47,7 @@
 //   watch jdk            → nil                  class-load hook on; `jdk`: also for JDK classes
 //   enable               → nil                  the client is ready: threads may wait for its answers
 //   go                   → nil                  record roots; main() begins if jfluid started the JVM
-//   calibrate ms         → [t_I, t_O, spread of t_I, spread of t_O, cost of a clock read] in ticks
+//   calibrate ms least   → [t_I, t_O, spread of t_I, spread of t_O, cost of a clock read] in ticks
 //   timeRegions ms       → [session number for the probes, t_I, t_O in ticks]
 //   status               → [[ticks, nanos, width], [[number, tid, name, virtual], …], gaps, heap bytes,
 //                           [[class, …], [loader, …]],   unloaded since the last call; their numbers are not reused

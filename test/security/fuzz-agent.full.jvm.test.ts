@@ -55,7 +55,7 @@ const MESSAGES: readonly (readonly unknown[])[] = [
     [1, 2, 3],
     4_000_000,
   ],
-  [11, 'calibrate', 80],
+  [11, 'calibrate', 80, 400],
   [12, 'sampling', true, 2 ** 40, 12_345],
   [13, 'allocations', 100, true],
   [

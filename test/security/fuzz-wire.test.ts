@@ -46,7 +46,7 @@ const ASKED: readonly [ask: (agent: Agent) => Promise<unknown>, answer: unknown]
     (it) => it.redefineMethods([{ classId: 1, methodIndex: 2, code: BYTES }], [3], 4),
     [[[1, 'java.lang.VerifyError: x']], 5, 9, -1, 2, true],
   ],
-  [(it) => it.calibrate(80), [10.5, 20.25, 0.125, 1]],
+  [(it) => it.calibrate(80, 400), [10.5, 20.25, 0.125, 1]],
   [(it) => it.timeRegions(80), [7, 1.5, 2.5]],
   [
     (it) => it.status(),

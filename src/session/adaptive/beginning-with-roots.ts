@@ -70,14 +70,9 @@ export async function beginAtRoots(
       instrumentingPhase(engine) +
         pauseText(pauseMs, batch === null ? 'up to four times' : 'up to three times'),
     )
-    // The classes are rewritten while the agent calibrates.
-    const calibrated = engine.calibrate()
-    calibrated.catch(() => {}) // the result is awaited below
-    await turnOfTheLoop() // lets the calibration request be written before rewriting blocks the event loop
     // If no root class is loaded yet, nothing is redefined now, and a later redefinition contains the tasks of `withFirst`.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
-    await calibrated
     engine.timeRoots()
     counted = idsOf(batch)
     if (timed !== null || batch !== null)

@@ -9,7 +9,6 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { parseStartTicks } from '../../attach/target-process.ts'
-import type { Calibration } from '../../base/compensation.ts'
 import { debug, msText } from '../../base/debug.ts'
 import { joinDebugLog } from '../../base/debug-log.ts'
 import type { Activity } from '../../cct/activity.ts'
@@ -110,7 +109,8 @@ class RecordingThread {
         readonly gaps: number
       }
     | undefined
-  #calibration: Calibration = { innerTicks: 0, outerTicks: 0 }
+  /** Shared with the root calls and the segments. */
+  readonly #calibration = { innerTicks: 0, outerTicks: 0 }
   /** Length of a tick; null if costs of segments are not times. */
   #nsPerTick: number | null = null
   /** Time of the latest event in ticks, and the time when it was read. */
@@ -137,7 +137,10 @@ class RecordingThread {
     noThreadWaits: () => {
       this.#isWaitedFor = false
     },
-    timeRoots: (calibration) => this.#timeRoots(calibration),
+    probesCost: (calibration) => {
+      Object.assign(this.#calibration, calibration)
+    },
+    timeRoots: () => this.#timeRoots(),
     keepSlow: (wanted) => this.#builder.keepSlow(wanted),
     keepSegments: (options, nsPerTick) => this.#keepSegments(options, nsPerTick),
     courseBegins: () => {
@@ -236,15 +239,14 @@ class RecordingThread {
     return this.#running
   }
 
-  #timeRoots(calibration: Calibration): void {
-    this.#calibration = calibration
-    const calls = this.#builder.timeRoots(calibration, this.#course)
+  #timeRoots(): void {
+    const calls = this.#builder.timeRoots(this.#calibration, this.#course)
     this.#roots?.timeRoots(calls)
   }
 
   #keepSegments({ mode, ...asked }: AskedSegments, nsPerTick: number | null): void {
     const { metric, countsCalls = false } = SINKS[mode]
-    const options = { ...asked, isTime: metric.isTime === true, countsCalls }
+    const options = { ...asked, calibration: this.#calibration, isTime: metric.isTime === true, countsCalls }
     this.#nsPerTick = nsPerTick
     this.#builder.segments = new Segments(this.#builder, options, this.#alive)
   }

@@ -43,7 +43,7 @@ export interface AskedSnapshot extends Omit<SnapshotOptions, 'sink'> {
   readonly mode: Mode
 }
 
-export type AskedSegments = Pick<AskedSnapshot, 'mode' | 'calibration' | 'firstMethod' | 'valueRows'>
+export type AskedSegments = Pick<AskedSnapshot, 'mode' | 'firstMethod' | 'valueRows'>
 
 export interface RecorderSnapshotOptions extends AskedSnapshot {
   /** Threads, keyed by jfluid thread number. The map may grow after the call. */
@@ -153,7 +153,8 @@ export interface RecorderCommands {
   pause(startTicks: number, endTicks: number): void
   markWarmup(): void
   noThreadWaits(): void
-  timeRoots(calibration: Calibration): void
+  probesCost(calibration: Calibration): void
+  timeRoots(): void
   keepSlow(wanted: SlowWanted): void
   keepSegments(options: AskedSegments, nsPerTick: number | null): void
   courseBegins(): void
@@ -401,8 +402,13 @@ export class Recorder {
   }
 
   /** Makes the worker time root calls. Must be called before anything is recorded. */
-  timeRoots(calibration: Calibration): void {
-    this.#send('timeRoots', calibration)
+  timeRoots(): void {
+    this.#send('timeRoots')
+  }
+
+  /** Passes the cost of the probes, which the worker subtracts from root calls and segments that end later. */
+  probesCost({ innerTicks, outerTicks }: Calibration): void {
+    this.#send('probesCost', { innerTicks, outerTicks })
   }
 
   /** Makes the worker keep the trees of slow calls from now on, if root calls are timed. Discards the trees that were kept before. */

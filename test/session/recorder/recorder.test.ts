@@ -113,13 +113,27 @@ describe.each([
   })
 
   it('root calls are measured from the time of the request on, even by a recorder of per-thread trees', async () => {
-    recorder.timeRoots(FREE)
+    recorder.probesCost(FREE)
+    recorder.timeRoots()
     await recorder.stats() // commands are processed in order: this one is answered before the first event is read
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10), exitWord(WORK, 40)])
     target.store(target.offset(0) + CHUNK_EVENTS + 32, ...exitWord(MAIN, 100))
     await read(4)
     const { rootCalls } = await snapshot()
     assert.deepEqual([rootCalls?.count, rootCalls?.total], [1, 100])
+  })
+
+  it('a cost of the probes that is known later is subtracted from later root calls only', async () => {
+    recorder.timeRoots()
+    await recorder.stats() // commands are processed in order
+    const [root, at] = [0, target.offset(0) + CHUNK_EVENTS]
+    target.put(0, CHUNK_BUSY, 2, root, [ROOT, enterWord(MAIN, 0), exitWord(MAIN, 100)])
+    await read(2)
+    recorder.probesCost({ innerTicks: 7, outerTicks: 9 })
+    await recorder.stats()
+    target.store(at + 24, ...ROOT, ...enterWord(MAIN, 200), ...exitWord(MAIN, 300))
+    await read(4)
+    assert.equal((await snapshot()).rootCalls?.total, 100 + 100 - 7)
   })
 
   it('the recorder shows events with thread names while the target still writes', async () => {

@@ -25,7 +25,8 @@ final class Calibration extends Topic implements AutoCloseable {
     Object command(String op, Object[] m) throws IOException {
         switch (op) {
             case "calibrate": {
-                long[] times = JFluid1Calibration.calibrate(MessagePack.asLong(m[2]) * 1_000_000L);
+                long[] times =
+                        JFluid1Calibration.calibrate(MessagePack.asLong(m[2]) * 1_000_000L, MessagePack.asLong(m[3]));
                 return new Object[] {
                     times[0] / 1000.0, times[1] / 1000.0, times[2] / 1000.0, times[3] / 1000.0, times[4] / 1000.0};
             }

@@ -70,11 +70,14 @@ public final class JFluid1Calibration {
      * Measures t_I and t_O with compiled probes before and after an empty body, as in instrumented methods. Times blocks of 200 calls; the
      * result is the minimum over all blocks, as in the report.
      *
+     * May be repeated while a session records: the agent's thread has no event of its own.
+     *
      * @param budgetNanos time limit, ns
+     * @param leastRounds number of blocks of each kind that are measured even after the time limit
      * @return {inner, outer, spread of inner, spread of outer, cost of a clock read} in ticks per call, scaled by 1000. A spread is the
      *     third quartile of the block results minus their minimum.
      */
-    public static long[] calibrate(long budgetNanos) {
+    public static long[] calibrate(long budgetNanos, long leastRounds) {
         int block = 200;
         int words = tellsSites ? 3 : 2;
         long bytes = block * words * (long) EVENT_BYTES;
@@ -92,7 +95,7 @@ public final class JFluid1Calibration {
         double reading = Double.MAX_VALUE;
         try {
             long until = System.nanoTime() + budgetNanos;
-            for (int round = 0; round < 400 || System.nanoTime() < until; round++) {
+            for (int round = 0; round < leastRounds || System.nanoTime() < until; round++) {
                 ti.base = ticks();
                 ti.next = scratch;
                 ti.limit = scratch + bytes;
