@@ -74,7 +74,7 @@ export class Engine {
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
-  readonly probeCosts: ProbeCosts
+  readonly #probeCosts: ProbeCosts
   /** Whether the code comparison has detected the probes while the probes were installed; null before this check. */
   seesProbes: boolean | null = null
   /** Table of the timed regions; null unless regions are timed. */
@@ -130,7 +130,7 @@ export class Engine {
     this.main = mainOf(facts.command, target?.commandLine ?? []) ?? ''
     this.recorder = recorder
     this.clock = clock
-    this.probeCosts = new ProbeCosts(agent, recorder, calibration)
+    this.#probeCosts = new ProbeCosts(agent, recorder, calibration)
     if (prepared.why !== null) this.warnings.add(prepared.why)
     const untested = untestedArchitecture(process.arch)
     if (untested !== null) this.warnings.add(untested)
@@ -181,7 +181,13 @@ export class Engine {
   }
 
   get calibration(): MeasuredCalibration {
-    return this.probeCosts.calibration
+    return this.#probeCosts.calibration
+  }
+
+  /** Measures the cost of the probes again if it was not measured well before: with scheme adaptive, if the probes read a clock. */
+  async measureProbes(): Promise<void> {
+    if (this.options.scheme === 'adaptive' && eventsOf(this.options).tellsTime)
+      await this.#probeCosts.measure()
   }
 
   /** Locates the code of methods in the JVM, for the proof at the end. The code is located early, to make the detach shorter. */

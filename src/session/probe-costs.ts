@@ -1,5 +1,5 @@
-// The cost of the probes. Schemes a and b measure it before they record. Scheme adaptive measures it while it records: on a busy server the
-// JVM needs some seconds to compile the measured code, and the user waits for the first call.
+// The cost of the probes. It is measured before the recording if scheme adaptive was not chosen at once, and with scheme adaptive while the
+// session records: a busy JVM needs some seconds to compile the measured code, and the user waits for the first call (decision 158).
 
 import { type MeasuredCalibration, pairTicks } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
@@ -12,30 +12,28 @@ const MEASUREMENT_MS = 5
 const MEASURED_BLOCKS = 1
 
 export class ProbeCosts {
-  readonly areMeasuredLater: boolean
   #calibration: MeasuredCalibration | null
-  /** Cost of a call with probes by the best measurement while recording, ticks. */
+  /** Cost of a call with probes by the best measurement, ticks. */
   #lowest = Number.POSITIVE_INFINITY
 
-  /** @param measured  null if the cost is measured while the session records */
+  /** @param measured  null if the cost was not measured before */
   constructor(
     private readonly agent: Pick<Agent, 'calibrate'>,
     private readonly recorder: Pick<Recorder, 'probesCost'>,
     measured: MeasuredCalibration | null,
   ) {
     this.#calibration = measured
-    this.areMeasuredLater = measured === null
+    if (measured !== null) this.#lowest = pairTicks(1, measured)
   }
 
-  /** The latest result: zero until the second measurement while recording. */
+  /** The best result. Zero before the first result, and after a first result that is an upper bound only. */
   get calibration(): MeasuredCalibration {
     return this.#calibration ?? NO_CALIBRATION
   }
 
   /**
-   * Measures the cost while the session records. The first measurement runs in the interpreter and is an upper bound only: it makes the JVM
-   * compile the measured code. Of all later measurements the lowest is used: by the recorder for calls that end later, and by the next tree
-   * for all calls.
+   * Measures the cost while the session records. A first measurement runs mostly in the interpreter, so its result is an upper bound only.
+   * Of all later results the lowest is used: by the recorder for calls that end later, and by the next tree for all calls.
    */
   async measure(): Promise<void> {
     const found = await this.agent.calibrate(MEASUREMENT_MS, MEASURED_BLOCKS)

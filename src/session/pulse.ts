@@ -114,10 +114,8 @@ export class Pulse {
 
   /** Measures the cost of the probes without waiting for the result. */
   #measureProbes(): void {
-    const { probeCosts, warnings } = this.engine
-    if (!probeCosts.areMeasuredLater) return
-    probeCosts.measure().catch((error: unknown) => {
-      if (!(error instanceof LinkLost)) warnings.add(String(error))
+    this.engine.measureProbes().catch((error: unknown) => {
+      if (!(error instanceof LinkLost)) this.engine.warnings.add(String(error))
     })
   }
 

@@ -104,6 +104,20 @@ forEachJdk((jdk) => {
     expect(merged.metrics.calls![0]).toBeGreaterThan(0)
   })
 
+  it('the cost of probes is measured while the session records', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
+    await java.line(/ready/)
+    const options = sessionOptions({ root: ['fix.Ticker.work'], scheme: 'adaptive' })
+    const session = await Session.start(await attachDoor(java.pid), options)
+    await until(async () => session.overheadNs > 0)
+    await session.detach()
+    const { innerNs, outerNs, readNs } = (await session.profile()).calibration
+    await session.close()
+    expect(innerNs).toBeGreaterThan(0)
+    // A call reads the clock twice. Each reading is partly before its time stamp and partly after it.
+    expect(innerNs + outerNs).toBeGreaterThan(readNs!)
+  })
+
   it('if the class of a root does not exist, similar class names are suggested', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
     await java.line(/^ready/)

@@ -22,7 +22,6 @@ async function measured(
 
 it('before the first measurement the probes cost nothing', () => {
   const costs = new ProbeCosts({ calibrate: () => expect.fail() }, { probesCost: () => expect.fail() }, null)
-  expect(costs.areMeasuredLater).toBe(true)
   expect(costs.calibration).toMatchObject({ innerTicks: 0, outerTicks: 0 })
 })
 
@@ -55,6 +54,13 @@ it('of the later measurements the one with the lowest cost of a call is used, an
 it('a cost that was measured before the recording is used from the start', async () => {
   const before = { innerTicks: 11, outerTicks: 12, readTicks: 10, spread: { innerTicks: 1, outerTicks: 1 } }
   const { costs } = await measured([], before)
-  expect(costs.areMeasuredLater).toBe(false)
   expect(costs.calibration).toBe(before)
+})
+
+it('a later measurement replaces a cost that was measured before the recording only if it is lower', async () => {
+  const before = { innerTicks: 11, outerTicks: 12, readTicks: 10, spread: { innerTicks: 1, outerTicks: 1 } }
+  expect((await measured([[12, 12]], before)).costs.calibration).toBe(before)
+  const { costs, told } = await measured([[10, 12]], before)
+  expect(costs.calibration).toMatchObject({ innerTicks: 10, outerTicks: 12 })
+  expect(told).toHaveLength(1)
 })
