@@ -6,7 +6,7 @@
 
 /** Topics, with a description of their lines. */
 export const TOPICS = {
-  attach: 'each step of an attach, until the agent is calibrated',
+  attach: 'each step of an attach, and the measured cost of probes',
   wire: 'each message between jfluid and its agent: size, round trip, a summary of its fields',
   reveal: 'roots, the call or class that revealed each method, and the excluded methods with the reason',
   redefine: 'each redefinition: classes, methods, durations, refusals',

@@ -184,7 +184,7 @@ export class Engine {
     return this.#probeCosts.calibration
   }
 
-  /** Measures the cost of the probes again if it was not measured well before: with scheme adaptive, if the probes read a clock. */
+  /** Measures the cost of the probes (again), with scheme adaptive and if the probes read a clock. */
   async measureProbes(): Promise<void> {
     if (this.options.scheme === 'adaptive' && eventsOf(this.options).tellsTime)
       await this.#probeCosts.measure()

@@ -10,10 +10,12 @@ import type { Recorder } from './recorder/recorder.ts'
 /** Duration of one measurement. Meanwhile the agent answers no other request. */
 const MEASUREMENT_MS = 5
 const MEASURED_BLOCKS = 1
+/** Compiled probes cost 2 to 3 clock reads, probes in the interpreter and in code of the first compiler 6 and more. */
+const READS_OF_COMPILED = 4
 
 export class ProbeCosts {
   #calibration: MeasuredCalibration | null
-  /** Cost of a call with probes by the best measurement, ticks. */
+  /** Cost of a call with probes that most blocks of the best measurement did not exceed, ticks. */
   #lowest = Number.POSITIVE_INFINITY
 
   /** @param measured  null if the cost was not measured before */
@@ -23,7 +25,7 @@ export class ProbeCosts {
     measured: MeasuredCalibration | null,
   ) {
     this.#calibration = measured
-    if (measured !== null) this.#lowest = pairTicks(1, measured)
+    if (measured !== null) this.#lowest = usualTicks(measured)
   }
 
   /** The best result. Zero before the first result, and after a first result that is an upper bound only. */
@@ -32,21 +34,26 @@ export class ProbeCosts {
   }
 
   /**
-   * Measures the cost while the session records. A first measurement runs mostly in the interpreter, so its result is an upper bound only.
-   * Of all later results the lowest is used: by the recorder for calls that end later, and by the next tree for all calls.
+   * Measures the cost while the session records. If the measured code was not compiled at the first measurement, the result is an upper
+   * bound only. Of all other results the best is used: by the recorder for calls that end later, and by the next tree for all calls. The
+   * best result is the one with the lowest cost plus spread: the lowest cost may be from a few blocks at the end of a measurement.
    */
   async measure(): Promise<void> {
     const found = await this.agent.calibrate(MEASUREMENT_MS, MEASURED_BLOCKS)
     const { innerTicks, outerTicks, readTicks } = found
     debug.attach?.(`probes: t_I ${innerTicks.toFixed(1)}, t_O ${outerTicks.toFixed(1)} ticks`)
-    if (this.#calibration === null) {
+    if (this.#calibration === null && pairTicks(1, found) > READS_OF_COMPILED * readTicks) {
       this.#calibration = { ...NO_CALIBRATION, spread: { innerTicks, outerTicks }, readTicks }
       return
     }
-    const pair = pairTicks(1, found)
-    if (pair >= this.#lowest) return
-    this.#lowest = pair
+    const usual = usualTicks(found)
+    if (usual >= this.#lowest) return
+    this.#lowest = usual
     this.#calibration = found
     this.recorder.probesCost(found)
   }
+}
+
+function usualTicks(cost: MeasuredCalibration): number {
+  return pairTicks(1, cost) + pairTicks(1, cost.spread)
 }

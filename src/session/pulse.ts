@@ -114,8 +114,9 @@ export class Pulse {
 
   /** Measures the cost of the probes without waiting for the result. */
   #measureProbes(): void {
+    if (this.#stopped) return
     this.engine.measureProbes().catch((error: unknown) => {
-      if (!(error instanceof LinkLost)) this.engine.warnings.add(String(error))
+      if (!this.#stopped && !(error instanceof LinkLost)) this.engine.warnings.add(String(error))
     })
   }
 

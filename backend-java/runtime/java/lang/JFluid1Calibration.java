@@ -70,7 +70,7 @@ public final class JFluid1Calibration {
      * Measures t_I and t_O with compiled probes before and after an empty body, as in instrumented methods. Times blocks of 200 calls; the
      * result is the minimum over all blocks, as in the report.
      *
-     * May be repeated while a session records: the agent's thread has no event of its own.
+     * May be repeated while a session records, in the agent's thread, which has no events of its own.
      *
      * @param budgetNanos time limit, ns
      * @param leastRounds number of blocks of each kind that are measured even after the time limit
@@ -81,11 +81,17 @@ public final class JFluid1Calibration {
         int block = 200;
         int words = tellsSites ? 3 : 2;
         long bytes = block * words * (long) EVENT_BYTES;
+        U.ensureClassInitialized(
+                Blocks.class); // not while the thread is active: loading a class may run code with probes
+        ThreadInfo known = current();
+        ThreadInfo ti = known == null ? register(Thread.currentThread()) : known;
+        if (ti == null) {
+            throw new IllegalStateException("all thread numbers are used");
+        }
         long scratch = U.allocateMemory(bytes);
         methods(0);
         byte saved = state[0];
         state[0] = READY;
-        ThreadInfo ti = register(Thread.currentThread());
         double[] inners = new double[SAMPLES];
         double[] outers = new double[SAMPLES];
         int samples = 0;

@@ -76,7 +76,7 @@ public final class JFluid1Inside {
     }
 
     static void comes(ThreadInfo ti) {
-        if (!samples) {
+        if (!samples || JFluid1Session.isOurs(ti.thread.get())) {
             return;
         }
         do {
