@@ -8,9 +8,11 @@ import java.lang.reflect.Method;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Reads the processor's time stamp counter by machine code in a page of executable memory. The call is a critical downcall of HotSpot
- * (JEP 454) without {@code java.lang.foreign}: a stub that shuffles registers (downcallLinker_x86_64.cpp), called by
- * {@code MethodHandle.linkToNative}, which requires this package. So reading the counter runs no JDK code, not even in the interpreter.
+ * Reads the processor's time stamp counter by machine code in a page of executable memory. {@code MethodHandle.linkToNative}, which requires
+ * this package, jumps to the stub of a NativeEntryPoint (jump_to_native_invoker in methodHandles_x86.cpp). For a downcall of JEP 454 the
+ * stub is code of HotSpot that passes the arguments to a native function. Here the stub is the machine code itself: it has no arguments, and
+ * changes only registers that compiled Java code does not expect to be preserved. So reading the counter runs no JDK code, not even in the
+ * interpreter.
  *
  * Works on Linux on x86-64. The caller decides whether the counter can be trusted.
  */
@@ -32,30 +34,24 @@ public final class JFluid1Tsc {
     private static final long MAP_PRIVATE_ANONYMOUS = 0x02 | 0x20;
     private static final long MAP_FAILED = -1;
 
-    /** The jdk.internal.foreign.abi.NativeEntryPoint for CODE. */
+    /** The jdk.internal.foreign.abi.NativeEntryPoint of CODE. */
     private static final Object ENTRY;
-    /** Address of the code. */
-    private static final long ADDRESS;
     /** Why the counter cannot be read; null if it can. */
     private static final String PROBLEM;
 
     static {
         Object entry = null;
-        long address = 0;
         String problem = null;
         try {
             requireVersionAndAbi();
-            address = codePage();
-            entry = entryPoint(0, false);
-            read(address,
-                    entry); // the JVM generates a stub, for which the code cache may have no space
+            entry = entryPoint(MethodType.methodType(long.class), codePage());
+            read(entry); // the JVM generates code for linkToNative, for which the code cache may have no space
         } catch (InvocationTargetException inIt) {
             problem = String.valueOf(inIt.getCause());
         } catch (Throwable unlike) {
             problem = unlike.toString();
         }
         ENTRY = entry;
-        ADDRESS = address;
         PROBLEM = problem;
     }
 
@@ -66,12 +62,12 @@ public final class JFluid1Tsc {
 
     /** Reads the counter. Must be called only if {@link #problem} returns null. */
     public static long read() {
-        return read(ADDRESS, ENTRY);
+        return read(ENTRY);
     }
 
-    private static long read(long address, Object entry) {
+    private static long read(Object entry) {
         try {
-            return (long) MethodHandle.linkToNative(address, entry);
+            return (long) MethodHandle.linkToNative(entry);
         } catch (Throwable noStack) {
             Unsafe.getUnsafe().throwException(noStack);
             return 0;
@@ -94,36 +90,38 @@ public final class JFluid1Tsc {
         }
     }
 
-    /**
-     * Creates the entry point of a function with `longs` long parameters and a long result.
-     *
-     * @param waits whether the function may be slow: a safepoint then does not wait for its return
-     */
-    private static Object entryPoint(int longs, boolean waits) throws Exception {
+    /** Creates the entry point of a native function with one parameter for each of REGISTERS and a long result. */
+    private static Object downcall() throws Exception {
         Class<?> entryPoint = Class.forName(FOREIGN + "NativeEntryPoint", true, null);
         Class<?> abi = Class.forName(FOREIGN + "ABIDescriptor", true, null);
         Class<?> storage = Class.forName(FOREIGN + "VMStorage", true, null);
         Class<?> registers = Class.forName(FOREIGN + "x64.X86_64Architecture$Regs", true, null);
         Class<?> callArranger = Class.forName(FOREIGN + "x64.sysv.CallArranger", true, null);
         Object sysV = field(callArranger, null, "CSysV");
-        Object arguments = Array.newInstance(storage, longs + 1);
+        Object arguments = Array.newInstance(storage, REGISTERS.length + 1);
         Array.set(arguments, 0, field(abi, sysV, "targetAddrStorage"));
-        for (int i = 0; i < longs; i++) {
+        for (int i = 0; i < REGISTERS.length; i++) {
             Array.set(arguments, i + 1, field(registers, null, REGISTERS[i]));
         }
         Object result = Array.newInstance(storage, 1);
         Array.set(result, 0, field(registers, null, "rax"));
-        Class<?>[] types = new Class<?>[longs + 1];
+        Class<?>[] types = new Class<?>[REGISTERS.length + 1];
         java.util.Arrays.fill(types, long.class);
         MethodType type = MethodType.methodType(long.class, types);
         Method make = entryPoint.getDeclaredMethod("makeDowncallStub", MethodType.class, abi, arguments.getClass(),
                 arguments.getClass(), boolean.class, int.class, boolean.class);
         make.setAccessible(true);
+        boolean waits = true; // a safepoint does not wait for the return of the function
         long stub = (Long) make.invoke(null, type, sysV, arguments, result, false, 0, waits);
         if (stub == 0) {
             throw new OutOfMemoryError("no room for a stub in the code cache");
         }
-        Constructor<?> constructor = entryPoint.getDeclaredConstructor(MethodType.class, long.class);
+        return entryPoint(type, stub);
+    }
+
+    private static Object entryPoint(MethodType type, long stub) throws Exception {
+        Constructor<?> constructor = Class.forName(FOREIGN + "NativeEntryPoint", true, null)
+                                             .getDeclaredConstructor(MethodType.class, long.class);
         constructor.setAccessible(true);
         return constructor.newInstance(type, stub);
     }
@@ -157,7 +155,7 @@ public final class JFluid1Tsc {
 
     /** Maps the page with the code. The page is written before it becomes executable, and never afterwards. It is never unmapped. */
     private static long codePage() throws Throwable {
-        Object six = entryPoint(6, true);
+        Object six = downcall();
         long mmap = address("mmap");
         long mprotect = address("mprotect");
         long munmap = address("munmap");
