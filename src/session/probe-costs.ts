@@ -36,20 +36,23 @@ export class ProbeCosts {
   /**
    * Measures the cost while the session records. If the measured code was not compiled at the first measurement, the result is an upper
    * bound only. Of all other results the best is used: by the recorder for calls that end later, and by the next tree for all calls. The
-   * best result is the one with the lowest cost plus spread: the lowest cost may be from a few blocks at the end of a measurement.
+   * best result is the one with the lowest cost plus spread: the lowest cost may be from a few blocks at the end of a measurement. The cost
+   * of a clock read is the lowest of all results.
    */
   async measure(): Promise<void> {
     const found = await this.agent.calibrate(MEASUREMENT_MS, MEASURED_BLOCKS)
-    const { innerTicks, outerTicks, readTicks } = found
+    const { innerTicks, outerTicks } = found
+    const readTicks = Math.min(found.readTicks, this.#calibration?.readTicks ?? Number.POSITIVE_INFINITY)
     debug.attach?.(`probes: t_I ${innerTicks.toFixed(1)}, t_O ${outerTicks.toFixed(1)} ticks`)
     if (this.#calibration === null && pairTicks(1, found) > READS_OF_COMPILED * readTicks) {
       this.#calibration = { ...NO_CALIBRATION, spread: { innerTicks, outerTicks }, readTicks }
       return
     }
     const usual = usualTicks(found)
-    if (usual >= this.#lowest) return
+    const isBest = usual < this.#lowest
+    this.#calibration = { ...(isBest ? found : this.calibration), readTicks }
+    if (!isBest) return
     this.#lowest = usual
-    this.#calibration = found
     this.recorder.probesCost(found)
   }
 }

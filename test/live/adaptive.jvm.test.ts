@@ -113,9 +113,7 @@ forEachJdk((jdk) => {
     await session.detach()
     const { innerNs, outerNs, readNs } = (await session.profile()).calibration
     await session.close()
-    expect(innerNs).toBeGreaterThan(0)
-    // A call reads the clock twice. Each reading is partly before its time stamp and partly after it.
-    expect(innerNs + outerNs).toBeGreaterThan(readNs!)
+    for (const ns of [innerNs, outerNs, readNs]) expect(ns).toSatisfy((it: number) => it > 0 && it < 10_000)
   })
 
   it('if the class of a root does not exist, similar class names are suggested', async () => {

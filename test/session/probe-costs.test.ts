@@ -73,8 +73,21 @@ it('a low cost of a few blocks does not win against a usual cost that is lower',
 it('a later measurement replaces a cost that was measured before the recording only if it is better', async () => {
   const before = { innerTicks: 31, outerTicks: 32, readTicks: READ, spread: { innerTicks: 2, outerTicks: 2 } }
   expect((await measured([], before)).costs.calibration).toBe(before)
-  expect((await measured([[32, 32]], before)).costs.calibration).toBe(before)
+  expect((await measured([[32, 32]], before)).costs.calibration).toEqual(before)
   const { costs, told } = await measured([[30, 32]], before)
   expect(costs.calibration).toMatchObject({ innerTicks: 30, outerTicks: 32 })
   expect(told).toHaveLength(1)
+})
+
+it('the cost of a clock read is the lowest of all measurements', async () => {
+  const reads = [90, 26, 40]
+  const agent = {
+    async calibrate() {
+      const spread = { innerTicks: 1, outerTicks: 1 }
+      return { innerTicks: 40 + reads.length, outerTicks: 40, readTicks: reads.shift()!, spread }
+    },
+  }
+  const costs = new ProbeCosts(agent, { probesCost: () => {} }, null)
+  for (let i = 0; i < 3; i++) await costs.measure()
+  expect(costs.calibration).toMatchObject({ innerTicks: 41, readTicks: 26 })
 })
