@@ -142,7 +142,8 @@ export class RootCalls {
   /** Records the end of a thread's root call. */
   end(clock: RootClock, ticks: number): void {
     clock.isOpen = false
-    const probes = rootProbeTicks(clock.halves - this.eventsWithoutProbe, this.calibration)
+    const halves = clock.halves - this.eventsWithoutProbe
+    const probes = rootProbeTicks(halves, this.calibration)
     const time = ticks - clock.begin - clock.excluded - probes
     const whole = wholeOf(time)
     const call = this.#ended++
@@ -156,7 +157,7 @@ export class RootCalls {
     this.#probes[at] = probes
     this.#seconds[at] = this.course.record(whole)
     if (clock.threw >= 0) this.#threw.set(clock.threw, (this.#threw.get(clock.threw) ?? 0) + 1)
-    this.slow?.end(clock, time, call, ticks)
+    this.slow?.end(clock, time, call, ticks, halves, probes)
   }
 
   /**

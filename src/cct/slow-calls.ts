@@ -65,6 +65,10 @@ export interface SlowCall {
   readonly thread: number
   readonly method: number
   readonly ticks: number
+  /** Number of single probes in the call, as in `rootProbeTicks`. */
+  readonly probeHalves: number
+  /** Cost of these probes, which is not in `ticks`. */
+  readonly probeTicks: number
   /** Start and end of the call in session ticks, with pauses. */
   readonly beginTicks: number
   readonly endTicks: number
@@ -354,11 +358,19 @@ export class SlowCalls {
   }
 
   /** Handles the end of a call that took `ticks`. @param number  index among all calls of the recording */
-  end({ thread, method, threw }: RootClock, ticks: number, number: number, endTicks: number): void {
+  end(
+    { thread, method, threw }: RootClock,
+    ticks: number,
+    number: number,
+    endTicks: number,
+    probeHalves: number,
+    probeTicks: number,
+  ): void {
     const log = this.#logs[thread]
     if (log?.isWhole !== true) return
     this.ended++
-    if (log.mayBeSlow) this.#endKnown(log, { thread, method, threw, ticks, endTicks }, number)
+    if (log.mayBeSlow)
+      this.#endKnown(log, { thread, method, threw, ticks, endTicks, probeHalves, probeTicks }, number)
     this.#letGo(log)
     log.clear()
     this.#logs[thread] = undefined
@@ -367,7 +379,10 @@ export class SlowCalls {
 
   #endKnown(
     log: CallLog,
-    ended: Pick<SlowCall, 'thread' | 'method' | 'threw' | 'ticks' | 'endTicks'>,
+    ended: Pick<
+      SlowCall,
+      'thread' | 'method' | 'threw' | 'ticks' | 'endTicks' | 'probeHalves' | 'probeTicks'
+    >,
     number: number,
   ): void {
     const { thread, threw, ticks } = ended
@@ -541,6 +556,10 @@ function insert(calls: KeptCall[], call: KeptCall): void {
 }
 
 function callOf(call: KeptCall): SlowCall {
-  const { number, thread, method, ticks, beginTicks, endTicks, atMs, first, threw, details } = call
-  return { number, thread, method, ticks, beginTicks, endTicks, atMs, first, threw, details: details.read() }
+  const { number, thread, method, ticks, probeHalves, probeTicks, beginTicks, endTicks, atMs, first, threw } =
+    call
+  return {
+    ...{ number, thread, method, ticks, probeHalves, probeTicks, beginTicks, endTicks, atMs, first, threw },
+    details: call.details.read(),
+  }
 }

@@ -1,5 +1,6 @@
 // Slow calls for output: times instead of ticks, trees instead of builders.
 
+import { rootProbeTicks } from '../base/compensation.ts'
 import type { RootCallTimes } from './root-calls.ts'
 import type { SlowCall, SlowCalls, SlowThreshold, SlowWanted } from './slow-calls.ts'
 import { type SnapshotOptions, snapshotOf } from './snapshot.ts'
@@ -137,7 +138,13 @@ export function slowStateOf(
   // All numbers are read before the trees are made: during that time, more calls may end, and late pauses may shorten finished calls.
   const { wanted, thresholdTicks, knownAtMs, count, dropped, slowest: calls, latest: last } = slow
   const { threwCount, threw, treeFromMs, treeCount } = slow
-  const withTree = (facts: SlowCall): SlowState['slowest'][number] => {
+  // The cost of the probes may have been measured again after the call. The call's tree is made with the present cost.
+  const withPresentCost = (it: SlowCall): SlowCall => {
+    const probeTicks = rootProbeTicks(it.probeHalves, options.calibration)
+    return { ...it, ticks: it.ticks + it.probeTicks - probeTicks, probeTicks }
+  }
+  const withTree = (call: SlowCall): SlowState['slowest'][number] => {
+    const facts = withPresentCost(call)
     const { number } = facts
     const isWanted =
       want === 'everything' ||
@@ -156,7 +163,7 @@ export function slowStateOf(
     ...(wantsTree && {
       tree: treeOf(slow.tree),
     }),
-    slowest: calls.map(withTree),
+    slowest: calls.map(withTree).sort((a, b) => b.ticks - a.ticks),
     threw: threw.map(withTree),
     latest: last && withTree(last),
   }

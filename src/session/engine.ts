@@ -130,7 +130,7 @@ export class Engine {
     this.main = mainOf(facts.command, target?.commandLine ?? []) ?? ''
     this.recorder = recorder
     this.clock = clock
-    this.#probeCosts = new ProbeCosts(agent, recorder, calibration)
+    this.#probeCosts = new ProbeCosts(agent, recorder, calibration, (ticks) => clock.toNs(ticks))
     if (prepared.why !== null) this.warnings.add(prepared.why)
     const untested = untestedArchitecture(process.arch)
     if (untested !== null) this.warnings.add(untested)

@@ -1,6 +1,7 @@
 // Builds a profile from the recorded data and the facts of a session.
 
 import { dirname } from 'node:path'
+import type { MeasuredCalibration } from '../base/compensation.ts'
 import { withDenseIds } from '../cct/allocation.ts'
 import type { SegmentTimes } from '../cct/segments.ts'
 import type { Trace } from '../cct/trace.ts'
@@ -20,6 +21,8 @@ import type { Recording } from './recording.ts'
 import { eventsOf, modeOf, type SessionOptions, type SessionRequest } from './session-options.ts'
 
 export interface Recorded {
+  /** Cost of the probes that was subtracted in `snapshot`. */
+  readonly calibration: MeasuredCalibration
   readonly snapshot: Snapshot
   readonly stats: RecorderStats
   /** Times of the regions; undefined unless regions were timed. */
@@ -74,7 +77,7 @@ export function sessionProfile({ controller, end, engine, span }: Recording, rec
     startedAt: span.startedAt.toISOString(),
     ...(engine.jvmStartedAt !== undefined && { jvmStartedAt: engine.jvmStartedAt }),
     durationMs: span.durationMs,
-    calibration: calibrationFacts(engine),
+    calibration: calibrationFacts(engine, recorded.calibration),
     instrumentation: instrumentationFacts(engine, stats),
     warmupMs: Math.max(0, installation.settledAt - span.begun),
     truncated: end.isTruncated,
@@ -166,7 +169,10 @@ export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
   return warnings
 }
 
-function calibrationFacts({ calibration, clock, options }: Engine): Profile['calibration'] {
+function calibrationFacts(
+  { clock, options }: Engine,
+  calibration: MeasuredCalibration,
+): Profile['calibration'] {
   const { innerTicks, outerTicks, readTicks, spread } = calibration
   return {
     innerNs: clock.toNs(innerTicks),

@@ -513,11 +513,13 @@ export class Session {
   }
 
   async #recordedBy(recording: Recording): Promise<Recorded> {
+    const { calibration } = recording.engine // read together with the snapshot, which subtracts it
     const snapshot = await this.#snapshotOf(recording, true, 'everything')
     const regions = this.timesRegions ? await this.regions() : undefined
     const segments = await segmentsOf(recording.engine, recording.span)
     const trace = await this.#traceOf(recording)
-    return { snapshot, segments, stats: await recording.engine.recorder.stats(), regions, trace }
+    const stats = await recording.engine.recorder.stats()
+    return { calibration, snapshot, segments, stats, regions, trace }
   }
 
   async #traceOf({ engine, span }: Recording): Promise<Trace | undefined> {

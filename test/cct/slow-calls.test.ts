@@ -520,6 +520,31 @@ describe('slow calls', () => {
     )
   })
 
+  it('the time of a slow call equals its tree if the cost of the probes is measured again after the call', () => {
+    const costs = { innerTicks: 30, outerTicks: 10 }
+    const builder = new CctBuilder()
+    const calls = builder.timeRoots(costs, new Course())
+    builder.keepSlow({ threshold: 100, threw: false })
+    play(builder, 'root main> 0 a> 100 a< 600 main< 1000')
+    play(builder, 'root main> 2000 main< 2985')
+    Object.assign(costs, { innerTicks: 5, outerTicks: 2 })
+    play(builder, 'root main> 4000 a> 4100 a< 4600 main< 4999')
+    const { slowest } = slowStateOf(
+      calls.slow!,
+      'everything',
+      { calibration: costs, nsPerTick: 1 },
+      () => {},
+      () => {},
+    )
+    const times = slowest.map(({ number, ticks, tree }) => [number, ticks, tree!.metrics.totalNs![0]])
+    // 1000 - 2 * 5 - 2, 999 - 2 * 5 - 2 and 985 - 5
+    assert.deepEqual(times, [
+      [1, 988, 988],
+      [3, 987, 987],
+      [2, 980, 980],
+    ])
+  })
+
   it('threads outside root calls use no memory for slow calls', () => {
     const { builder, slow } = keeping(Number.POSITIVE_INFINITY)
     const collect = collector()

@@ -80,6 +80,8 @@ forEachJdk((jdk) => {
     said('attach', /^command load: code 0, \d+ bytes after [\d.]+ ms$/)
     said('attach', new RegExp(`^agent \\w{12} in process ${java.pid}: .* ${jdk.version}`))
     said('attach', /^prepared: t_I [\d.]+, t_O [\d.]+ ticks/)
+    // Only scheme adaptive measures the cost of probes while it records.
+    expect(lines.filter(({ text }) => text.startsWith('probes: '))).toEqual([])
     said('wire', /^→ #1 hello, \d+ bytes$/)
     said('wire', /^← #1 after [\d.]+ ms: hello, \d+ bytes: \[\(\d+ characters\)/)
     said('wire', /^→ #\d+ redefineMethods, \d+ bytes: \[\[\d+, \d+, \(\d+ bytes\)\]/)

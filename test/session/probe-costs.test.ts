@@ -4,6 +4,7 @@ import { ProbeCosts } from '../../src/session/probe-costs.ts'
 
 /** Ticks of one clock read. */
 const READ = 27
+const toNs = (ticks: number) => ticks / 2.5
 
 /** @param found  t_I and t_O of each measurement, ticks */
 async function measured(
@@ -18,13 +19,18 @@ async function measured(
       return { innerTicks, outerTicks, readTicks: READ, spread: { innerTicks: spread, outerTicks: spread } }
     },
   }
-  const costs = new ProbeCosts(agent, { probesCost: (it) => told.push(it) }, before)
+  const costs = new ProbeCosts(agent, { probesCost: (it) => told.push(it) }, before, toNs)
   for (const _ of found) await costs.measure()
   return { costs, told }
 }
 
 it('before the first measurement the probes cost nothing', () => {
-  const costs = new ProbeCosts({ calibrate: () => expect.fail() }, { probesCost: () => expect.fail() }, null)
+  const costs = new ProbeCosts(
+    { calibrate: () => expect.fail() },
+    { probesCost: () => expect.fail() },
+    null,
+    toNs,
+  )
   expect(costs.calibration).toMatchObject({ innerTicks: 0, outerTicks: 0 })
 })
 
@@ -87,7 +93,7 @@ it('the cost of a clock read is the lowest of all measurements', async () => {
       return { innerTicks: 40 + reads.length, outerTicks: 40, readTicks: reads.shift()!, spread }
     },
   }
-  const costs = new ProbeCosts(agent, { probesCost: () => {} }, null)
+  const costs = new ProbeCosts(agent, { probesCost: () => {} }, null, toNs)
   for (let i = 0; i < 3; i++) await costs.measure()
   expect(costs.calibration).toMatchObject({ innerTicks: 41, readTicks: 26 })
 })

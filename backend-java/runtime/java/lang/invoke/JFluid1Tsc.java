@@ -11,7 +11,7 @@ import jdk.internal.misc.Unsafe;
  * Reads the processor's time stamp counter by machine code in a page of executable memory. {@code MethodHandle.linkToNative}, which requires
  * this package, jumps to the stub of a NativeEntryPoint (jump_to_native_invoker in methodHandles_x86.cpp). For a downcall of JEP 454 the
  * stub is code of HotSpot that passes the arguments to a native function. Here the stub is the machine code itself: it has no arguments, and
- * changes only registers that compiled Java code does not expect to be preserved. So reading the counter runs no JDK code, not even in the
+ * changes only registers that a method compiled by HotSpot may change, too. So reading the counter runs no JDK code, not even in the
  * interpreter.
  *
  * Works on Linux on x86-64. The caller decides whether the counter can be trusted.
@@ -19,7 +19,10 @@ import jdk.internal.misc.Unsafe;
 public final class JFluid1Tsc {
     private JFluid1Tsc() {}
 
-    /** First and last JDK release on which this class was tested. */
+    /**
+     * First and last JDK release on which this class was tested. A release whose compiler C2 inlines linkToNative, as JDK 17 does, would
+     * take another argument for the address of the code.
+     */
     private static final int FIRST_JDK = 21;
     private static final int LAST_JDK = 25;
     private static final String FOREIGN = "jdk.internal.foreign.abi.";
