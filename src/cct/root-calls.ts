@@ -1,8 +1,9 @@
 // Durations of all outermost root calls: a histogram, and the values per second (`Course`).
 //
 // The duration of a call equals its time in the tree. It excludes stalls by jfluid, pauses, unmounted time and probe costs (JFluid report,
-// section 5.3). The durations therefore sum to the root's total, unless probe costs were measured again after calls (decision 158). The builder reports begin and end of each call and the excluded times.
-// These reports do not slow down the loop over events, since the entry of a root is already a special case.
+// section 5.3). The durations therefore sum to the root's total, unless probe costs were measured again after calls (decision 158). The
+// builder reports begin and end of each call and the excluded times. These reports do not slow down the loop over events, since the entry
+// of a root is already a special case.
 
 import { type Calibration, rootProbeTicks } from '../base/compensation.ts'
 import { type Buckets, bucketOf, bucketStart, Histogram } from '../regions/histogram.ts'
