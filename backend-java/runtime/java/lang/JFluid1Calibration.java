@@ -81,8 +81,8 @@ public final class JFluid1Calibration {
         int block = 200;
         int words = tellsSites ? 3 : 2;
         long bytes = block * words * (long) EVENT_BYTES;
-        U.ensureClassInitialized(
-                Blocks.class); // not while the thread is active: loading a class may run code with probes
+        // Not while the thread is active: loading a class may run code with probes.
+        U.ensureClassInitialized(Blocks.class);
         ThreadInfo known = current();
         ThreadInfo ti = known == null ? register(Thread.currentThread()) : known;
         if (ti == null) {
