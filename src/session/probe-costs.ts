@@ -9,7 +9,8 @@ import type { Recorder } from './recorder/recorder.ts'
 
 /** Duration of one measurement. Meanwhile the agent answers no other request. */
 const MEASUREMENT_MS = 5
-const MEASURED_BLOCKS = 1
+/** Minimum number of measured blocks: a block in which the thread has lost its processor must not be the only one. */
+const MEASURED_BLOCKS = 10
 /**
  * Maximum cost of compiled probes besides their two clock reads, ns. Measured: 2 to 25 ns in compiled code, 60 to 80 ns in code that counts
  * its executions (tier 3), 1,300 ns in the interpreter.

@@ -113,8 +113,8 @@ forEachJdk((jdk) => {
     await session.detach()
     const { innerNs, outerNs, readNs } = (await session.profile()).calibration
     await session.close()
-    for (const ns of [innerNs, readNs]) expect(ns).toSatisfy((it: number) => it > 0 && it < 10_000)
-    expect(outerNs).toBeLessThan(10_000) // may be 0: the difference of the times of two loops
+    for (const ns of [innerNs, readNs]) expect(ns).toSatisfy((it: number) => it > 0 && it < 1e6)
+    expect(outerNs).toBeLessThan(1e6) // may be 0: the difference of the times of two loops
   })
 
   it('if the class of a root does not exist, similar class names are suggested', async () => {
