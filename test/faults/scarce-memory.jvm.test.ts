@@ -6,6 +6,7 @@ import { temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk, forOldestJdk } from '../support/jdks.ts'
 import { jfluid, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { keptIn, Lean, leftIn, METASPACE, nextAttach, ROOTS } from './scarce-memory-target.ts'
 import { times, trials } from './trials.ts'
 
@@ -36,28 +37,32 @@ forOldestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('OutOfMemoryErrors inside the root are caused only by the program and not by jfluid', {
-    timeout: 600_000,
-  }, async () => {
-    await trials('OutOfMemoryError inside the root, again and again', jdk, times(1, 10), async (chance) => {
-      const lean = await Lean.start(
-        jdk,
-        '-Xmx24m',
-        chance.of(['-XX:+UseSerialGC', '-XX:+UseG1GC', '-XX:+UseParallelGC']),
-      )
-      const rounds = FULL ? 30 : 5
-      await lean.ask(`rounds ${rounds}`)
-      const recording = startRecording(lean.java.pid, ...ROOTS)
-      await recording.started
-      const [, , others] = (await lean.ask(`rounds ${rounds}`)).split(' ').map(Number)
-      recording.process.child.kill('SIGINT')
-      await recording.process.exit
-      const harm = await lean.harm()
-      if (others !== 0) harm.push(`${others} errors came out of other places`)
-      const left = await leftIn(lean)
-      const wrong = await nextAttach(lean)
-      await lean.java.kill()
-      return { harm, wrong, profile: await keptIn(recording.file), left }
-    })
-  })
+  itInFull(
+    'OutOfMemoryErrors inside the root are caused only by the program and not by jfluid',
+    {
+      timeout: 600_000,
+    },
+    async () => {
+      await trials('OutOfMemoryError inside the root, again and again', jdk, times(1, 10), async (chance) => {
+        const lean = await Lean.start(
+          jdk,
+          '-Xmx24m',
+          chance.of(['-XX:+UseSerialGC', '-XX:+UseG1GC', '-XX:+UseParallelGC']),
+        )
+        const rounds = FULL ? 30 : 5
+        await lean.ask(`rounds ${rounds}`)
+        const recording = startRecording(lean.java.pid, ...ROOTS)
+        await recording.started
+        const [, , others] = (await lean.ask(`rounds ${rounds}`)).split(' ').map(Number)
+        recording.process.child.kill('SIGINT')
+        await recording.process.exit
+        const harm = await lean.harm()
+        if (others !== 0) harm.push(`${others} errors came out of other places`)
+        const left = await leftIn(lean)
+        const wrong = await nextAttach(lean)
+        await lean.java.kill()
+        return { harm, wrong, profile: await keptIn(recording.file), left }
+      })
+    },
+  )
 })

@@ -11,6 +11,7 @@ import { temporaryDirectory } from '../support/java-process.ts'
 import { forOldestJdk } from '../support/jdks.ts'
 import { jfluid, startJfluid } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { DESCRIPTORS, IS_ROOT, outcome, ROOT_METHOD, start, THREADS } from './scarce-system-limits.ts'
 import { times, trials } from './trials.ts'
 
@@ -47,24 +48,27 @@ forOldestJdk((jdk) => {
 forOldestJdk((jdk) => {
   // The connection of jfluid or jcmd needs a file descriptor. Without a free descriptor, HotSpot's listener ends and leaves a socket
   // without a listener.
-  it('an attach works after the attach listener thread of the JVM has ended for lack of file descriptors', async () => {
-    const witness = await start(jdk, DESCRIPTORS)
-    await witness.settle()
-    const limit = DESCRIPTORS.limit(witness.pid)
-    await limit.lower()
-    const path = socketPath(readTargetProcess(witness.pid)!)
-    // The kernel has reserved a descriptor for a pending accept, so two descriptors are needed.
-    const ask = () => attachCommand(path, 'properties', [], { timeoutMs: 500 })
-    await ask().catch(() => {})
-    await expect(ask()).rejects.toThrow()
-    await until(() => !readThreadNames(witness.pid).has('Attach Listener'))
-    await limit.raise()
-    // One second contains calls of the root, also on a busy machine.
-    const file = join(temporaryDirectory(), 'p.jfluid')
-    const ran = await jfluid('record', `${witness.pid}`, ...ROOT_METHOD, '--duration', '1s', '--out', file)
-    expect(ran.code, ran.stderr).toBe(0)
-    expect((await witness.harm()).harm).toEqual([])
-    expect(witness.java.stdout()).not.toContain('Full thread dump')
-    await witness.end()
-  })
+  itInFull(
+    'an attach works after the attach listener thread of the JVM has ended for lack of file descriptors',
+    async () => {
+      const witness = await start(jdk, DESCRIPTORS)
+      await witness.settle()
+      const limit = DESCRIPTORS.limit(witness.pid)
+      await limit.lower()
+      const path = socketPath(readTargetProcess(witness.pid)!)
+      // The kernel has reserved a descriptor for a pending accept, so two descriptors are needed.
+      const ask = () => attachCommand(path, 'properties', [], { timeoutMs: 500 })
+      await ask().catch(() => {})
+      await expect(ask()).rejects.toThrow()
+      await until(() => !readThreadNames(witness.pid).has('Attach Listener'))
+      await limit.raise()
+      // One second contains calls of the root, also on a busy machine.
+      const file = join(temporaryDirectory(), 'p.jfluid')
+      const ran = await jfluid('record', `${witness.pid}`, ...ROOT_METHOD, '--duration', '1s', '--out', file)
+      expect(ran.code, ran.stderr).toBe(0)
+      expect((await witness.harm()).harm).toEqual([])
+      expect(witness.java.stdout()).not.toContain('Full thread dump')
+      await witness.end()
+    },
+  )
 })

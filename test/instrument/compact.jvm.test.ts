@@ -6,7 +6,7 @@ import { beforeAll, it } from 'vitest'
 import { parseCode } from '../../src/classfile/code.ts'
 import { GOTO } from '../../src/classfile/opcodes.ts'
 import { KNOWS_NOTHING, TypeChecker } from '../../src/typecheck/check.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import type { Assembly } from './assembler.ts'
 import { compileRuntime, runJava, SILENT_RUNTIME, VERIFY_ALL } from './jvm.ts'
 import { classFiles, type Traces, traceCalls } from './trace.ts'
@@ -163,7 +163,7 @@ const LARGE = [...Object.keys(JAVA), ...Object.keys(CODE)].map((name) => {
   return [name, name in JAVA ? 'pick' : 'run']
 })
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let traces: Traces
   beforeAll(async () => {
     traces = await traceCalls(jdk, { java: { ...JAVA, Loop: LOOP }, code: CODE }, Object.keys(CALLS))

@@ -9,6 +9,7 @@ import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk, oldest } from '../support/jdks.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { patchedModules } from './corpus-patches.ts'
 import { compileTools, type ImageClass, imageClasses, runJava, VERIFY_ALL } from './jvm.ts'
 import { assertRoundTrip } from './round-trip.ts'
@@ -29,18 +30,22 @@ forNewestJdk((jdk) => {
     for (const { bytes } of image) assertRoundTrip(parseClassFile(bytes))
   })
 
-  it('a JVM that runs on the instrumented classes verifies each class', async () => {
-    const { patch, names, damaged } = await patchedModules(jdk, image, DAMAGED)
-    const list = join(temporaryDirectory(), 'classes')
-    writeFileSync(list, names.join('\n'))
-    const all = FULL ? ['--add-modules', 'ALL-SYSTEM'] : []
-    const outcome = await runJava(jdk, [...VERIFY_ALL, ...patch, ...all, '-cp', tools, 'Link', list])
-    const lines = outcome.stdout.trim().split('\n')
-    assert.equal(lines.pop(), `accepted ${names.length - damaged.length}`, outcome.stdout + outcome.stderr)
-    assert.ok(damaged.length > 0)
-    assert.deepEqual(
-      lines.map((line) => line.split(':')[0]),
-      damaged,
-    )
-  }, 180_000)
+  itInFull(
+    'a JVM that runs on the instrumented classes verifies each class',
+    async () => {
+      const { patch, names, damaged } = await patchedModules(jdk, image, DAMAGED)
+      const list = join(temporaryDirectory(), 'classes')
+      writeFileSync(list, names.join('\n'))
+      const all = FULL ? ['--add-modules', 'ALL-SYSTEM'] : []
+      const outcome = await runJava(jdk, [...VERIFY_ALL, ...patch, ...all, '-cp', tools, 'Link', list])
+      const lines = outcome.stdout.trim().split('\n')
+      assert.equal(lines.pop(), `accepted ${names.length - damaged.length}`, outcome.stdout + outcome.stderr)
+      assert.ok(damaged.length > 0)
+      assert.deepEqual(
+        lines.map((line) => line.split(':')[0]),
+        damaged,
+      )
+    },
+    180_000,
+  )
 })

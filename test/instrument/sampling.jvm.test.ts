@@ -10,7 +10,7 @@ import { instrumentClass } from '../../src/instrument/class.ts'
 import { successors } from '../../src/instrument/flow.ts'
 import { MAX_PATH } from '../../src/instrument/sampling.ts'
 import { refusedBodies } from '../../src/typecheck/rewritten.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import { checksOf } from './checks.ts'
 import { compileTools, imageClasses } from './jvm.ts'
 
@@ -36,7 +36,7 @@ function longestPath({ code, sizes, checks }: ReturnType<typeof checksOf>): numb
   return longest
 }
 
-describe.each(jdks)('counter checks on JDK $version, in every 16th class of java.base', (jdk) => {
+describe.each(newestOrAll)('counter checks on JDK $version, in every 16th class of java.base', (jdk) => {
   it('no path between two counter checks is longer than the limit, each call and return has a check, and the type checker accepts the code', async () => {
     const images = await imageClasses(jdk, await compileTools(jdk), ['java.base'])
     let methods = 0

@@ -6,7 +6,7 @@ import { spliceClass } from '../../src/classfile/splice.ts'
 import { instrumentClass } from '../../src/instrument/class.ts'
 import type { ValueStart } from '../../src/instrument/values.ts'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { classesIn, compileRuntime, runJava, VALUE_EXITS, VERIFY_ALL, writeClass } from './jvm.ts'
 
 /** Prints the stored values: number of the start, R for a result, type and value. */
@@ -60,7 +60,7 @@ const MAIN = `
   }`
 
 /** Output of the calls of MAIN, with these starts. */
-async function outputOf(jdk: Parameters<Parameters<typeof forEachJdk>[0]>[0], values: ValueStart[]) {
+async function outputOf(jdk: Parameters<Parameters<typeof forNewestJdk>[0]>[0], values: ValueStart[]) {
   const [runtime, before] = await Promise.all([
     compileRuntime(jdk, TELLING_RUNTIME),
     compileJava(jdk, { RootsMain: MAIN, Roots: ROOTS }, { options: ['-g'] }),
@@ -82,7 +82,7 @@ async function outputOf(jdk: Parameters<Parameters<typeof forEachJdk>[0]>[0], va
   return run.stdout.trim().split('\n')
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('stores the receiver, the first arguments and the result of each root that has them', async () => {
     expect(await outputOf(jdk, ['this', 0, 1, 'return'])).toEqual([
       '1:x > <',

@@ -1,11 +1,13 @@
 // Summary of a lane: its slowest files, unit files that are too slow, and skipped tests with their reasons.
 //
-// JFLUID_SECONDS names a file to which a line of JSON is added for each test file: {lane, file, seconds, passed, skipped, failed}.
+// JFLUID_SECONDS names a file to which a line of JSON is added when a test file has ended: {lane, file, seconds, passed, skipped, failed}.
 // With JFLUID_SECONDS the slowest files are not listed here: slowest.mjs lists those of all lanes.
+//
+// The default reporter prints errors at the end of a lane. Here they are also printed at once, since a lane may be ended by a timeout.
 
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import type { Reporter, TestModule, Vitest } from 'vitest/node'
+import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node'
 import { reasonOf, sayLane, type TestFile } from './summary.ts'
 
 export default class LaneReporter implements Reporter {
@@ -16,19 +18,31 @@ export default class LaneReporter implements Reporter {
     this.#isNamed = vitest.config.testNamePattern !== undefined // vitest skips the other tests of a file
   }
 
+  onTestCaseResult(test: TestCase): void {
+    for (const error of test.result().errors ?? []) printError(test.fullName, error)
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    for (const error of module.errors()) printError('import or hook', error)
+    const rows = process.env.JFLUID_SECONDS
+    if (rows === undefined) return
+    const { skips, ...row } = fileOf(module, this.#isNamed)
+    appendFileSync(rows, `${JSON.stringify(row)}\n`)
+  }
+
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((it) => fileOf(it, this.#isNamed))
-    const rows = process.env.JFLUID_SECONDS
-    if (rows !== undefined) {
-      for (const { skips, ...row } of files) appendFileSync(rows, `${JSON.stringify(row)}\n`)
-    }
     const laneSeconds = (performance.now() - this.#begun) / 1000
-    const summary = sayLane(files, laneSeconds, rows === undefined)
+    const summary = sayLane(files, laneSeconds, process.env.JFLUID_SECONDS === undefined)
     console.log(summary.text)
     // With JFLUID_FULL, unit files run more repetitions.
     if (summary.isTooSlow && process.env.JFLUID_FULL !== '1') process.exitCode = 1
     if (summary.hasUnexplainedSkip) process.exitCode = 1
   }
+}
+
+function printError(what: string, { stack, message }: SerializedError): void {
+  console.log(`FAILED: ${what}\n${stack ?? message}`)
 }
 
 /** @param isNamed  only tests with a given title run, so skipped tests need no reason */

@@ -80,7 +80,7 @@ export const SEEDED_FAULTS = [
     file: 'src/session/proof.ts',
     find: 'different[suspect]!.push(selector)\n',
     put: 'different[suspect]!.includes(selector)\n',
-    by: /^test\/live\/proof\.jvm\.test\.ts > .* > a restoration that fails is found/,
+    by: /^test\/live\/proof\.jvm\.test\.ts > .* > a failed restoration is detected/,
     live: ['test/live/proof.jvm.test.ts'],
   },
 ]

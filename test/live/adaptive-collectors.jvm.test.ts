@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
 
 const PROGRAM = {
@@ -23,7 +23,7 @@ const PROGRAM = {
     }`,
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it.each([
     ['Serial', true],
     ['Parallel', true],

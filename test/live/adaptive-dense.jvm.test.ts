@@ -10,7 +10,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { compareCode } from '../../src/session/proof.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { asPredicted } from './first-pause.ts'
 import { until } from './remains.ts'
 
@@ -43,7 +43,7 @@ async function fibHasOwnCode({ engine }: Session): Promise<boolean> {
   return facts.originalClasses === 1
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('methods that are called too often get their original code back, and the user can still add them to the timed methods', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, PROGRAM), 'fix.Dense'])
     await java.line(/^ready/)

@@ -10,7 +10,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
 const CLIENTS = '8'
@@ -106,7 +106,7 @@ function expectAsTold(profile: Profile, told: Oracle): void {
     expect(Math.abs(found - is), `${state}: ${found} for ${is}`).toBeLessThan(MOST_OFF)
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   const threads = jdk.version >= VIRTUAL_THREADS ? ', including calls of virtual threads' : ''
   it(`shares of thread states are within 5 percentage points of the shares that the server measures, and all timed calls are counted${threads}`, async () => {
     const { profile, told } = await recorded(jdk)

@@ -8,7 +8,7 @@ import { reportText } from '../../src/profile/report.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
@@ -130,7 +130,7 @@ async function start(jdk: Jdk) {
   return { java, recording }
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('all reflective calls of a root are counted, even if the caller was compiled before the attach', async () => {
     const { java, recording } = await start(jdk)
     java.send('reflected')

@@ -11,7 +11,7 @@ import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { ask, compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import {
   AUTOSAVED,
   callsByMethod,
@@ -24,6 +24,7 @@ import {
   startRecording,
   stderrLine,
 } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { asPredicted } from './first-pause.ts'
 import { retransform, startOther, tell } from './other-agent.ts'
 import { number } from './pulse.ts'
@@ -118,21 +119,24 @@ forNewestJdk((jdk) => {
       return java
     }
 
-    it('a root that is not called is reported after five seconds, and the exit status is 83', async () => {
-      const java = await stuck()
-      const recording = record(java, '--root', 'fix.Stuck.stuck', '--root', 'fix.Stuck.never')
-      await stderrLine(
-        recording.process,
-        /^fix\.Stuck\.stuck is running in thread "\w+" \(and 1 more\) since before the attach: recording starts with its next call; methods that it calls are possible roots: fix\.Stuck\.hold$/,
-      )
-      await stderrLine(recording.process, /^root fix\.Stuck\.never has not been called yet/)
-      const { code, said, profile } = await interrupted(recording)
-      expect(code).toBe(STATUS.rootNeverCalled)
-      expect(said).toMatch(
-        /^jfluid: no root was called: fix\.Stuck\.stuck, fix\.Stuck\.never\n {2}Name a method /m,
-      )
-      expect(calmWarnings(profile.warnings)).toEqual(['no root was called'])
-    })
+    itInFull(
+      'a root that is not called is reported after five seconds, and the exit status is 83',
+      async () => {
+        const java = await stuck()
+        const recording = record(java, '--root', 'fix.Stuck.stuck', '--root', 'fix.Stuck.never')
+        await stderrLine(
+          recording.process,
+          /^fix\.Stuck\.stuck is running in thread "\w+" \(and 1 more\) since before the attach: recording starts with its next call; methods that it calls are possible roots: fix\.Stuck\.hold$/,
+        )
+        await stderrLine(recording.process, /^root fix\.Stuck\.never has not been called yet/)
+        const { code, said, profile } = await interrupted(recording)
+        expect(code).toBe(STATUS.rootNeverCalled)
+        expect(said).toMatch(
+          /^jfluid: no root was called: fix\.Stuck\.stuck, fix\.Stuck\.never\n {2}Name a method /m,
+        )
+        expect(calmWarnings(profile.warnings)).toEqual(['no root was called'])
+      },
+    )
 
     it('a root that is abstract is refused with the names of its implementations', async () => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
@@ -164,21 +168,24 @@ forNewestJdk((jdk) => {
       )
     })
 
-    it('if a root returns quickly and other threads do the work, a warning names the method that these threads execute', async () => {
-      const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Async': ASYNC }), 'fix.Async'])
-      await java.line(/^ready/)
-      const session = await attached(java, 'fix.Async.accept')
-      await until(async () => (await session.status()).warnings.length > 0)
-      expect(calmWarnings((await ended(session)).warnings)).toEqual([
-        expect.stringMatching(
-          /^the root returns quickly \([\d.]+ (?:ns|µs|ms) per call\), and other threads execute fix\.Async\.work: if they execute its tasks, choose a root there, or use --follow-threads /,
-        ),
-      ])
-    })
+    itInFull(
+      'if a root returns quickly and other threads do the work, a warning names the method that these threads execute',
+      async () => {
+        const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Async': ASYNC }), 'fix.Async'])
+        await java.line(/^ready/)
+        const session = await attached(java, 'fix.Async.accept')
+        await until(async () => (await session.status()).warnings.length > 0)
+        expect(calmWarnings((await ended(session)).warnings)).toEqual([
+          expect.stringMatching(
+            /^the root returns quickly \([\d.]+ (?:ns|µs|ms) per call\), and other threads execute fix\.Async\.work: if they execute its tasks, choose a root there, or use --follow-threads /,
+          ),
+        ])
+      },
+    )
   })
 })
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('every call of a root in a hot loop is counted, one call in 64 is timed, and a warning is shown', async () => {
     const java = await start(jdk, 'Ticker', ['4', 'empty'])
     const paused = async () => await number(java, 'pause', /paused (\d+)\n/)
@@ -319,18 +326,21 @@ forEachJdk((jdk) => {
     await recording.end()
   })
 
-  it('an earlier session counts as the first redefinition in the JVM, but an earlier doctor command does not', async () => {
-    const java = await start(jdk, 'Ticker', ['1', 'sleep'])
-    expect((await jfluid('doctor', `${java.pid}`, '--root', 'fix.Ticker.work')).code).toBe(0)
-    const told = async () => {
-      const recording = record(java, '--root', 'fix.Ticker.work', ...AUTOSAVED)
-      await recordedSoFar(recording)
-      await recording.stop()
-      return recording.process.stderr()
-    }
-    const once = expect.stringMatching(/^instrumenting: .* discards all its compiled code now/m)
-    if (jdk.version <= 22) expect(await told()).toEqual(once)
-    else expect(await told()).not.toEqual(once)
-    expect(await told()).not.toEqual(once)
-  })
+  itInFull(
+    'an earlier session counts as the first redefinition in the JVM, but an earlier doctor command does not',
+    async () => {
+      const java = await start(jdk, 'Ticker', ['1', 'sleep'])
+      expect((await jfluid('doctor', `${java.pid}`, '--root', 'fix.Ticker.work')).code).toBe(0)
+      const told = async () => {
+        const recording = record(java, '--root', 'fix.Ticker.work', ...AUTOSAVED)
+        await recordedSoFar(recording)
+        await recording.stop()
+        return recording.process.stderr()
+      }
+      const once = expect.stringMatching(/^instrumenting: .* discards all its compiled code now/m)
+      if (jdk.version <= 22) expect(await told()).toEqual(once)
+      else expect(await told()).not.toEqual(once)
+      expect(await told()).not.toEqual(once)
+    },
+  )
 })

@@ -7,6 +7,7 @@ import { readProfile } from '../../src/profile/file.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { type Jdk, newest, oldest } from '../support/jdks.ts'
 import { callsByPath, jfluid, lines, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { problemsOf } from '../support/schema.ts'
 import { Terminal } from '../support/terminal.ts'
 
@@ -97,7 +98,7 @@ it('--all records each JVM in a separate file and reports JVMs that refuse the a
   expect(a.stderr() + shut.stdout()).not.toMatch(/Full thread dump/)
 })
 
-it('--all shows all JVMs together or a single JVM, and restores the code of all JVMs', async () => {
+itInFull('--all shows all JVMs together or a single JVM, and restores the code of all JVMs', async () => {
   const [a, b] = await Promise.all([start(newest), start(newest)])
   const out = join(temporaryDirectory(), 'p.jfluid')
   const words = ['attach', '--all', NAME, '--root', `fix.${NAME}.work`, '--out', out]

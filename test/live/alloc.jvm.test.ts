@@ -15,7 +15,7 @@ import {
   readProfileJson,
   startRecording,
 } from '../support/jfluid.ts'
-import { itOnlyIf } from '../support/only-if.ts'
+import { itInFull, itOnlyIf } from '../support/only-if.ts'
 import { until } from './remains.ts'
 
 const ROOT = 'fix.Allocs.root'
@@ -175,53 +175,59 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
     expect(list.bytes).toBe(5 * 24)
   })
 
-  it('bytes of JDK methods are estimated from samples of the flight recorder, below the methods that called them', async () => {
-    const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
-    await recording.started
-    // The recorder of the JVM starts a moment after the session. Calls before that would have no samples.
-    await until(async () => (await own()).length > 0)
-    const latest = performance.now() + 5000
-    while (performance.now() < latest) await ask(java, 'mixed 20000', /mixed: jvm/)
-    const { allocation, merged, warnings } = await recording.stop()
-    expect(warnings.filter((it) => /not divided/.test(it))).toEqual([])
-    const root = merged[0]!
-    expect(addsUp(root)).toBe(true)
-    expect(root.totalBytes).toBe(allocation!.jvmBytes)
-    const { siteBytes, sampledBytes, notAttributedBytes } = allocation!
-    expect(siteBytes + sampledBytes + notAttributedBytes).toBe(root.totalBytes)
-    expect(sampledBytes).toBeGreaterThan(notAttributedBytes)
-    const maps = root.children.find((it) => it.method === 'mapOf')!
-    const put = maps.children.find((it) => it.class === 'java.util.HashMap')!
-    expect(put).toMatchObject({ method: 'put', known: 'sampled', calls: 0 })
-    expect(put.allocated!.map((it) => it.class)).toContain('java.util.HashMap$Node')
-    // 20,000 nodes, and the tables of 16 to 32,768 references.
-    const each = 20_000 * 32 + 12 * 16 + 4 * (65_536 - 16)
-    expect(Math.abs(put.totalBytes! - root.calls * each)).toBeLessThan(5 * put.sdNs!)
-  })
+  itInFull(
+    'bytes of JDK methods are estimated from samples of the flight recorder, below the methods that called them',
+    async () => {
+      const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
+      await recording.started
+      // The recorder of the JVM starts a moment after the session. Calls before that would have no samples.
+      await until(async () => (await own()).length > 0)
+      const latest = performance.now() + 5000
+      while (performance.now() < latest) await ask(java, 'mixed 20000', /mixed: jvm/)
+      const { allocation, merged, warnings } = await recording.stop()
+      expect(warnings.filter((it) => /not divided/.test(it))).toEqual([])
+      const root = merged[0]!
+      expect(addsUp(root)).toBe(true)
+      expect(root.totalBytes).toBe(allocation!.jvmBytes)
+      const { siteBytes, sampledBytes, notAttributedBytes } = allocation!
+      expect(siteBytes + sampledBytes + notAttributedBytes).toBe(root.totalBytes)
+      expect(sampledBytes).toBeGreaterThan(notAttributedBytes)
+      const maps = root.children.find((it) => it.method === 'mapOf')!
+      const put = maps.children.find((it) => it.class === 'java.util.HashMap')!
+      expect(put).toMatchObject({ method: 'put', known: 'sampled', calls: 0 })
+      expect(put.allocated!.map((it) => it.class)).toContain('java.util.HashMap$Node')
+      // 20,000 nodes, and the tables of 16 to 32,768 references.
+      const each = 20_000 * 32 + 12 * 16 + 4 * (65_536 - 16)
+      expect(Math.abs(put.totalBytes! - root.calls * each)).toBeLessThan(5 * put.sdNs!)
+    },
+  )
 
-  it('after a damaged recording file, the JVM stops sampling, and a warning states that the bytes are not divided', async () => {
-    const connection = await openAttachSocket(java.pid)
-    const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
-    await recording.started
-    await until(async () => (await own()).length > 0)
-    expect(await own()).toHaveLength(1)
-    const { repository } = await recorderSetup(connection)
-    const [file] = readdirSync(repository!).sort().slice(-1)
-    const damaged = readFileSync(join(repository!, file!))
-    damaged.writeBigInt64BE(1n, 8) // the size in the header
-    writeFileSync(join(repository!, 'damaged.jfr'), damaged)
-    try {
-      while ((await own()).length > 0) await ask(java, 'mixed 20000', /mixed: jvm/)
-    } finally {
-      rmSync(join(repository!, 'damaged.jfr'), { force: true })
-    }
-    const { warnings } = await recording.stop()
-    expect(warnings.filter((it) => /not divided|not stopped/.test(it))).toEqual([
-      'the bytes of methods without probes are not divided among these methods: cannot read the flight recording: the header of a chunk contradicts itself',
-    ])
-  })
+  itInFull(
+    'after a damaged recording file, the JVM stops sampling, and a warning states that the bytes are not divided',
+    async () => {
+      const connection = await openAttachSocket(java.pid)
+      const recording = startRecording(java.pid, '--root', 'fix.Allocs.mixed', '--mode', 'alloc')
+      await recording.started
+      await until(async () => (await own()).length > 0)
+      expect(await own()).toHaveLength(1)
+      const { repository } = await recorderSetup(connection)
+      const [file] = readdirSync(repository!).sort().slice(-1)
+      const damaged = readFileSync(join(repository!, file!))
+      damaged.writeBigInt64BE(1n, 8) // the size in the header
+      writeFileSync(join(repository!, 'damaged.jfr'), damaged)
+      try {
+        while ((await own()).length > 0) await ask(java, 'mixed 20000', /mixed: jvm/)
+      } finally {
+        rmSync(join(repository!, 'damaged.jfr'), { force: true })
+      }
+      const { warnings } = await recording.stop()
+      expect(warnings.filter((it) => /not divided|not stopped/.test(it))).toEqual([
+        'the bytes of methods without probes are not divided among these methods: cannot read the flight recording: the header of a chunk contradicts itself',
+      ])
+    },
+  )
 
-  it('--reproducible creates identical files in two runs of a program', async () => {
+  itInFull('--reproducible creates identical files in two runs of a program', async () => {
     const files = ['a', 'b'].map((it) => join(temporaryDirectory('jfluid-alloc-'), `${it}.jfluid`))
     const record = async (file: string): Promise<JsonProfile> => {
       const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '2']
@@ -243,21 +249,24 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
     expect(one!.equals(other!)).toBe(true)
   })
 
-  it('the total that --sample-every estimates differs from the true total only by the sampling error', async () => {
-    const flags = ['--mode', 'alloc', '--sample-every', '16']
-    const recording = startRecording(java.pid, '--root', ROOT, ...flags)
-    await recording.started
-    for (let call = 1; call <= 300; call++) await ask(java, `root ${N}`, /done/)
-    const profile = await recording.stop()
-    expect(profile.allocation).toMatchObject({ sampleEvery: 16 })
-    const points = allocatedIn(profile, 'Allocs.root', 'Allocs.instances')['fix.Allocs$Point']!
-    // 225 of the 3,600 objects are recorded. The standard deviation is 15 objects, i.e. 7 %.
-    expect(points[0] % 16).toBe(0)
-    expect(Math.abs(points[0] / 3600 - 1)).toBeLessThan(0.35)
-    expect(points[1]).toBe(points[0] * 24)
-    const each = profile.merged[0]!
-    expect(each.calls).toBe(300) // every method call is counted
-  })
+  itInFull(
+    'the total that --sample-every estimates differs from the true total only by the sampling error',
+    async () => {
+      const flags = ['--mode', 'alloc', '--sample-every', '16']
+      const recording = startRecording(java.pid, '--root', ROOT, ...flags)
+      await recording.started
+      for (let call = 1; call <= 300; call++) await ask(java, `root ${N}`, /done/)
+      const profile = await recording.stop()
+      expect(profile.allocation).toMatchObject({ sampleEvery: 16 })
+      const points = allocatedIn(profile, 'Allocs.root', 'Allocs.instances')['fix.Allocs$Point']!
+      // 225 of the 3,600 objects are recorded. The standard deviation is 15 objects, i.e. 7 %.
+      expect(points[0] % 16).toBe(0)
+      expect(Math.abs(points[0] / 3600 - 1)).toBeLessThan(0.35)
+      expect(points[1]).toBe(points[0] * 24)
+      const each = profile.merged[0]!
+      expect(each.calls).toBe(300) // every method call is counted
+    },
+  )
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
     'allocations of virtual threads are counted, although the JVM itself does not count these allocations',
@@ -273,13 +282,16 @@ describe.each(newestOrAll)('recorded allocations on JDK $version', (jdk) => {
   )
 
   // Must be the last test: the counters stay disabled.
-  it('if the allocation counters of the JVM are disabled, the profile contains no total of the JVM', async () => {
-    await ask(java, 'uncounted 0', /done/)
-    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
-    await recording.started
-    await ask(java, `root ${N}`, /done/)
-    const { allocation } = await recording.stop()
-    expect(allocation!.siteBytes).toBeGreaterThan(0)
-    expect(allocation).not.toHaveProperty('jvmBytes')
-  })
+  itInFull(
+    'if the allocation counters of the JVM are disabled, the profile contains no total of the JVM',
+    async () => {
+      await ask(java, 'uncounted 0', /done/)
+      const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
+      await recording.started
+      await ask(java, `root ${N}`, /done/)
+      const { allocation } = await recording.stop()
+      expect(allocation!.siteBytes).toBeGreaterThan(0)
+      expect(allocation).not.toHaveProperty('jvmBytes')
+    },
+  )
 })

@@ -16,7 +16,7 @@ import {
   startRecording,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
-import { itOnlyIf } from '../support/only-if.ts'
+import { itInFull, itOnlyIf } from '../support/only-if.ts'
 
 const ROOT = 'fix.Blocks.root'
 const N = 12
@@ -105,44 +105,50 @@ describe.each(newestOrAll)('bytecode counts on JDK $version', (jdk) => {
     expect(bytecodes[parsed]).toBe(steps[parsed]! + 2 * 3 * 2)
   })
 
-  it('a custom block analysis that ends blocks at calls yields precise counts if only calls throw exceptions', async () => {
-    const file = join(temporaryDirectory('jfluid-analysis-'), 'calls.mjs')
-    // This analysis ends blocks at calls. The counts are precise if only calls throw exceptions.
-    writeFileSync(file, 'export default ({ opcode }) => opcode >= 182 && opcode <= 186\n')
-    const profile = await run('--mode', 'bytecodes', '--bba', file)
-    const bytecodes = bytecodesOf(profile)
-    expect(profile.blocks).toMatch(/^calls\.mjs:[0-9a-f]{8}$/)
-    const through = 'fix.Blocks.through(II)I'
-    expect(bytecodes[through]).toBe(steps[through])
-    expect(bytecodes['fix.Blocks.catches(I)I']).toBeGreaterThan(steps['fix.Blocks.catches(I)I']!)
-  })
+  itInFull(
+    'a custom block analysis that ends blocks at calls yields precise counts if only calls throw exceptions',
+    async () => {
+      const file = join(temporaryDirectory('jfluid-analysis-'), 'calls.mjs')
+      // This analysis ends blocks at calls. The counts are precise if only calls throw exceptions.
+      writeFileSync(file, 'export default ({ opcode }) => opcode >= 182 && opcode <= 186\n')
+      const profile = await run('--mode', 'bytecodes', '--bba', file)
+      const bytecodes = bytecodesOf(profile)
+      expect(profile.blocks).toMatch(/^calls\.mjs:[0-9a-f]{8}$/)
+      const through = 'fix.Blocks.through(II)I'
+      expect(bytecodes[through]).toBe(steps[through])
+      expect(bytecodes['fix.Blocks.catches(I)I']).toBeGreaterThan(steps['fix.Blocks.catches(I)I']!)
+    },
+  )
 
-  it('two runs yield the same tree with equal counts in each context', async () => {
+  itInFull('two runs yield the same tree with equal counts in each context', async () => {
     const again = await run('--mode', 'bytecodes')
     expect(JSON.stringify(again.merged)).toBe(JSON.stringify(byDefault.merged))
     expect(again.methods).toEqual(byDefault.methods)
   })
 
-  it('--mode count records the same calls as --mode exact, and no times', async () => {
+  itInFull('--mode count records the same calls as --mode exact, and no times', async () => {
     const [counted, exact] = [await run('--mode', 'count'), await run()]
     expect(callsOf(counted)).toEqual(callsOf(exact))
     expect(counted.merged[0]).not.toHaveProperty('selfNs')
     expect(counted.mode).toBe('count')
   })
 
-  it('bytecodes are counted for threads that end after the attach, and for classes that were loaded before the attach', async () => {
-    await ask(java, `run ${N}`, /^done/)
-    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')
-    await recording.started
-    await ask(java, `threads 6 ${N}`, /^done/)
-    const profile = await recording.stop()
-    const each = bytecodesOf(profile)
-    for (const [method, count] of Object.entries(steps)) expect(each[method], method).toBe(count * 3)
-    const threads = profile.threads.filter(({ roots }) => roots.length > 0)
-    expect(threads).toHaveLength(6)
-    for (const { roots } of threads) expect(JSON.stringify(roots)).toBe(JSON.stringify(threads[0]!.roots))
-    await ask(java, `run ${N}`, /^done/) // restores the code of the root
-  })
+  itInFull(
+    'bytecodes are counted for threads that end after the attach, and for classes that were loaded before the attach',
+    async () => {
+      await ask(java, `run ${N}`, /^done/)
+      const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')
+      await recording.started
+      await ask(java, `threads 6 ${N}`, /^done/)
+      const profile = await recording.stop()
+      const each = bytecodesOf(profile)
+      for (const [method, count] of Object.entries(steps)) expect(each[method], method).toBe(count * 3)
+      const threads = profile.threads.filter(({ roots }) => roots.length > 0)
+      expect(threads).toHaveLength(6)
+      for (const { roots } of threads) expect(JSON.stringify(roots)).toBe(JSON.stringify(threads[0]!.roots))
+      await ask(java, `run ${N}`, /^done/) // restores the code of the root
+    },
+  )
 
   const itWithVirtualThreads = itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')
   itWithVirtualThreads('bytecodes of virtual threads are counted on any carrier', async () => {
@@ -155,7 +161,7 @@ describe.each(newestOrAll)('bytecode counts on JDK $version', (jdk) => {
     for (const [method, count] of Object.entries(steps)) expect(each[method], method).toBe(count * 20)
   })
 
-  it('bytecodes of tasks in other threads are counted with --follow-threads', async () => {
+  itInFull('bytecodes of tasks in other threads are counted with --follow-threads', async () => {
     const flags = ['--mode', 'bytecodes', '--bba', 'precise', '--follow-threads']
     const recording = startRecording(java.pid, '--root', 'fix.Blocks.fanOut', ...flags)
     await recording.started
@@ -167,7 +173,7 @@ describe.each(newestOrAll)('bytecode counts on JDK $version', (jdk) => {
     expect(profile.followedTasks).toBe(30)
   })
 
-  it('a call that executes more than 2^31 bytecodes is counted completely', async () => {
+  itInFull('a call that executes more than 2^31 bytecodes is counted completely', async () => {
     const root = 'fix.Blocks.longLoop'
     const recording = startRecording(java.pid, '--root', root, '--mode', 'bytecodes')
     await recording.started

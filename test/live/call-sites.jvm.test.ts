@@ -16,7 +16,7 @@ import {
   startRecording,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
-import { itOnlyIf } from '../support/only-if.ts'
+import { itInFull, itOnlyIf } from '../support/only-if.ts'
 
 const ROOT = 'fix.Sites.root'
 
@@ -97,14 +97,14 @@ describe.each(newestOrAll)('recorded call sites on JDK $version', (jdk) => {
     },
   )
 
-  it('sampling after every bytecode records all call sites', async () => {
+  itInFull('sampling after every bytecode records all call sites', async () => {
     const recorded = await profileOf(['run'], '--mode', 'sample', '--every', '1bc', '--random', '0')
     expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
     expect(sorted(callsIn(recorded)).map(([call]) => call)).toEqual(sorted(expected).map(([call]) => call))
     expect(calmWarnings(recorded.warnings)).toEqual([])
   })
 
-  it('a task that --follow-threads records in another thread has no call site', async () => {
+  itInFull('a task that --follow-threads records in another thread has no call site', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Hands'), 'fix.Hands'])
     await java.line(/^ready/)
     const flags = ['--root', 'fix.Hands.root', '--follow-threads', '--call-sites', '--mode', 'count']
@@ -125,7 +125,7 @@ describe.each(newestOrAll)('recorded call sites on JDK $version', (jdk) => {
     ])
   })
 
-  it('call sites are bytecode indexes if the class has no line numbers', async () => {
+  itInFull('call sites are bytecode indexes if the class has no line numbers', async () => {
     const full = classes
     classes = await compileFixture(jdk, 'Sites', ['-g:none'])
     try {

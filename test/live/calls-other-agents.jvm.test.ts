@@ -5,6 +5,7 @@ import type { JavaProcess } from '../support/java-process.ts'
 import { oldestOrAll } from '../support/jdks.ts'
 import { callsByMethod, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { retransform, startOther, tell } from './other-agent.ts'
 
 const SCHEMES = FULL ? ['a', 'b'] : ['b']
@@ -56,7 +57,7 @@ describe.each(oldestOrAll)('counted calls in a JVM with other agents, JDK $versi
       expect(await tell(java, 'run')).toEqual({ ones: 3, twos: 6 })
     })
 
-    it('a class gets its probes back after another agent has removed them', async () => {
+    itInFull('a class gets its probes back after another agent has removed them', async () => {
       const java = await startOther(jdk, 'off')
       const recording = record(java)
       await recording.started

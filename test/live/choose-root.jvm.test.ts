@@ -12,6 +12,7 @@ import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
 
@@ -26,7 +27,7 @@ forNewestJdk((jdk) => {
     await until(async () => (await namesIn(await openAttachSocket(java.pid))).methods.includes(PROCESS))
   })
 
-  it('a partly typed name selects the root, and a normal session starts', async () => {
+  itInFull('a partly typed name selects the root, and a normal session starts', async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     await terminal.until((lines) => lines[0]?.includes('choose a root'))
     // jfluid has not loaded its agent yet.
@@ -55,7 +56,7 @@ forNewestJdk((jdk) => {
     expect(terminal.scrollback().join('\n')).toContain(`no root was chosen; JVM ${java.pid} is unchanged`)
   })
 
-  it('a JVM that ends during root selection is reported as an error', async () => {
+  itInFull('a JVM that ends during root selection is reported as an error', async () => {
     const other = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main'])
     await other.line(/ready/)
     const terminal = Terminal.jfluid(['attach', `${other.pid}`])
@@ -76,38 +77,44 @@ forNewestJdk((jdk) => {
     expect([...classes, ...methods].filter((it) => /^java\.|\$\$Lambda|\(/.test(it))).toEqual([])
   })
 
-  it('attach without a root shows the answer of jfluid why above the roots, and the cursor is on the root that the answer recommends', async () => {
-    const terminal = Terminal.jfluid(['attach', `${java.pid}`])
-    const lines = await terminal.until((shown) => shown.at(-1)?.includes(' q quit') && shown)
-    const cause = / of their time|only \d+ samples/
-    const at = (pattern: RegExp): number => lines.findIndex((it) => pattern.test(it))
-    expect(at(cause)).toBe(2)
-    expect(at(/^ time of /)).toBeGreaterThan(2)
-    expect(at(/^ share %/)).toBeGreaterThan(at(/^ time of /))
-    terminal.send('a')
-    const whole = await terminal.until((shown) => shown.at(-2)?.includes('Esc closes') && shown)
-    const [, recommended] = / --root (\S+)/.exec(whole.map((it) => it.trim()).join(' ')) ?? []
-    terminal.send('\x1b')
-    // On a busy machine, the answer may recommend no root: then the cursor is on the first candidate, which may be found later.
-    const root = await terminal.until((shown) => {
-      const head = shown.findIndex((it) => it.startsWith(' share %'))
-      return head >= 0 && (recommended ?? /\S+\.\S+\.\S+/.exec(shown[head + 1]!)?.[0])
-    })
-    terminal.send('\r')
-    await terminal.until((shown) => shown.at(-2)?.includes(`Attach with root ${root}?`))
-    terminal.send('\x1b')
-    terminal.send('q')
-    expect((await terminal.exit).code).toBe(0)
-  })
+  itInFull(
+    'attach without a root shows the answer of jfluid why above the roots, and the cursor is on the root that the answer recommends',
+    async () => {
+      const terminal = Terminal.jfluid(['attach', `${java.pid}`])
+      const lines = await terminal.until((shown) => shown.at(-1)?.includes(' q quit') && shown)
+      const cause = / of their time|only \d+ samples/
+      const at = (pattern: RegExp): number => lines.findIndex((it) => pattern.test(it))
+      expect(at(cause)).toBe(2)
+      expect(at(/^ time of /)).toBeGreaterThan(2)
+      expect(at(/^ share %/)).toBeGreaterThan(at(/^ time of /))
+      terminal.send('a')
+      const whole = await terminal.until((shown) => shown.at(-2)?.includes('Esc closes') && shown)
+      const [, recommended] = / --root (\S+)/.exec(whole.map((it) => it.trim()).join(' ')) ?? []
+      terminal.send('\x1b')
+      // On a busy machine, the answer may recommend no root: then the cursor is on the first candidate, which may be found later.
+      const root = await terminal.until((shown) => {
+        const head = shown.findIndex((it) => it.startsWith(' share %'))
+        return head >= 0 && (recommended ?? /\S+\.\S+\.\S+/.exec(shown[head + 1]!)?.[0])
+      })
+      terminal.send('\r')
+      await terminal.until((shown) => shown.at(-2)?.includes(`Attach with root ${root}?`))
+      terminal.send('\x1b')
+      terminal.send('q')
+      expect((await terminal.exit).code).toBe(0)
+    },
+  )
 
-  it('attach without a terminal and without a root prints the answer of jfluid why, and requires --root', async () => {
-    const { code, stdout, stderr } = await jfluid('attach', `${java.pid}`)
-    expect(code).toBe(64)
-    expect(stdout).toMatch(/^time of (?:requests|working threads) \(/m)
-    // On a busy machine, the short requests of the shop may be in no dump.
-    expect(stdout).toMatch(/^ share %|^No call of an application method began/m)
-    expect(stderr).toContain('no root method was given')
-  })
+  itInFull(
+    'attach without a terminal and without a root prints the answer of jfluid why, and requires --root',
+    async () => {
+      const { code, stdout, stderr } = await jfluid('attach', `${java.pid}`)
+      expect(code).toBe(64)
+      expect(stdout).toMatch(/^time of (?:requests|working threads) \(/m)
+      // On a busy machine, the short requests of the shop may be in no dump.
+      expect(stdout).toMatch(/^ share %|^No call of an application method began/m)
+      expect(stderr).toContain('no root method was given')
+    },
+  )
 })
 
 forNewestJdk((jdk) => {

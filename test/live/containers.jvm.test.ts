@@ -19,7 +19,7 @@ describeContained('a JVM in a rootless container', () => {
   forEachJdk((jdk) => {
     it('a JVM in a rootless container gets the agent and a buffer directory, and two sessions leave no file behind', async () => {
       const classes = await compileFixture(jdk, 'Ticker')
-      const java = await startContained(jdk, classes, ['fix.Ticker', '1', 'tiny'], {
+      const java = await startContained(jdk, classes, ['fix.Ticker', '1'], {
         namespaces: ROOTLESS,
         setUp: PRIVATE,
       })

@@ -8,7 +8,7 @@ import { attach } from '../../src/index.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { cli, stderrLine } from '../support/jfluid.ts'
 import { machine, startClient } from './proxy.ts'
 
@@ -56,7 +56,7 @@ function expectNoSecrets(path: string, ...secrets: string[]): void {
 /** Directory of the log of all sessions in this process. */
 const directory = temporaryDirectory('jfluid-debug-')
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('the debug log contains each step of a session and no token', async () => {
     vi.stubEnv('JFLUID_DEBUG', 'all')
     vi.stubEnv('JFLUID_DEBUG_DIR', directory)

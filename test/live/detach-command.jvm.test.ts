@@ -11,7 +11,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, startProcess } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { AUTOSAVED, jfluid, readProfileJson, recordedSoFar, startRecording } from '../support/jfluid.ts'
-import { itOnlyIf } from '../support/only-if.ts'
+import { itInFull, itOnlyIf } from '../support/only-if.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
 
@@ -128,22 +128,25 @@ forNewestJdk((jdk) => {
     expect((await recording.process.exit).code).toBe(75)
   })
 
-  it('jfluid detach leaves a JVM without a session unchanged and removes remains of dead clients', async () => {
-    const dead = startProcess(process.execPath, ['-e', ''])
-    await dead.exit
-    const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]
-    const left = `/dev/shm/jfluid-${namespace}-${dead.pid}-abcdef`
-    mkdirSync(left)
-    onTestFinished(() => rmSync(left, { recursive: true, force: true }))
-    writeFileSync(join(left, 'ring'), '')
-    const java = await startTicker()
-    const { code, stdout } = await jfluid('detach', String(java.pid))
-    expect(code).toBe(0)
-    expect(stdout).toContain(`no jfluid session in JVM ${java.pid}; nothing of jfluid remains\n`)
-    // Another session that starts at the same time may have removed this directory.
-    expect(existsSync(left)).toBe(false)
-    expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
-  })
+  itInFull(
+    'jfluid detach leaves a JVM without a session unchanged and removes remains of dead clients',
+    async () => {
+      const dead = startProcess(process.execPath, ['-e', ''])
+      await dead.exit
+      const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]
+      const left = `/dev/shm/jfluid-${namespace}-${dead.pid}-abcdef`
+      mkdirSync(left)
+      onTestFinished(() => rmSync(left, { recursive: true, force: true }))
+      writeFileSync(join(left, 'ring'), '')
+      const java = await startTicker()
+      const { code, stdout } = await jfluid('detach', String(java.pid))
+      expect(code).toBe(0)
+      expect(stdout).toContain(`no jfluid session in JVM ${java.pid}; nothing of jfluid remains\n`)
+      // Another session that starts at the same time may have removed this directory.
+      expect(existsSync(left)).toBe(false)
+      expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
+    },
+  )
 
   itOnlyIf(IS_ROOT, 'needs root')('jfluid detach refuses a JVM of another user', async () => {
     const java = await startTicker()
@@ -157,7 +160,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('jfluid detach refuses a missing process and a process that is not a JVM', async () => {
+itInFull('jfluid detach refuses a missing process and a process that is not a JVM', async () => {
   const sleeping = startProcess('sleep', ['60'])
   const { code, stderr } = await jfluid('detach', String(sleeping.pid))
   expect(code).toBe(69)

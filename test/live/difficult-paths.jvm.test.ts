@@ -8,6 +8,7 @@ import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { callsByMethod, cli, lines, type Ran, readProfileJson } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 
 const PLACE = `Größe 日本 𝒜 'x' "y" =;:%20#?!`
 
@@ -70,31 +71,34 @@ describe(`jfluid installed below ${PLACE}, with locale C`, () => {
       expect(java.stderr()).toBe('')
     })
 
-    it('jfluid run profiles a JVM that is started directly, and a JVM that a script starts', async () => {
-      const dir = temporaryDirectory()
-      const script = join(dir, 'twice.sh')
-      const classes = await classesOf(jdk)
-      writeFileSync(
-        script,
-        `#!/bin/sh\n"${jdk.java}" -cp ${classes} Tasks && exec "${jdk.java}" -cp ${classes} Tasks\n`,
-      )
-      chmodSync(script, 0o755)
-      for (const [command, jvms] of [
-        [[jdk.java, '-cp', classes, 'Tasks'], 1],
-        [[script], 2],
-      ] as const) {
-        const file = join(dir, `${jvms}.jfluid`)
-        const { code, stdout, stderr } = await jfluid(
-          ...['run', '--root', 'Tasks.task', '--record', file, '--', ...command],
+    itInFull(
+      'jfluid run profiles a JVM that is started directly, and a JVM that a script starts',
+      async () => {
+        const dir = temporaryDirectory()
+        const script = join(dir, 'twice.sh')
+        const classes = await classesOf(jdk)
+        writeFileSync(
+          script,
+          `#!/bin/sh\n"${jdk.java}" -cp ${classes} Tasks && exec "${jdk.java}" -cp ${classes} Tasks\n`,
         )
-        expect(code, stderr).toBe(0)
-        expect(stdout).toBe('ready\n'.repeat(jvms))
-        expect(stderr).not.toMatch(/Exception|Error|\tat /)
-        for (const [, jar] of stderr.matchAll(/JAVA_TOOL_OPTIONS: -javaagent:([^=]+)=/g))
-          expect(existsSync(dirname(jar!))).toBe(false) // the agent's directory is deleted
-        // The profile of a script is the sum of its JVMs.
-        expect(lines(callsByMethod(await readProfileJson(file)))).toEqual([`Tasks.task()V ${3 * jvms}`])
-      }
-    })
+        chmodSync(script, 0o755)
+        for (const [command, jvms] of [
+          [[jdk.java, '-cp', classes, 'Tasks'], 1],
+          [[script], 2],
+        ] as const) {
+          const file = join(dir, `${jvms}.jfluid`)
+          const { code, stdout, stderr } = await jfluid(
+            ...['run', '--root', 'Tasks.task', '--record', file, '--', ...command],
+          )
+          expect(code, stderr).toBe(0)
+          expect(stdout).toBe('ready\n'.repeat(jvms))
+          expect(stderr).not.toMatch(/Exception|Error|\tat /)
+          for (const [, jar] of stderr.matchAll(/JAVA_TOOL_OPTIONS: -javaagent:([^=]+)=/g))
+            expect(existsSync(dirname(jar!))).toBe(false) // the agent's directory is deleted
+          // The profile of a script is the sum of its JVMs.
+          expect(lines(callsByMethod(await readProfileJson(file)))).toEqual([`Tasks.task()V ${3 * jvms}`])
+        }
+      },
+    )
   })
 })

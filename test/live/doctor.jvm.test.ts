@@ -9,6 +9,7 @@ import { readThreadNames } from '../../src/attach/target-process.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { doctor, problems, start } from './doctor-json.ts'
 
 forNewestJdk((jdk) => {
@@ -60,12 +61,15 @@ forNewestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('doctor reports an obstacle with the exit status that an attach would have, and does not check the root', async () => {
-    const java = await start(jdk, '-XX:-EnableDynamicAgentLoading')
-    const told = await doctor(java, '--root', 'fix.Ticker.work')
-    expect(problems(told)).toEqual(['agent loading'])
-    expect(told.reach).toBeUndefined()
-    const ran = await jfluid('record', `${java.pid}`, '--root', 'fix.Ticker.work', '--out', '/dev/null')
-    expect(ran.code).toBe(told.exitCode)
-  })
+  itInFull(
+    'doctor reports an obstacle with the exit status that an attach would have, and does not check the root',
+    async () => {
+      const java = await start(jdk, '-XX:-EnableDynamicAgentLoading')
+      const told = await doctor(java, '--root', 'fix.Ticker.work')
+      expect(problems(told)).toEqual(['agent loading'])
+      expect(told.reach).toBeUndefined()
+      const ran = await jfluid('record', `${java.pid}`, '--root', 'fix.Ticker.work', '--out', '/dev/null')
+      expect(ran.code).toBe(told.exitCode)
+    },
+  )
 })

@@ -13,7 +13,7 @@ import { FRAME_NUMBERS } from '../../src/jfr/constants.ts'
 import { BadRecording } from '../../src/jfr/problem.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 
 interface PrintedFrame {
   readonly method: {
@@ -67,7 +67,7 @@ function samplesOf(chunk: Chunk): { samples: string[]; finished: boolean } {
   return { samples, finished }
 }
 
-describe.each(jdks)('a flight recording of JDK $version', (jdk) => {
+describe.each(newestOrAll)('a flight recording of JDK $version', (jdk) => {
   let file: string
   let bytes: Buffer
 

@@ -13,7 +13,7 @@ import {
   sumsAreExact,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
-import { itOnlyIf } from '../support/only-if.ts'
+import { itInFull, itOnlyIf } from '../support/only-if.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { liveObjects } from './remains.ts'
 
@@ -227,7 +227,7 @@ describe('--follow-threads on the newest JDK', () => {
     java = await start(newest)
   })
 
-  it('tasks in other threads are not recorded without --follow-threads', async () => {
+  itInFull('tasks in other threads are not recorded without --follow-threads', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Hands.root')
     await recording.started
     for (const [way, [n]] of Object.entries(HANDED)) await run(java, way, n)
@@ -239,7 +239,7 @@ describe('--follow-threads on the newest JDK', () => {
     expect(profile.followedTasks).toBe(0)
   })
 
-  it('a root that submits no tasks causes a warning', async () => {
+  itInFull('a root that submits no tasks causes a warning', async () => {
     const recording = startRecording(java.pid, '--root', 'fix.Hands.work', '--follow-threads')
     await recording.started
     await run(java, 'submit', 10)
@@ -250,16 +250,19 @@ describe('--follow-threads on the newest JDK', () => {
     ])
   })
 
-  it('runs of a periodic task are not nested in the tree, even if the classes of its thread pool are instrumented', async () => {
-    const pool = ['--jdk', '--yes', '--include', 'fix.**', '--include', 'java.util.concurrent.Scheduled*']
-    const recording = startRecording(java.pid, '--root', 'fix.Hands.periodic', ...pool, '--follow-threads')
-    await recording.started
-    await run(java, 'periodic', 60)
-    const profile = await recording.stop()
-    expect(calls(profile, 'fix.Hands$Tick.run')).toBe(60)
-    expect(calls(profile, 'java.util.concurrent.ScheduledThreadPoolExecutor.delayedExecute')).toBe(1)
-    expect(sumsAreExact(profile.merged)).toBe(true)
-    const contexts = [...callsByPath(profile.merged).keys()].filter((path) => /Tick\.run\(\)V$/.test(path))
-    expect(contexts.length).toBeLessThanOrEqual(2)
-  })
+  itInFull(
+    'runs of a periodic task are not nested in the tree, even if the classes of its thread pool are instrumented',
+    async () => {
+      const pool = ['--jdk', '--yes', '--include', 'fix.**', '--include', 'java.util.concurrent.Scheduled*']
+      const recording = startRecording(java.pid, '--root', 'fix.Hands.periodic', ...pool, '--follow-threads')
+      await recording.started
+      await run(java, 'periodic', 60)
+      const profile = await recording.stop()
+      expect(calls(profile, 'fix.Hands$Tick.run')).toBe(60)
+      expect(calls(profile, 'java.util.concurrent.ScheduledThreadPoolExecutor.delayedExecute')).toBe(1)
+      expect(sumsAreExact(profile.merged)).toBe(true)
+      const contexts = [...callsByPath(profile.merged).keys()].filter((path) => /Tick\.run\(\)V$/.test(path))
+      expect(contexts.length).toBeLessThanOrEqual(2)
+    },
+  )
 })

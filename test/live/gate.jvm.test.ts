@@ -7,6 +7,7 @@ import { inProcess } from '../support/in-process.ts'
 import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import { cli, jfluid } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { problemsOf } from '../support/schema.ts'
 
 const source = join(import.meta.dirname, '../../examples/02-gate/src')
@@ -50,7 +51,7 @@ describe.each(newestOrAll)('jfluid gate with JDK $version', (jdk) => {
     expect(ran.stderr()).toContain('words found')
   })
 
-  it('a profile is refused as a baseline if a root call had not ended', async () => {
+  itInFull('a profile is refused as a baseline if a root call had not ended', async () => {
     const source =
       'class Exits { static void root() { System.exit(0); } public static void main(String[] a) { root(); } }'
     const classes = await compileJava(jdk, { Exits: source })
@@ -64,34 +65,40 @@ describe.each(newestOrAll)('jfluid gate with JDK $version', (jdk) => {
     expect(refused.stderr).toContain('the baseline does not contain all calls: 1 call had not ended')
   })
 
-  it('gate exits with 82, names the method, and keeps the new profile, if the program does more work', async () => {
-    const ran = await jfluid('gate', baseline, '--tolerance', '0.5%', '--', ...program, '2000', 'linear')
-    expect(ran.code).toBe(82)
-    expect(ran.stderr).toMatch(
-      /one call of the root costs .* % more bytecodes than in the baseline, and 0\.50 % are allowed/,
-    )
-    expect(ran.stdout).toMatch(/^ {2}\+\d.* {2}Index\.scan\(Ljava\/lang\/String;\)Z /m)
-    const [, now] = /jfluid compare \S+ (\S+) --top 0\./.exec(ran.stderr)!
-    const compared = await inProcess('compare', baseline, now!)
-    expect(compared.code, compared.stderr).toBe(0)
-    expect(compared.stdout).toMatch(/^ +\+[\d,.]+M? .* {2}Index\.scan$/m)
-    rmSync(dirname(now!), { recursive: true })
-  })
+  itInFull(
+    'gate exits with 82, names the method, and keeps the new profile, if the program does more work',
+    async () => {
+      const ran = await jfluid('gate', baseline, '--tolerance', '0.5%', '--', ...program, '2000', 'linear')
+      expect(ran.code).toBe(82)
+      expect(ran.stderr).toMatch(
+        /one call of the root costs .* % more bytecodes than in the baseline, and 0\.50 % are allowed/,
+      )
+      expect(ran.stdout).toMatch(/^ {2}\+\d.* {2}Index\.scan\(Ljava\/lang\/String;\)Z /m)
+      const [, now] = /jfluid compare \S+ (\S+) --top 0\./.exec(ran.stderr)!
+      const compared = await inProcess('compare', baseline, now!)
+      expect(compared.code, compared.stderr).toBe(0)
+      expect(compared.stdout).toMatch(/^ +\+[\d,.]+M? .* {2}Index\.scan$/m)
+      rmSync(dirname(now!), { recursive: true })
+    },
+  )
 
-  it('gate accepts a second profile instead of a command, and the tolerance applies only to increases', async () => {
-    const more = join(temporaryDirectory('jfluid-gate-'), 'more.jfluid')
-    await record(more, 'bytecodes', '2100')
-    const strict = await inProcess('gate', baseline, more, '--json')
-    expect(strict.code).toBe(82)
-    expect(problemsOf('gate', strict.stdout)).toEqual([])
-    const found = JSON.parse(strict.stdout) as { growth: number; passed: boolean }
-    expect(found).toMatchObject({ command: 'gate', passed: false, unit: 'bytecodes' })
-    const ceiling = `${(found.growth * 100 + 0.01).toFixed(4)}%`
-    expect((await inProcess('gate', baseline, more, '--tolerance', ceiling)).code).toBe(0)
-    expect((await inProcess('gate', more, baseline)).code).toBe(0)
-  })
+  itInFull(
+    'gate accepts a second profile instead of a command, and the tolerance applies only to increases',
+    async () => {
+      const more = join(temporaryDirectory('jfluid-gate-'), 'more.jfluid')
+      await record(more, 'bytecodes', '2100')
+      const strict = await inProcess('gate', baseline, more, '--json')
+      expect(strict.code).toBe(82)
+      expect(problemsOf('gate', strict.stdout)).toEqual([])
+      const found = JSON.parse(strict.stdout) as { growth: number; passed: boolean }
+      expect(found).toMatchObject({ command: 'gate', passed: false, unit: 'bytecodes' })
+      const ceiling = `${(found.growth * 100 + 0.01).toFixed(4)}%`
+      expect((await inProcess('gate', baseline, more, '--tolerance', ceiling)).code).toBe(0)
+      expect((await inProcess('gate', more, baseline)).code).toBe(0)
+    },
+  )
 
-  it('gate reports profiles that cannot be compared', async () => {
+  itInFull('gate reports profiles that cannot be compared', async () => {
     const counted = join(temporaryDirectory('jfluid-gate-'), 'counted.jfluid')
     await record(counted, 'count')
     const other = await inProcess('gate', baseline, counted)

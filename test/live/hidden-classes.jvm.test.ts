@@ -6,7 +6,7 @@ import { sessionOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { ask, compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
@@ -61,7 +61,7 @@ const PROGRAM = {
 const aliveIn = async (java: JavaProcess) => Number((await ask(java, 'alive', /^alive/)).slice(6))
 const noneAlive = (java: JavaProcess) => until(async () => (await aliveIn(java)) === 0)
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   describe(`hidden classes on JDK ${jdk.version}`, () => {
     let java: JavaProcess
     beforeAll(async () => {

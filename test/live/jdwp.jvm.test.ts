@@ -14,6 +14,7 @@ import { compileJava } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk, newest } from '../support/jdks.ts'
 import { callsByPath, jfluid, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { problemsOf } from '../support/schema.ts'
 import {
   BEATING,
@@ -174,7 +175,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('a stopped JVM is reported, and accepts the next debugger after the JVM continues', async () => {
+itInFull('a stopped JVM is reported, and accepts the next debugger after the JVM continues', async () => {
   await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
@@ -205,35 +206,38 @@ it('a thread that holds contended monitors is not suspended', async () => {
 const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid-carried-\d+\.jar$/.test(it))
 
 forNewestJdk((jdk) => {
-  it('a JVM that shares no files with the client gets the agent and sends all events over the network', async () => {
-    // The event buffer does not count against the limit of direct memory.
-    await using java = await startBeating(jdk, 'suspend=n', '2000', '-XX:MaxDirectMemorySize=1m')
-    await java.line(/ready/)
-    const way = await forwarded(java)
-    const { findings, pid } = await examineDebugged({ host: '127.0.0.1', port: way.port }, undefined)
-    expect([pid, statusOf(findings)]).toEqual([null, 0])
-    expect(findings.find((it) => it.check === 'container')?.text).toContain(
-      'connects back to 127.0.0.1, not encrypted',
-    )
-    const jars = carriedJars()
-    const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
-    await recording.started
-    expect(carriedJars().filter((it) => !jars.includes(it))).toEqual([])
-    java.send('run 1')
-    await java.line(/done/)
-    const profile = await recording.stop()
-    expect(recording.process.stderr()).toMatch(
-      /^detached from \d+ in .*restored: \d+ classes verified as original/m,
-    )
-    java.send('expect')
-    await java.line(/^end/)
-    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
-    expect(profile.events.count).toBeGreaterThan(100_000)
-    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
-    expect(profile.kept.outsideBytes).toBeGreaterThan(BUFFER_BYTES)
-    expect(java.stderr()).toBe('')
-    await way.close()
-  })
+  itInFull(
+    'a JVM that shares no files with the client gets the agent and sends all events over the network',
+    async () => {
+      // The event buffer does not count against the limit of direct memory.
+      await using java = await startBeating(jdk, 'suspend=n', '2000', '-XX:MaxDirectMemorySize=1m')
+      await java.line(/ready/)
+      const way = await forwarded(java)
+      const { findings, pid } = await examineDebugged({ host: '127.0.0.1', port: way.port }, undefined)
+      expect([pid, statusOf(findings)]).toEqual([null, 0])
+      expect(findings.find((it) => it.check === 'container')?.text).toContain(
+        'connects back to 127.0.0.1, not encrypted',
+      )
+      const jars = carriedJars()
+      const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
+      await recording.started
+      expect(carriedJars().filter((it) => !jars.includes(it))).toEqual([])
+      java.send('run 1')
+      await java.line(/done/)
+      const profile = await recording.stop()
+      expect(recording.process.stderr()).toMatch(
+        /^detached from \d+ in .*restored: \d+ classes verified as original/m,
+      )
+      java.send('expect')
+      await java.line(/^end/)
+      expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+      expect(profile.events.count).toBeGreaterThan(100_000)
+      expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+      expect(profile.kept.outsideBytes).toBeGreaterThan(BUFFER_BYTES)
+      expect(java.stderr()).toBe('')
+      await way.close()
+    },
+  )
 })
 
 forNewestJdk((jdk) => {

@@ -11,6 +11,7 @@ import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '.
 import { newest, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
 import { moduleUrl } from '../support/modules.mjs'
+import { itInFull } from '../support/only-if.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** Imports the built package by its name. The variable keeps the compiler from resolving the name. */
@@ -95,7 +96,7 @@ describe('a Node.js program that uses the library', () => {
     await java.line(/ready/)
   })
 
-  it.each([
+  itInFull.each([
     ['options for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
     [
       'options for the whole process, and NODE_OPTIONS for --eval',
@@ -115,8 +116,10 @@ describe('a Node.js program that uses the library', () => {
   })
 
   // Must be the last test, since the JVM ends.
-  it('an exception in a listener is an uncaught exception of the program, and the profile is kept', async () => {
-    const program = `
+  itInFull(
+    'an exception in a listener is an uncaught exception of the program, and the profile is kept',
+    async () => {
+      const program = `
       import { once } from 'node:events'
       import { attach } from 'jfluid'
       process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
@@ -127,11 +130,12 @@ describe('a Node.js program that uses the library', () => {
       process.kill(${java.pid}, 'SIGKILL')
       await ended
       console.log('profile of', (await attachment.detach()).events.count >= 1000)`
-    const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
-    const { code } = await p.exit
-    expect([code, p.stderr()]).toEqual([0, ''])
-    expect(p.stdout().trim().split('\n')).toEqual([...['uncaughtException of ended', 'profile of true']])
-  })
+      const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
+      const { code } = await p.exit
+      expect([code, p.stderr()]).toEqual([0, ''])
+      expect(p.stdout().trim().split('\n')).toEqual([...['uncaughtException of ended', 'profile of true']])
+    },
+  )
 })
 
 it('a warning listener that throws does not make the status request fail', async () => {

@@ -14,6 +14,7 @@ import {
   lines,
   startRecording,
 } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { liveObjects, until } from './remains.ts'
 
 /**
@@ -134,7 +135,7 @@ forNewestJdk((jdk) => {
     expect([healed, profile.truncated]).toEqual([0, false])
   })
 
-  it('a stack overflow inside the root leaves a consistent tree', async () => {
+  itInFull('a stack overflow inside the root leaves a consistent tree', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Throws'), 'fix.Throws'])
     await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Throws.root')

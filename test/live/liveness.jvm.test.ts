@@ -14,6 +14,7 @@ import {
   recordedSoFar,
   startRecording,
 } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { jcmd } from './remains.ts'
 
 const ROOT = 'fix.Leaks.root'
@@ -94,26 +95,29 @@ describe.each(newestOrAll)('live objects on JDK $version', (jdk) => {
     expect(stdout).toContain('in fix.Leaks$Node.copy < fix.Leaks.keeps < fix.Leaks.root')
   })
 
-  it('slots of dead objects are reused, and the number of objects without a slot is reported', async () => {
-    const { recording, ask } = await record('fix.Leaks.fills', '--sample-every', '1', ...AUTOSAVED)
-    const alive = async (objects: number) => {
-      await recordedSoFar(recording, ({ merged }) => merged[0]?.liveObjects === objects)
-    }
-    await ask('fills 40000')
-    await alive(40_000)
-    await ask('forget', 'gc')
-    await alive(0) // the scan that finds the dead objects makes their slots free
-    await ask('fills 70000', 'gc')
-    const profile = await recording.stop()
-    const [fills] = profile.merged
-    expect(fills!.liveObjects).toBe(65536)
-    expect(profile.allocation!.liveness!.untracked).toBe(70000 - 65536)
-    expect(profile.warnings.join()).toContain('4464 objects were not tracked')
-    // The growing list allocates about as much as the objects. References of the agent on the heap would allocate three times as much.
-    const { jvmBytes, siteBytes } = profile.allocation!
-    expect(siteBytes).toBe(110_000 * 16)
-    expect(jvmBytes! / siteBytes).toBeLessThan(3)
-  })
+  itInFull(
+    'slots of dead objects are reused, and the number of objects without a slot is reported',
+    async () => {
+      const { recording, ask } = await record('fix.Leaks.fills', '--sample-every', '1', ...AUTOSAVED)
+      const alive = async (objects: number) => {
+        await recordedSoFar(recording, ({ merged }) => merged[0]?.liveObjects === objects)
+      }
+      await ask('fills 40000')
+      await alive(40_000)
+      await ask('forget', 'gc')
+      await alive(0) // the scan that finds the dead objects makes their slots free
+      await ask('fills 70000', 'gc')
+      const profile = await recording.stop()
+      const [fills] = profile.merged
+      expect(fills!.liveObjects).toBe(65536)
+      expect(profile.allocation!.liveness!.untracked).toBe(70000 - 65536)
+      expect(profile.warnings.join()).toContain('4464 objects were not tracked')
+      // The growing list allocates about as much as the objects. References of the agent on the heap would allocate three times as much.
+      const { jvmBytes, siteBytes } = profile.allocation!
+      expect(siteBytes).toBe(110_000 * 16)
+      expect(jvmBytes! / siteBytes).toBeLessThan(3)
+    },
+  )
 
   it('if the JVM exits, a warning reports that the number of live objects is unknown', async () => {
     const file = join(temporaryDirectory('jfluid-liveness-'), 'p.jfluid')
@@ -127,14 +131,17 @@ describe.each(newestOrAll)('live objects on JDK $version', (jdk) => {
     expect(truncated).toBe(false)
   })
 
-  it('by default one of 100 objects is tracked, and estimated totals differ from the true totals only by the sampling error', async () => {
-    const { recording, ask } = await record('fix.Leaks.fills')
-    await ask('fills 50000', 'gc')
-    const profile = await recording.stop()
-    const [fills] = profile.merged
-    expect(profile.allocation!.sampleEvery).toBe(100)
-    // 500 objects are tracked. They are chosen from 1,000 samples of calls of `new`. The standard deviation is 18 objects.
-    expect(fills!.liveObjects! % 100).toBe(0)
-    expect(Math.abs(fills!.liveObjects! / 50000 - 1)).toBeLessThan(0.15)
-  })
+  itInFull(
+    'by default one of 100 objects is tracked, and estimated totals differ from the true totals only by the sampling error',
+    async () => {
+      const { recording, ask } = await record('fix.Leaks.fills')
+      await ask('fills 50000', 'gc')
+      const profile = await recording.stop()
+      const [fills] = profile.merged
+      expect(profile.allocation!.sampleEvery).toBe(100)
+      // 500 objects are tracked. They are chosen from 1,000 samples of calls of `new`. The standard deviation is 18 objects.
+      expect(fills!.liveObjects! % 100).toBe(0)
+      expect(Math.abs(fills!.liveObjects! / 50000 - 1)).toBeLessThan(0.15)
+    },
+  )
 })

@@ -6,7 +6,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
 import { forNewestTarget } from '../support/jdks.ts'
 import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
-import { itOnlyIf } from '../support/only-if.ts'
+import { itInFull, itOnlyIf } from '../support/only-if.ts'
 
 const CACHE = 'fix.Locks$Cache'
 const QUEUE = 'fix.Locks$Queue'
@@ -160,7 +160,7 @@ forNewestTarget((jdk) => {
     expect(quiet).not.toHaveProperty('totalBlockedNs')
   })
 
-  it('every form of wait is counted, even after a wait that throws an exception', async () => {
+  itInFull('every form of wait is counted, even after a wait that throws an exception', async () => {
     const { profile } = await record(['spelled 20'], '--root', 'Task.spelled', '--mode', 'locks')
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
     const waits = waitsOf(profile.merged)
@@ -179,31 +179,34 @@ forNewestTarget((jdk) => {
     expect(thrown.totalNs).toBeLessThan(after.totalNs / 2)
   })
 
-  it('a session that ends during a wait counts the wait until the end of the session, and the next session starts from zero', async () => {
-    const flags = ['--scheme', 'a', '--root', 'Task.root', '--root', 'Task.spelled', '--mode', 'locks']
-    const first = startRecording(java.pid, ...flags)
-    await first.started
-    const over = ask(java, 'spelled 300', /done/)
-    const waiting = java
-      .stdout()
-      .split('\n')
-      .filter((line) => line === 'waited').length
-    await java.line(/^waited$/, waiting + 1) // the first of several waits of 300 ms, which take 3 s in total
-    const { merged, instrumentation } = await first.stop()
-    expect(instrumentation).toMatchObject({ gaps: 0, healed: 0 })
-    const [root] = merged
-    expect(root!.calls).toBe(1)
-    expect(root!.totalWaitedNs).toBeGreaterThan(0)
-    await over
-    const second = startRecording(java.pid, ...flags)
-    await second.started
-    await ask(java, 'waits 25 1', /done/)
-    const profile = await second.stop()
-    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
-    expectWaits(profile.merged, 1, 25)
-  })
+  itInFull(
+    'a session that ends during a wait counts the wait until the end of the session, and the next session starts from zero',
+    async () => {
+      const flags = ['--scheme', 'a', '--root', 'Task.root', '--root', 'Task.spelled', '--mode', 'locks']
+      const first = startRecording(java.pid, ...flags)
+      await first.started
+      const over = ask(java, 'spelled 300', /done/)
+      const waiting = java
+        .stdout()
+        .split('\n')
+        .filter((line) => line === 'waited').length
+      await java.line(/^waited$/, waiting + 1) // the first of several waits of 300 ms, which take 3 s in total
+      const { merged, instrumentation } = await first.stop()
+      expect(instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+      const [root] = merged
+      expect(root!.calls).toBe(1)
+      expect(root!.totalWaitedNs).toBeGreaterThan(0)
+      await over
+      const second = startRecording(java.pid, ...flags)
+      await second.started
+      await ask(java, 'waits 25 1', /done/)
+      const profile = await second.stop()
+      expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+      expectWaits(profile.merged, 1, 25)
+    },
+  )
 
-  it('the time of JDK calls during a wait is part of the waiting time, even with --jdk', async () => {
+  itInFull('the time of JDK calls during a wait is part of the waiting time, even with --jdk', async () => {
     const jdkClasses = ['java.lang.Object', 'java.lang.Thread'].flatMap((name) => ['--include', name])
     const flags = ['--root', 'Task.root', '--jdk', '--include', 'fix.**', ...jdkClasses, '--mode', 'locks']
     const { profile } = await record(['waits 25 2'], ...flags)

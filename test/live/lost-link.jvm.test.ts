@@ -16,7 +16,7 @@ const socketOf = ({ link }: OpenDoor): Socket => (link as unknown as { socket: S
 forNewestJdk((jdk) => {
   it('a session that loses its connection ends by itself, and its recorded data are kept', async () => {
     const classes = await compileFixture(jdk, 'Ticker')
-    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Ticker', '1'])
     const options = sessionOptions({ root: ['fix.Ticker.work'], scheme: 'b' })
     const start = async () => {
       const door = await attachDoor(java.pid)

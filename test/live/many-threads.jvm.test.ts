@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { callsByMethod, lines, startRecording } from '../support/jfluid.ts'
 
 /**
@@ -46,7 +46,7 @@ const THRONG = `
     }
   }`
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Throng': THRONG })

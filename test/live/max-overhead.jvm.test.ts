@@ -10,6 +10,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, startRecording } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { until } from './remains.ts'
 
 /** A step takes some microseconds. Its probes cost 0.1 to 5 % of this time. */
@@ -86,7 +87,7 @@ forNewestJdk((jdk) => {
     return timed
   }
 
-  it('a method is timed if its probes cost less than half of --max-overhead', async () => {
+  itInFull('a method is timed if its probes cost less than half of --max-overhead', async () => {
     expect(await recorded(0.2, timesSteps)).toBe(true)
   })
 

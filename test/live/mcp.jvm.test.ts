@@ -6,7 +6,9 @@ import { expect, it } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { FULL } from '../support/lane.ts'
 import { errorOf, McpClient, type ToolResult } from '../support/mcp.ts'
+import { itInFull } from '../support/only-if.ts'
 import { problemsOf } from '../support/schema.ts'
 import { remainsOf } from './remains.ts'
 
@@ -61,7 +63,7 @@ function profilesIn(folder: string): string[] {
 }
 
 forNewestJdk((jdk) => {
-  it('an assistant lists JVMs, and asks why requests take their time', async () => {
+  itInFull('an assistant lists JVMs, and asks why requests take their time', async () => {
     const { java, client } = await started(jdk)
     const { structuredContent: listed } = await client.call('list')
     expect(listed!.jvms).toContainEqual(expect.objectContaining({ pid: java.pid, mainClass: 'fix.Asked' }))
@@ -94,19 +96,24 @@ forNewestJdk((jdk) => {
     expect(await remainsOf(java.pid, [client.process.pid])).toEqual([])
   })
 
-  it('a recording whose root is not called is an error with the path of the profile, and another call is refused meanwhile', async () => {
-    const { java, client, folder } = await started(jdk)
-    const id = client.startCall('record', { jvm: 'fix.Asked', root: ['fix.Asked.unused'], seconds: 3 })
-    await client.progress(/attaching to/)
-    expect(errorOf(await client.call('why', { jvm: `${java.pid}` }))).toContain('the tool record is running')
-    const text = errorOf((await client.answer(id)) as ToolResult)
-    expect(text).toContain('no root was called: fix.Asked.unused')
-    expect(text).toContain(`profile written to ${profilesIn(folder)[0]}`)
-    expect(errorOf(await client.call('record', { jvm: 'ssh://host/1', root: ['A.b'] }))).toContain(
-      'another machine',
-    )
-    expect(await remainsOf(java.pid, [client.process.pid])).toEqual([])
-  })
+  itInFull(
+    'a recording whose root is not called is an error with the path of the profile, and another call is refused meanwhile',
+    async () => {
+      const { java, client, folder } = await started(jdk)
+      const id = client.startCall('record', { jvm: 'fix.Asked', root: ['fix.Asked.unused'], seconds: 3 })
+      await client.progress(/attaching to/)
+      expect(errorOf(await client.call('why', { jvm: `${java.pid}` }))).toContain(
+        'the tool record is running',
+      )
+      const text = errorOf((await client.answer(id)) as ToolResult)
+      expect(text).toContain('no root was called: fix.Asked.unused')
+      expect(text).toContain(`profile written to ${profilesIn(folder)[0]}`)
+      expect(errorOf(await client.call('record', { jvm: 'ssh://host/1', root: ['A.b'] }))).toContain(
+        'another machine',
+      )
+      expect(await remainsOf(java.pid, [client.process.pid])).toEqual([])
+    },
+  )
 
   it('a cancelled recording detaches and keeps its profile, and the next recording works', async () => {
     const { java, client, folder } = await started(jdk)
@@ -121,10 +128,11 @@ forNewestJdk((jdk) => {
     expect(await remainsOf(java.pid, [client.process.pid])).toEqual([])
   })
 
-  it.each([
+  const ways = [
     ['closes the pipe', 0],
     ['sends SIGTERM', 143],
-  ] as const)(
+  ] as const
+  itInFull.each(FULL ? ways : ways.slice(0, 1))(
     'an assistant that %s during a recording gets its profile, and the JVM its code',
     async (end, code) => {
       const { java, client, folder } = await recording(jdk)
@@ -136,7 +144,7 @@ forNewestJdk((jdk) => {
     },
   )
 
-  it('if jfluid mcp is killed during a recording, the JVM gets its code back', async () => {
+  itInFull('if jfluid mcp is killed during a recording, the JVM gets its code back', async () => {
     const { java, client } = await recording(jdk)
     await client.process.kill()
     expect(await remainsOf(java.pid, [client.process.pid])).toEqual([])

@@ -7,7 +7,7 @@ import { MethodPlaces } from '../../src/vmstructs/method-places.ts'
 import { readStructs } from '../../src/vmstructs/structs.ts'
 import { Agent } from '../../src/wire/agent.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 
 const LONG = `longer${'AndLonger'.repeat(12)}`
 
@@ -45,7 +45,7 @@ const DECLARED = {
   'places/Shape': ['corners()I'],
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   async function attached(options: readonly string[]) {
     const classes = await compileJava(jdk, PROGRAM)
     const java = startJava(jdk, [...options, '-cp', classes, 'places.Own'])

@@ -16,6 +16,8 @@ import {
   startJfluid,
   stderrLine,
 } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 
 /** A program that calls `used`; with `ends`, it ends at once; with `fails`, it ends with 3. */
@@ -124,7 +126,7 @@ forNewestJdk((jdk) => {
     await java.exit
   })
 
-  it.each(RECORDINGS)(
+  it.each(FULL ? RECORDINGS : RECORDINGS.slice(0, 4))(
     'the error of jfluid record states the reason and the next step for a root %s',
     async (_, args, status, said) => {
       expectError(
@@ -135,7 +137,7 @@ forNewestJdk((jdk) => {
     },
   )
 
-  it('commands refuse the file of an empty recording', async () => {
+  itInFull('commands refuse the file of an empty recording', async () => {
     const empty = file()
     await jfluid('record', `${java.pid}`, ...NEVER, '--mode', 'count', '--duration', '100ms', '--out', empty)
     const why = /is empty, because no root was called\n {2}Record again/
@@ -199,31 +201,37 @@ forNewestJdk((jdk) => {
       expectError(await run(args, idle('ends')), status, said)
     })
 
-    it('jfluid run exits with the status of a program that fails, even if nothing was recorded', async () => {
-      const { code, stderr } = await run(NEVER, idle('fails'))
-      expect([code, stderr]).toEqual([3, expect.stringContaining('warning: no root was called')])
-    })
+    itInFull(
+      'jfluid run exits with the status of a program that fails, even if nothing was recorded',
+      async () => {
+        const { code, stderr } = await run(NEVER, idle('fails'))
+        expect([code, stderr]).toEqual([3, expect.stringContaining('warning: no root was called')])
+      },
+    )
 
-    it('if only a second JVM of the program calls the root, the hint of the error is a command that records that JVM', async () => {
-      const forks = await compileFixture(jdk, 'Forks')
-      const job = ['--root', 'fix.ForkedJob.work']
-      const direct = [jdk.java, '-cp', forks, 'fix.Forks']
-      const said =
-        /no call of fix\.ForkedJob\.work was recorded in JVM \d+, and the program has started further JVMs, which are not profiled: fix\.ForkedJob\n {2}Add --jvm fix\.ForkedJob before --, or use jfluid record --wait-for fix\.ForkedJob --root fix\.ForkedJob\.work --out further\.jfluid/
-      expectError(await run(job, direct), STATUS.rootNeverCalled, said)
-      expectError(await run([...job, '--mode', 'sample'], direct), STATUS.rootNeverCalled, said)
+    itInFull(
+      'if only a second JVM of the program calls the root, the hint of the error is a command that records that JVM',
+      async () => {
+        const forks = await compileFixture(jdk, 'Forks')
+        const job = ['--root', 'fix.ForkedJob.work']
+        const direct = [jdk.java, '-cp', forks, 'fix.Forks']
+        const said =
+          /no call of fix\.ForkedJob\.work was recorded in JVM \d+, and the program has started further JVMs, which are not profiled: fix\.ForkedJob\n {2}Add --jvm fix\.ForkedJob before --, or use jfluid record --wait-for fix\.ForkedJob --root fix\.ForkedJob\.work --out further\.jfluid/
+        expectError(await run(job, direct), STATUS.rootNeverCalled, said)
+        expectError(await run([...job, '--mode', 'sample'], direct), STATUS.rootNeverCalled, said)
 
-      const out = file()
-      const asked = ['--wait-for', 'fix.ForkedJob', ...job, '--duration', '10m', '--out', out, ...AUTOSAVED]
-      const client = startJfluid('record', ...asked)
-      await stderrLine(client, /waiting for a JVM/)
-      const program = startJava(jdk, [...direct.slice(1), 'long'])
-      await recordedSoFar({ process: client, file: out })
-      client.child.kill('SIGINT')
-      expect((await client.exit).code, client.stderr()).toBe(0)
-      program.send('quit')
-      await program.exit
-      expect((await readProfileJson(out)).merged[0]?.calls).toBeGreaterThan(0)
-    })
+        const out = file()
+        const asked = ['--wait-for', 'fix.ForkedJob', ...job, '--duration', '10m', '--out', out, ...AUTOSAVED]
+        const client = startJfluid('record', ...asked)
+        await stderrLine(client, /waiting for a JVM/)
+        const program = startJava(jdk, [...direct.slice(1), 'long'])
+        await recordedSoFar({ process: client, file: out })
+        client.child.kill('SIGINT')
+        expect((await client.exit).code, client.stderr()).toBe(0)
+        program.send('quit')
+        await program.exit
+        expect((await readProfileJson(out)).merged[0]?.calls).toBeGreaterThan(0)
+      },
+    )
   })
 })

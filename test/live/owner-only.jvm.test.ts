@@ -10,7 +10,7 @@ import { chunksOffset } from '../../src/events/ring-layout.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, nodeFor, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { startJfluid } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 import { until } from './remains.ts'
@@ -132,9 +132,9 @@ itOnlyIf(IS_ROOT, 'needs root')(
   },
 )
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('the directory and the buffer of a session are private and deleted at its end, and jfluid has no listening socket', async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1'])
     await java.line(/ready/)
     const old = process.umask(0)
     const before = listening(process.pid)

@@ -8,6 +8,7 @@ import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support
 import { newestOrAll } from '../support/jdks.ts'
 import { calmWarnings, jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { api, bytecodesByMethod, profilerJar } from './profiler-jar.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -74,7 +75,7 @@ describe.each(newestOrAll)('user profilers on JDK $version', (jdk) => {
     },
   )
 
-  it('under jfluid run, a user profiler ends when the JVM ends', async () => {
+  itInFull('under jfluid run, a user profiler ends when the JVM ends', async () => {
     const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
     const dir = temporaryDirectory('jfluid-top-')
     const [file, profile] = [join(dir, 'top.txt'), join(dir, 'p.jfluid')]
@@ -92,9 +93,11 @@ describe.each(newestOrAll)('user profilers on JDK $version', (jdk) => {
     }
   })
 
-  it('a sampling profiler receives each sample and sets the number of bytecodes until the next sample', async () => {
-    const tuning = {
-      'own/Tuning.java': `
+  itInFull(
+    'a sampling profiler receives each sample and sets the number of bytecodes until the next sample',
+    async () => {
+      const tuning = {
+        'own/Tuning.java': `
         package own;
         import jfluid.api.*;
         public class Tuning implements Profiler {
@@ -113,34 +116,35 @@ describe.each(newestOrAll)('user profilers on JDK $version', (jdk) => {
           }
           public void end() { System.out.println(reports + " reports of " + sum(root)); }
         }`,
-    }
-    const jar = await profilerJar(jdk, tuning, 'own.Tuning')
-    const file = join(temporaryDirectory('jfluid-tuning-'), 'p.jfluid')
-    const program = [jdk.java, '-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'run', '3000', '3']
-    const flags = [
-      '--root',
-      ROOT,
-      '--mode',
-      'sample',
-      '--every',
-      '100bc',
-      '--profiler',
-      jar,
-      '--record',
-      file,
-    ]
-    const ran = await jfluid('run', ...flags, '--', ...program)
-    expect(ran.code, ran.stderr).toBe(0)
-    const { sampling, warnings } = await readProfileJson(file)
-    expect(calmWarnings(warnings)).toEqual([])
-    const { samples, bytecodes } = sampling!
-    expect(ran.stdout).toContain(`${samples} reports of ${bytecodes}`)
-    expect(samples).toBeGreaterThan(50)
-    expect((bytecodes! - 1000) / (samples! - 1)).toBeGreaterThan(4990)
-    expect((bytecodes! - 1000) / (samples! - 1)).toBeLessThan(5100)
-  })
+      }
+      const jar = await profilerJar(jdk, tuning, 'own.Tuning')
+      const file = join(temporaryDirectory('jfluid-tuning-'), 'p.jfluid')
+      const program = [jdk.java, '-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'run', '3000', '3']
+      const flags = [
+        '--root',
+        ROOT,
+        '--mode',
+        'sample',
+        '--every',
+        '100bc',
+        '--profiler',
+        jar,
+        '--record',
+        file,
+      ]
+      const ran = await jfluid('run', ...flags, '--', ...program)
+      expect(ran.code, ran.stderr).toBe(0)
+      const { sampling, warnings } = await readProfileJson(file)
+      expect(calmWarnings(warnings)).toEqual([])
+      const { samples, bytecodes } = sampling!
+      expect(ran.stdout).toContain(`${samples} reports of ${bytecodes}`)
+      expect(samples).toBeGreaterThan(50)
+      expect((bytecodes! - 1000) / (samples! - 1)).toBeGreaterThan(4990)
+      expect((bytecodes! - 1000) / (samples! - 1)).toBeLessThan(5100)
+    },
+  )
 
-  it('an unusable profiler is refused with a reason', async () => {
+  itInFull('an unusable profiler is refused with a reason', async () => {
     const attempt = (jar: string, ...more: string[]) =>
       jfluid('record', String(java.pid), '--root', ROOT, '--out', '/dev/null', '--profiler', jar, ...more)
     const mode = ['--mode', 'bytecodes']

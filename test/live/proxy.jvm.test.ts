@@ -8,6 +8,7 @@ import { newKey } from '../../src/remote/key.ts'
 import { forNewestJdk, jdks, oldest } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, stderrLine, sumsAreExact } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import {
   expectedCalls,
@@ -51,22 +52,25 @@ describe.each(FULL ? jdks : [oldest])('a remote JVM of JDK $version', (jdk) => {
 
 // The tests of attach below cover the newest JDK.
 describe.each(FULL ? jdks : [oldest])('a proxy that is terminated, JDK $version', (jdk) => {
-  it('a terminated proxy detaches from its JVM, and the client keeps the data recorded so far', async () => {
-    const there = machine()
-    const java = await knownTree(jdk)
-    const file = newFile()
-    const target = `ssh://there/${java.pid}`
-    const client = startClient(there, 'record', target, ...ROOT, '--duration', '10m', '--out', file)
-    await stderrLine(client, /root fix.KnownTree.task: 1 method/)
-    java.send('run 1')
-    await java.line(/done/)
-    process.kill(there.sessions()[0]!, 'SIGTERM')
-    expect((await client.exit).code, client.stderr()).toBe(74)
-    expect(client.stderr()).toMatch(/ended too early: the proxy was ended by SIGTERM/)
-    expect(client.stderr()).toMatch(/detached from \d+ in \d+ ms; restored: /)
-    expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expectedCalls(java))
-    await nothingIsLeft(there, java)
-  })
+  itInFull(
+    'a terminated proxy detaches from its JVM, and the client keeps the data recorded so far',
+    async () => {
+      const there = machine()
+      const java = await knownTree(jdk)
+      const file = newFile()
+      const target = `ssh://there/${java.pid}`
+      const client = startClient(there, 'record', target, ...ROOT, '--duration', '10m', '--out', file)
+      await stderrLine(client, /root fix.KnownTree.task: 1 method/)
+      java.send('run 1')
+      await java.line(/done/)
+      process.kill(there.sessions()[0]!, 'SIGTERM')
+      expect((await client.exit).code, client.stderr()).toBe(74)
+      expect(client.stderr()).toMatch(/ended too early: the proxy was ended by SIGTERM/)
+      expect(client.stderr()).toMatch(/detached from \d+ in \d+ ms; restored: /)
+      expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expectedCalls(java))
+      await nothingIsLeft(there, java)
+    },
+  )
 })
 
 forNewestJdk((jdk) => {

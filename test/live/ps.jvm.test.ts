@@ -6,6 +6,7 @@ import { STATUS } from '../support/exit-codes.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { AUTOSAVED, jfluid, recordedSoFar, startRecording } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { doctor, problems, start } from './doctor-json.ts'
 
 interface Listed {
@@ -37,7 +38,7 @@ forEachJdk((jdk) => {
     expect(predictedMs).toBeLessThan(max * 10)
   })
 
-  it('ps, doctor and record refuse a JVM that has too little metaspace for an attach', async () => {
+  itInFull('ps, doctor and record refuse a JVM that has too little metaspace for an attach', async () => {
     const java = await start(jdk, '-XX:MaxMetaspaceSize=5m')
     expect((await listed(java.pid)).line).toMatch(/ no: no metaspace left {2,}fix\.Ticker$/)
     const told = await doctor(java)

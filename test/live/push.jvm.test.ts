@@ -9,6 +9,7 @@ import { closedPort, ingested, startStore } from '../push/stores.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk, newest } from '../support/jdks.ts'
 import { callsByPath, cli, jfluid, readProfileJson, stderrLine } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { until } from './remains.ts'
 
 const ORDER = 'fix.Ordered.order'
@@ -41,26 +42,31 @@ it('--push without --out deletes its temporary file after the upload', async () 
 })
 
 forNewestJdk((jdk) => {
-  it('a failed push keeps the profile in a file that the error names and that can be pushed later', async () => {
-    const nobody = await closedPort()
-    const { code, stderr, cwd, pid } = await record(jdk, '--push', nobody, '--label', 'team=a b')
-    expect(code, stderr).toBe(75)
-    const [file] = readdirSync(cwd)
-    expect(file).toMatch(new RegExp(`^jfluid-${pid}-\\d{8}T\\d{6}Z\\.jfluid$`))
-    expect(stderr).toContain(`the profile is in ${file}\n`)
-    expect(stderr).toContain(`Then: jfluid push ${file} --to ${nobody}/ingest --label 'team=a b'\n`)
-    expect(stderr).toMatch(/detached from \d+ in/)
-    const store = await startStore()
-    const later = await jfluid('push', join(cwd, file!), '--to', store.url, '--label', 'a=b')
-    expect(later.code, later.stderr).toBe(0)
-    expect(later.stderr).toContain(`as fix.Ordered{pid=${pid},mode=exact,a=b}`)
-    const { samples } = await ingested(store.received[0]!)
-    const { merged } = await readProfileJson(join(cwd, file!))
-    // Paths in a file contain descriptors, and paths in a store do not.
-    const expected = sums(callsByPath(merged), (path) => path.replaceAll(/\([^;]*?\)(\[*L[^;]*;|[^;]*)/g, ''))
-    expect(sums(samples.map(({ stack, values }) => [stack.join(';'), values[0]!]))).toEqual(expected)
-    expect(expected.get(ORDER)).toBe(3)
-  })
+  itInFull(
+    'a failed push keeps the profile in a file that the error names and that can be pushed later',
+    async () => {
+      const nobody = await closedPort()
+      const { code, stderr, cwd, pid } = await record(jdk, '--push', nobody, '--label', 'team=a b')
+      expect(code, stderr).toBe(75)
+      const [file] = readdirSync(cwd)
+      expect(file).toMatch(new RegExp(`^jfluid-${pid}-\\d{8}T\\d{6}Z\\.jfluid$`))
+      expect(stderr).toContain(`the profile is in ${file}\n`)
+      expect(stderr).toContain(`Then: jfluid push ${file} --to ${nobody}/ingest --label 'team=a b'\n`)
+      expect(stderr).toMatch(/detached from \d+ in/)
+      const store = await startStore()
+      const later = await jfluid('push', join(cwd, file!), '--to', store.url, '--label', 'a=b')
+      expect(later.code, later.stderr).toBe(0)
+      expect(later.stderr).toContain(`as fix.Ordered{pid=${pid},mode=exact,a=b}`)
+      const { samples } = await ingested(store.received[0]!)
+      const { merged } = await readProfileJson(join(cwd, file!))
+      // Paths in a file contain descriptors, and paths in a store do not.
+      const expected = sums(callsByPath(merged), (path) =>
+        path.replaceAll(/\([^;]*?\)(\[*L[^;]*;|[^;]*)/g, ''),
+      )
+      expect(sums(samples.map(({ stack, values }) => [stack.join(';'), values[0]!]))).toEqual(expected)
+      expect(expected.get(ORDER)).toBe(3)
+    },
+  )
 })
 
 function sums(
@@ -72,7 +78,7 @@ function sums(
   return all
 }
 
-it('--push uploads samples of the whole JVM', async () => {
+itInFull('--push uploads samples of the whole JVM', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
   await java.line(/^ready/)
   const store = await startStore()

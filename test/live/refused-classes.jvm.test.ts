@@ -3,12 +3,12 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { callsByMethod, calmWarnings, jfluid, lines, startRecording } from '../support/jfluid.ts'
 import { SAID, startReshaping, WHY } from './reshaping.ts'
 
 describe('a class that another agent has changed at load', () => {
-  forEachJdk((jdk) => {
+  forNewestJdk((jdk) => {
     it('a class that another agent has changed at load cannot contain a root, and the error names the agent and the reason', async () => {
       const java = await startReshaping(jdk)
       const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')

@@ -11,6 +11,7 @@ import { STATUS } from '../support/exit-codes.ts'
 import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newest, newestOrAll, oldest } from '../support/jdks.ts'
 import { type JsonRegion, jfluid, readProfileJson, startJfluid, startRecording } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 
 interface Place {
@@ -160,28 +161,31 @@ describe.each(newestOrAll)('regions on JDK $version', (jdk) => {
     await java.line(/ready/)
   })
 
-  it('an execution of a region that lasts across two sessions is counted in neither session', async () => {
-    const flags = ['held', `held:${ROUND[0]}`, 'tick'].flatMap((it) => ['--region', `fix.Regions.${it}`])
-    const first = startRecording(java.pid, ...flags)
-    await first.started
-    await tell('hold')
-    await tell('rounds 3')
-    await tell('short 1')
-    const [held, round] = (await first.stop()).regions!
-    expect(held!.count).toBe(0)
-    expect(round!.count).toBeGreaterThan(0)
+  itInFull(
+    'an execution of a region that lasts across two sessions is counted in neither session',
+    async () => {
+      const flags = ['held', `held:${ROUND[0]}`, 'tick'].flatMap((it) => ['--region', `fix.Regions.${it}`])
+      const first = startRecording(java.pid, ...flags)
+      await first.started
+      await tell('hold')
+      await tell('rounds 3')
+      await tell('short 1')
+      const [held, round] = (await first.stop()).regions!
+      expect(held!.count).toBe(0)
+      expect(round!.count).toBeGreaterThan(0)
 
-    // The thread still runs the code of the first session.
-    const second = startRecording(java.pid, ...flags)
-    await second.started
-    await tell('rounds 3')
-    await tell('release')
-    await tell('short 2')
-    const { regions, instrumentation } = await second.stop()
-    expect(regions!.map(({ count }) => count)).toEqual([0, 0, 2])
-    expect(instrumentation).toMatchObject({ gaps: 0, skipped: [] })
-    expect(java.stderr()).not.toMatch(/stack overflow/)
-  })
+      // The thread still runs the code of the first session.
+      const second = startRecording(java.pid, ...flags)
+      await second.started
+      await tell('rounds 3')
+      await tell('release')
+      await tell('short 2')
+      const { regions, instrumentation } = await second.stop()
+      expect(regions!.map(({ count }) => count)).toEqual([0, 0, 2])
+      expect(instrumentation).toMatchObject({ gaps: 0, skipped: [] })
+      expect(java.stderr()).not.toMatch(/stack overflow/)
+    },
+  )
 
   it('attach counts and times regions in all kinds of threads', async () => {
     await tell('hold')
@@ -258,25 +262,28 @@ describe('regions of one program', () => {
     await java.line(/ready/)
   })
 
-  it('a region without matching lines is refused; a valid region is reported, and an export as a tree is refused', async () => {
-    const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
-    const record = (...flags: string[]) =>
-      jfluid('record', String(java.pid), '--duration', '100ms', '--out', out, ...flags)
-    const wrong = await record('--region', 'Regions.tick', '--region', `Regions.spin:${NAP[0]}`)
-    const said = expect.stringContaining(`no code at line ${NAP[0]} of fix.Regions.spin`)
-    expect([wrong.code, wrong.stderr]).toEqual([67, said])
-    expect(wrong.stderr).toContain('fix.Regions.spin has lines ')
-    const right = await record('--region', 'Regions.spin')
-    expect([right.code, right.stderr]).toEqual([
-      STATUS.rootNeverCalled,
-      expect.stringContaining('warning: no region was executed'),
-    ])
-    expect((await jfluid('report', out)).stdout).toContain('Gross time of regions')
-    const { code, stderr } = await jfluid('export', out, '--format', 'collapsed')
-    expect([code, stderr]).toEqual([64, expect.stringContaining('no tree')])
-  })
+  itInFull(
+    'a region without matching lines is refused; a valid region is reported, and an export as a tree is refused',
+    async () => {
+      const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
+      const record = (...flags: string[]) =>
+        jfluid('record', String(java.pid), '--duration', '100ms', '--out', out, ...flags)
+      const wrong = await record('--region', 'Regions.tick', '--region', `Regions.spin:${NAP[0]}`)
+      const said = expect.stringContaining(`no code at line ${NAP[0]} of fix.Regions.spin`)
+      expect([wrong.code, wrong.stderr]).toEqual([67, said])
+      expect(wrong.stderr).toContain('fix.Regions.spin has lines ')
+      const right = await record('--region', 'Regions.spin')
+      expect([right.code, right.stderr]).toEqual([
+        STATUS.rootNeverCalled,
+        expect.stringContaining('warning: no region was executed'),
+      ])
+      expect((await jfluid('report', out)).stdout).toContain('Gross time of regions')
+      const { code, stderr } = await jfluid('export', out, '--format', 'collapsed')
+      expect([code, stderr]).toEqual([64, expect.stringContaining('no tree')])
+    },
+  )
 
-  it('a region in a method that the agent itself calls is refused', async () => {
+  itInFull('a region in a method that the agent itself calls is refused', async () => {
     const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
     for (const [option, method] of [
       ['--region', 'java.lang.Thread.getName'],
@@ -287,34 +294,40 @@ describe('regions of one program', () => {
     }
   })
 
-  it('the live view of a region shows rising counts and a histogram on a terminal of 80 × 24 cells, and q prints the report', async () => {
-    const terminal = Terminal.jfluid(['attach', String(java.pid), '--region', 'fix.Regions.tick'])
-    await terminal.until((lines) => lines.some((line) => line.includes('has not been executed yet')))
-    java.send('threads 2 5000')
-    await terminal.until(
-      (lines) =>
-        lines.some((line) => /^ {2}10,000 .* fix\.Regions\.tick$/.test(line)) &&
-        /[█▏]/.test(lines.join('\n')),
-    )
-    expect(Math.max(...terminal.screen().map((line) => [...line].length))).toBeLessThanOrEqual(80)
-    terminal.send('q')
-    const { code } = await terminal.exit
-    expect(code).toBe(0)
-    expect([...terminal.scrollback(), ...terminal.screen()].join('\n')).toContain('Gross time of regions')
-  })
+  itInFull(
+    'the live view of a region shows rising counts and a histogram on a terminal of 80 × 24 cells, and q prints the report',
+    async () => {
+      const terminal = Terminal.jfluid(['attach', String(java.pid), '--region', 'fix.Regions.tick'])
+      await terminal.until((lines) => lines.some((line) => line.includes('has not been executed yet')))
+      java.send('threads 2 5000')
+      await terminal.until(
+        (lines) =>
+          lines.some((line) => /^ {2}10,000 .* fix\.Regions\.tick$/.test(line)) &&
+          /[█▏]/.test(lines.join('\n')),
+      )
+      expect(Math.max(...terminal.screen().map((line) => [...line].length))).toBeLessThanOrEqual(80)
+      terminal.send('q')
+      const { code } = await terminal.exit
+      expect(code).toBe(0)
+      expect([...terminal.scrollback(), ...terminal.screen()].join('\n')).toContain('Gross time of regions')
+    },
+  )
 })
 
-it('a region in a class without line numbers is refused, or reported if the class is loaded later', async () => {
-  const classes = await compileFixture(newest, 'Regions', ['-g:none'])
-  const java = startJava(newest, ['-cp', classes, 'fix.Regions'])
-  await java.line(/ready/)
-  const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
-  const refused = await jfluid('record', String(java.pid), '--region', 'Regions.spin:40-50', '--out', out)
-  const said = expect.stringMatching(/was compiled without (?:line numbers|them)/)
-  expect([refused.code, refused.stderr]).toEqual([79, said])
-  const program = [newest.java, '-cp', classes, 'fix.Regions']
-  const run = startJfluid('run', '--region', 'Regions.main:3', '--record', out, '--', ...program)
-  run.send('quit')
-  const { code } = await run.exit
-  expect([code, run.stderr()]).toEqual([STATUS.rootWithoutCode, said])
-})
+itInFull(
+  'a region in a class without line numbers is refused, or reported if the class is loaded later',
+  async () => {
+    const classes = await compileFixture(newest, 'Regions', ['-g:none'])
+    const java = startJava(newest, ['-cp', classes, 'fix.Regions'])
+    await java.line(/ready/)
+    const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
+    const refused = await jfluid('record', String(java.pid), '--region', 'Regions.spin:40-50', '--out', out)
+    const said = expect.stringMatching(/was compiled without (?:line numbers|them)/)
+    expect([refused.code, refused.stderr]).toEqual([79, said])
+    const program = [newest.java, '-cp', classes, 'fix.Regions']
+    const run = startJfluid('run', '--region', 'Regions.main:3', '--record', out, '--', ...program)
+    run.send('quit')
+    const { code } = await run.exit
+    expect([code, run.stderr()]).toEqual([STATUS.rootWithoutCode, said])
+  },
+)

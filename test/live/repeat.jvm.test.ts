@@ -19,6 +19,7 @@ import {
 } from '../support/java-process.ts'
 import { forNewestJdk, newest } from '../support/jdks.ts'
 import { cli, stderrLine } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { remainsOf } from './remains.ts'
 import { nameOf, sourceOf } from './wait-for-program.ts'
 
@@ -81,7 +82,7 @@ forNewestJdk((jdk) => {
     expect(await remainsOf(second.pid, [client.pid])).toEqual([])
   })
 
-  it('--repeat with a process id ends when the JVM ends', async () => {
+  itInFull('--repeat with a process id ends when the JVM ends', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker'])
     await java.line(/^ready/)
     const cwd = temporaryDirectory('jfluid-repeat-')
@@ -116,41 +117,45 @@ function lambdas(name: string): string {
 }
 
 forNewestJdk((jdk) => {
-  it('--repeat times only the roots, and then records nothing, when its sessions have used metaspace', async () => {
-    const name = nameOf('Lambdas')
-    const java = startJava(jdk, [
-      '-cp',
-      await compileJava(jdk, { [`fix/${name}.java`]: lambdas(name) }),
-      `fix.${name}`,
-    ])
-    await java.line(/^ready/)
-    const store = await startStore()
-    const to = ['--push', store.url, '--yes', '--repeat', '1500ms', '--duration', '500ms']
-    const client = record(
-      temporaryDirectory('jfluid-repeat-'),
-      [`${java.pid}`, '--root', `fix.${name}.work`, ...to],
-      {
-        JFLUID_REPEAT_METASPACE: `${4 << 20}`,
-      },
-    )
-    await stderrLine(
-      client,
-      /nothing is recorded until the JVM has freed some of it: .* each session needs more/,
-    )
-    const { code, stderr } = await end(client)
-    expect(code, stderr).toBe(0)
-    const [before, between] = stderr.split(
-      /only the roots are timed from now on: the sessions have used \d+ MiB .*/,
-    )
-    const pushed = (text = '') => text.match(/session \d+: .* MiB, pushed$/gm)?.length ?? 0
-    const depths = store.received.map(({ url }) => /,depth=(\w+),/.exec(url.searchParams.get('name')!)?.[1])
-    expect(depths, stderr).toEqual([
-      ...Array(pushed(before)).fill(undefined),
-      ...Array(pushed(between)).fill('roots'),
-    ])
-    expect(depths).toContain('roots')
-    expect(await remainsOf(java.pid, [client.pid])).toEqual([])
-  }, 90_000)
+  itInFull(
+    '--repeat times only the roots, and then records nothing, when its sessions have used metaspace',
+    async () => {
+      const name = nameOf('Lambdas')
+      const java = startJava(jdk, [
+        '-cp',
+        await compileJava(jdk, { [`fix/${name}.java`]: lambdas(name) }),
+        `fix.${name}`,
+      ])
+      await java.line(/^ready/)
+      const store = await startStore()
+      const to = ['--push', store.url, '--yes', '--repeat', '1500ms', '--duration', '500ms']
+      const client = record(
+        temporaryDirectory('jfluid-repeat-'),
+        [`${java.pid}`, '--root', `fix.${name}.work`, ...to],
+        {
+          JFLUID_REPEAT_METASPACE: `${4 << 20}`,
+        },
+      )
+      await stderrLine(
+        client,
+        /nothing is recorded until the JVM has freed some of it: .* each session needs more/,
+      )
+      const { code, stderr } = await end(client)
+      expect(code, stderr).toBe(0)
+      const [before, between] = stderr.split(
+        /only the roots are timed from now on: the sessions have used \d+ MiB .*/,
+      )
+      const pushed = (text = '') => text.match(/session \d+: .* MiB, pushed$/gm)?.length ?? 0
+      const depths = store.received.map(({ url }) => /,depth=(\w+),/.exec(url.searchParams.get('name')!)?.[1])
+      expect(depths, stderr).toEqual([
+        ...Array(pushed(before)).fill(undefined),
+        ...Array(pushed(between)).fill('roots'),
+      ])
+      expect(depths).toContain('roots')
+      expect(await remainsOf(java.pid, [client.pid])).toEqual([])
+    },
+    90_000,
+  )
 })
 
 it('--repeat skips sessions while threads of the JVM wait for processors', async () => {
@@ -184,7 +189,7 @@ it.each<readonly [methods: number, limit: Pick<SessionRequest, 'metaspaceBytes'>
   await session.close()
 })
 
-it('--repeat ends with the error of the last push if the store is not reachable', async () => {
+itInFull('--repeat ends with the error of the last push if the store is not reachable', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
   await java.line(/^ready/)
   const cwd = temporaryDirectory('jfluid-repeat-')
@@ -197,7 +202,7 @@ it('--repeat ends with the error of the last push if the store is not reachable'
   expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+T\d+Z\.jfluid$/)])
 })
 
-it('SIGTERM during a push ends --repeat, and the profile stays in its file', async () => {
+itInFull('SIGTERM during a push ends --repeat, and the profile stays in its file', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
   await java.line(/^ready/)
   let reached = (): void => {}
@@ -215,7 +220,7 @@ it('SIGTERM during a push ends --repeat, and the profile stays in its file', asy
   expect(readdirSync(cwd)).toEqual([expect.stringMatching(/^jfluid-\d+-\d+T\d+Z\.jfluid$/)])
 })
 
-it('an error of the first session ends --repeat', async () => {
+itInFull('an error of the first session ends --repeat', async () => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
   await java.line(/^ready/)
   const cwd = temporaryDirectory('jfluid-repeat-')

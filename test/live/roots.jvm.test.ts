@@ -15,6 +15,7 @@ import {
   startRecording,
   stderrLine,
 } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { EARLY, LATE, LOADER_OF_A_ROOT, NAMES, watched } from './roots-programs.ts'
 
 const OVER = 'fix.Names.over'
@@ -118,7 +119,7 @@ describe.each(newestOrAll)('roots on JDK $version', (jdk) => {
     )
   })
 
-  it.each(['a', 'b'])(
+  itInFull.each(['a', 'b'])(
     'calls that the JVM makes to the class loader of a late root are counted from the first call of the root on, with scheme %s',
     async (scheme) => {
       const classes = await compileJava(jdk, LOADER_OF_A_ROOT)
@@ -134,34 +135,37 @@ describe.each(newestOrAll)('roots on JDK $version', (jdk) => {
     },
   )
 
-  it('a root that is already running is reported with its thread and with callees that are possible roots', async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocker'), 'fix.Blocker'])
-    await java.line(/ready/)
-    const recording = startRecording(java.pid, '--root', 'fix.Blocker.serve')
-    await recording.started
-    // The method that is running is listed first. `pause` is nearly always inside the JDK, and `handle` is not.
-    const callees = '(?=.*\\bfix\\.Blocker\\.handle\\b)fix\\.Blocker\\.\\w+(, fix\\.Blocker\\.\\w+)+'
-    await stderrLine(
-      recording.process,
-      new RegExp(
-        `^fix\\.Blocker\\.serve is running in thread "server" since before the attach: recording starts with its next call; methods that it calls are possible roots: ${callees}$`,
-      ),
-    )
-    java.send('stop')
-    await java.line(/stopped/)
-    java.send('start')
-    await java.line(/started/)
-    const handled = async (than: number): Promise<number> => {
-      const now = Number((await ask(java, 'handled', /^handled \d+$/)).split(' ')[1])
-      return now > than ? now : handled(than)
-    }
-    await handled(await handled(0))
-    const profile = await recording.stop()
-    expect(callsByMethod(profile).get('fix.Blocker.handle(I)V')).toBeGreaterThan(0)
-    expect(profile.merged.map((it) => it.method)).toEqual(['serve'])
-  })
+  itInFull(
+    'a root that is already running is reported with its thread and with callees that are possible roots',
+    async () => {
+      const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocker'), 'fix.Blocker'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Blocker.serve')
+      await recording.started
+      // The method that is running is listed first. `pause` is nearly always inside the JDK, and `handle` is not.
+      const callees = '(?=.*\\bfix\\.Blocker\\.handle\\b)fix\\.Blocker\\.\\w+(, fix\\.Blocker\\.\\w+)+'
+      await stderrLine(
+        recording.process,
+        new RegExp(
+          `^fix\\.Blocker\\.serve is running in thread "server" since before the attach: recording starts with its next call; methods that it calls are possible roots: ${callees}$`,
+        ),
+      )
+      java.send('stop')
+      await java.line(/stopped/)
+      java.send('start')
+      await java.line(/started/)
+      const handled = async (than: number): Promise<number> => {
+        const now = Number((await ask(java, 'handled', /^handled \d+$/)).split(' ')[1])
+        return now > than ? now : handled(than)
+      }
+      await handled(await handled(0))
+      const profile = await recording.stop()
+      expect(callsByMethod(profile).get('fix.Blocker.handle(I)V')).toBeGreaterThan(0)
+      expect(profile.merged.map((it) => it.method)).toEqual(['serve'])
+    },
+  )
 
-  it('an uncalled root is reported after five seconds with its callees', async () => {
+  itInFull('an uncalled root is reported after five seconds with its callees', async () => {
     const { recording, reported } = await watched(java, 'Inner.deep', 'Names.over()')
     const said = await reported(
       /^root Inner\.deep has not been called yet; possible roots, if other methods call them: fix\.Names\$Inner\$Deeper\.down$/,
@@ -175,17 +179,20 @@ describe.each(newestOrAll)('roots on JDK $version', (jdk) => {
     expect(calmWarnings(profile.warnings)).toEqual(['no root was called'])
   })
 
-  it('a root that waits inside the JDK is reported with its thread and its application callees', async () => {
-    const { recording, reported } = await watched(java, 'Names.main', 'Inner.deep')
-    await ask(java, 'run', /^done/)
-    const said = await reported(
-      /^fix\.Names\.main is running in thread "main" since before the attach: recording starts with its next call; methods that it calls are possible roots: fix\.Names\$Inner\.deep, fix\.Names\.over$/,
-    )
-    expect(said).toBeLessThan(LATE)
-    expect(calmWarnings((await recording.stop()).warnings)).toEqual(['root Names.main was not called'])
-  })
+  itInFull(
+    'a root that waits inside the JDK is reported with its thread and its application callees',
+    async () => {
+      const { recording, reported } = await watched(java, 'Names.main', 'Inner.deep')
+      await ask(java, 'run', /^done/)
+      const said = await reported(
+        /^fix\.Names\.main is running in thread "main" since before the attach: recording starts with its next call; methods that it calls are possible roots: fix\.Names\$Inner\.deep, fix\.Names\.over$/,
+      )
+      expect(said).toBeLessThan(LATE)
+      expect(calmWarnings((await recording.stop()).warnings)).toEqual(['root Names.main was not called'])
+    },
+  )
 
-  it('--include and --exclude select classes', async () => {
+  itInFull('--include and --exclude select classes', async () => {
     const run = async (...flags: string[]) => (await counted(['Inner.deep'], ...flags)).calls
     // A pattern of an outer class also matches its nested classes, so these patterns name a nested class. Callees of excluded code are
     // below the nearest instrumented caller.

@@ -8,6 +8,7 @@ import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { unpacked } from '../support/package.ts'
 
 forNewestJdk((jdk) => {
@@ -47,7 +48,7 @@ forNewestJdk((jdk) => {
     expect(await counts(out)).toEqual([2, a![1]! + b![1]!])
   })
 
-  it('--jvm and a missing root: the error lists the JVMs of the command', async () => {
+  itInFull('--jvm and a missing root: the error lists the JVMs of the command', async () => {
     const forks = await compileFixture(jdk, 'Forks')
     const command = ['--', 'sh', '-c', '"$@"; exit', 'sh', java, '-cp', forks, 'fix.Forks']
     const out = join(temporaryDirectory(), 'p.jfluid')
@@ -65,6 +66,8 @@ forNewestJdk((jdk) => {
     expect(other.code).toBe(69)
   })
 
-  it('jfluid-ci from the npm package records, compares with a baseline, and fails if the task executes more', () =>
-    checkScript(jdk, join(unpacked(), 'ci/jfluid-ci.sh')))
+  itInFull(
+    'jfluid-ci from the npm package records, compares with a baseline, and fails if the task executes more',
+    () => checkScript(jdk, join(unpacked(), 'ci/jfluid-ci.sh')),
+  )
 })

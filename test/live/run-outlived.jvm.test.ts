@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forOldestJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startJfluid } from '../support/jfluid.ts'
 import { remainsOf } from './remains.ts'
 
@@ -39,7 +39,7 @@ public class Daemon implements ClassFileTransformer {
   }
 }`
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   let jar: string
   beforeAll(async () => {
     const classes = await compileJava(jdk, { 'fix/Daemon': DAEMON })

@@ -9,6 +9,7 @@ import { compileJava, type JavaProcess, temporaryDirectory } from '../support/ja
 import { type Jdk, newestOrAll } from '../support/jdks.ts'
 import { callsByMethod, cli, readProfileJson, startDetached, stderrLine } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import { mappedFiles, until } from './remains.ts'
 
@@ -153,36 +154,39 @@ describe.each(newestOrAll)('signals during jfluid run, with JDK $version', (jdk)
     },
   )
 
-  it('on a terminal, each signal from a key or from kill reaches the program exactly once', async () => {
-    const out = file()
-    // Keeps the terminal's shell alive when keys send signals.
-    const before = 'trap : INT QUIT'
-    const terminal = Terminal.jfluid([...flags(out), ...program(jdk, 'count')], { before })
-    const has = (text: string | RegExp) => terminal.until((lines) => lines.join('\n').match(text) !== null)
-    await has(/^waiting$/m)
-    const client = terminal.processes().find((pid) => {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-      return words[0] === process.execPath
-    })!
-    const byKey = (key: string) => () => terminal.send(key)
-    const byKill = (signal: NodeJS.Signals) => () => process.kill(client, signal)
-    for (const [i, tell] of [byKey('\x03'), byKill('SIGINT'), byKey('\x03'), byKill('SIGINT')].entries()) {
-      tell()
-      await has(`told ${i + 1}`)
-      await sleep(APART_MS)
-    }
-    const dumps = (): number => terminal.scrollback().join('\n').match(DUMP)?.length ?? 0
-    for (const [i, tell] of [byKey('\x1c'), byKill('SIGQUIT')].entries()) {
-      tell()
-      await until(() => dumps() === i + 1)
-      await sleep(APART_MS)
-    }
-    terminal.send('\n')
-    expect((await terminal.exit).code).toBe(7)
-    expect(dumps()).toBe(2)
-    expect(terminal.scrollback().filter((line) => /told/.test(line))).toHaveLength(4)
-    await expectKept(out)
-  })
+  itInFull(
+    'on a terminal, each signal from a key or from kill reaches the program exactly once',
+    async () => {
+      const out = file()
+      // Keeps the terminal's shell alive when keys send signals.
+      const before = 'trap : INT QUIT'
+      const terminal = Terminal.jfluid([...flags(out), ...program(jdk, 'count')], { before })
+      const has = (text: string | RegExp) => terminal.until((lines) => lines.join('\n').match(text) !== null)
+      await has(/^waiting$/m)
+      const client = terminal.processes().find((pid) => {
+        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+        return words[0] === process.execPath
+      })!
+      const byKey = (key: string) => () => terminal.send(key)
+      const byKill = (signal: NodeJS.Signals) => () => process.kill(client, signal)
+      for (const [i, tell] of [byKey('\x03'), byKill('SIGINT'), byKey('\x03'), byKill('SIGINT')].entries()) {
+        tell()
+        await has(`told ${i + 1}`)
+        await sleep(APART_MS)
+      }
+      const dumps = (): number => terminal.scrollback().join('\n').match(DUMP)?.length ?? 0
+      for (const [i, tell] of [byKey('\x1c'), byKill('SIGQUIT')].entries()) {
+        tell()
+        await until(() => dumps() === i + 1)
+        await sleep(APART_MS)
+      }
+      terminal.send('\n')
+      expect((await terminal.exit).code).toBe(7)
+      expect(dumps()).toBe(2)
+      expect(terminal.scrollback().filter((line) => /told/.test(line))).toHaveLength(4)
+      await expectKept(out)
+    },
+  )
 
   it('a signal sent by a key does not close the pipe that the program reads from', async () => {
     const out = file()

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
 
@@ -134,7 +135,7 @@ describe.each(newestOrAll)('jfluid run on a terminal, with JDK $version', (jdk) 
     expectWholeLog(/^NOISE turns \d+\nNOISE hook$/)
   })
 
-  it('Ctrl-C after q ends the program', async () => {
+  itInFull('Ctrl-C after q ends the program', async () => {
     const { terminal, expectLeft, log } = await running()
     terminal.send('q')
     await terminal.until((lines) => lines.some((line) => /the program continues, Ctrl-C ends it$/.test(line)))
@@ -160,7 +161,7 @@ describe.each(newestOrAll)('jfluid run on a terminal, with JDK $version', (jdk) 
     expectWholeLog(/^NOISE turns \d+\nNOISE hook$/)
   })
 
-  it('the report states that the program was killed, and the exit status is 137', async () => {
+  itInFull('the report states that the program was killed, and the exit status is 137', async () => {
     const { terminal, program, expectLeft } = await running()
     process.kill(program, 'SIGKILL')
     await terminal.until((lines) => /the JVM ended.*: press q/.test(lines.at(-2)!) && hasTree(lines))
@@ -174,7 +175,7 @@ describe.each(newestOrAll)('jfluid run on a terminal, with JDK $version', (jdk) 
     ['SIGTERM', 143],
   ] as const
   // run-signals.jvm.test.ts tests the exit status of each signal.
-  it.each(FULL ? signals : signals.slice(1))(
+  itInFull.each(FULL ? signals : signals.slice(1))(
     '%s sent to jfluid ends the view and the program, with exit status %i',
     async (signal, status) => {
       const { terminal, client, log, expectLeft } = await running()
@@ -185,49 +186,55 @@ describe.each(newestOrAll)('jfluid run on a terminal, with JDK $version', (jdk) 
     },
   )
 
-  it('a closed terminal ends the view and the program', async () => {
+  itInFull('a closed terminal ends the view and the program', async () => {
     const { terminal, client, program, log } = await running()
     await terminal.hangUp()
     await until(() => ![client, program].some(isRunning))
     expect(log()).toMatch(/^NOISE hook$/m)
   })
 
-  it('SIGQUIT makes the program write a thread dump to its output file, and the view continues', async () => {
-    const { terminal, client, log, end, expectLeft } = await running()
-    process.kill(client, 'SIGQUIT')
-    await until(() => /^Full thread dump/m.test(log()))
-    const before = callsOf(terminal.screen(), 'fix.Noisy.leaf') ?? 0
-    await terminal.until((lines) => (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > before)
-    terminal.send('q')
-    end()
-    expect((await terminal.exit).code).toBe(7)
-    expect(expectLeft()).not.toContain('Full thread dump')
-  })
+  itInFull(
+    'SIGQUIT makes the program write a thread dump to its output file, and the view continues',
+    async () => {
+      const { terminal, client, log, end, expectLeft } = await running()
+      process.kill(client, 'SIGQUIT')
+      await until(() => /^Full thread dump/m.test(log()))
+      const before = callsOf(terminal.screen(), 'fix.Noisy.leaf') ?? 0
+      await terminal.until((lines) => (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > before)
+      terminal.send('q')
+      end()
+      expect((await terminal.exit).code).toBe(7)
+      expect(expectLeft()).not.toContain('Full thread dump')
+    },
+  )
 
-  it('attach to a JVM that is killed shows the last tree and the report, and exits with 74', async () => {
-    const java = startJava(jdk, ['-cp', classes, 'fix.Noisy', join(temporaryDirectory(), 'end')])
-    await java.line(/NOISE out/)
-    const dir = temporaryDirectory()
-    const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], {
-      ...{ columns: 120, before: `stty -a >${dir}/before`, after: `stty -a >${dir}/after` },
-    })
-    await terminal.until(hasTree)
-    await java.kill()
-    await terminal.until(
-      (lines) => / ended [\d.]+ m?s$/.test(lines[0]!) && /: press q/.test(lines.at(-2)!) && hasTree(lines),
-    )
-    terminal.send('q')
-    expect((await terminal.exit).code).toBe(74)
-    expect(terminal.modes()).toEqual(LEFT_NORMAL)
-    expect(readFileSync(join(dir, 'after'), 'utf8')).toBe(readFileSync(join(dir, 'before'), 'utf8'))
-    const left = terminal.scrollback().join('\n')
-    expect(left).toMatch(/^jfluid profile of fix\.Noisy$/m)
-    expect(left).toMatch(/fix\.Noisy\.leaf/)
-    expect(left).toMatch(/^Hot methods/m)
-    expect(left).toContain(`JVM ${java.pid} has ended`)
-    expect(left).toContain(`jfluid: JVM ${java.pid} ended during the recording`)
-    expect(left).not.toMatch(/q quit|events\/s/)
-  })
+  itInFull(
+    'attach to a JVM that is killed shows the last tree and the report, and exits with 74',
+    async () => {
+      const java = startJava(jdk, ['-cp', classes, 'fix.Noisy', join(temporaryDirectory(), 'end')])
+      await java.line(/NOISE out/)
+      const dir = temporaryDirectory()
+      const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], {
+        ...{ columns: 120, before: `stty -a >${dir}/before`, after: `stty -a >${dir}/after` },
+      })
+      await terminal.until(hasTree)
+      await java.kill()
+      await terminal.until(
+        (lines) => / ended [\d.]+ m?s$/.test(lines[0]!) && /: press q/.test(lines.at(-2)!) && hasTree(lines),
+      )
+      terminal.send('q')
+      expect((await terminal.exit).code).toBe(74)
+      expect(terminal.modes()).toEqual(LEFT_NORMAL)
+      expect(readFileSync(join(dir, 'after'), 'utf8')).toBe(readFileSync(join(dir, 'before'), 'utf8'))
+      const left = terminal.scrollback().join('\n')
+      expect(left).toMatch(/^jfluid profile of fix\.Noisy$/m)
+      expect(left).toMatch(/fix\.Noisy\.leaf/)
+      expect(left).toMatch(/^Hot methods/m)
+      expect(left).toContain(`JVM ${java.pid} has ended`)
+      expect(left).toContain(`jfluid: JVM ${java.pid} ended during the recording`)
+      expect(left).not.toMatch(/q quit|events\/s/)
+    },
+  )
 })
 
 function isRunning(pid: number): boolean {

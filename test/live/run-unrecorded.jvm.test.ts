@@ -4,7 +4,7 @@ import { chmodSync, cpSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { compileJava, readableByAll, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { cli, type Ran, readProfileJson } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
@@ -42,7 +42,7 @@ async function ran(...command: readonly [string, ...string[]]): Promise<Ran> {
   return { code, stdout: p.stdout(), stderr: p.stderr() }
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = readableByAll(await compileJava(jdk, { 'fix/Task': TASK, 'fix/Other': OTHER }))

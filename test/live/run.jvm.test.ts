@@ -18,6 +18,7 @@ import {
   startJfluid,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 
 // The expected counts were determined manually. Parent and Start are initialized before main is entered, and Lazy is initialized inside
 // main.
@@ -250,7 +251,7 @@ describe('a command that jfluid run cannot profile', () => {
 
 const demo = new URL('../../examples/demo.mjs', import.meta.url).pathname
 
-it('npm run demo without a terminal prints the report and exits with 0', async () => {
+itInFull('npm run demo without a terminal prints the report and exits with 0', async () => {
   const p = startProcess(process.execPath, [demo], { detached: true })
   expect((await p.exit).code, p.stderr()).toBe(0)
   expect(p.stdout()).toMatch(/^jfluid profile of shop\.Main$/m)

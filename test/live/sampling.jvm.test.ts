@@ -10,7 +10,7 @@ import { readProfile } from '../../src/profile/file.ts'
 import { hotEdgesOf, overlapOf } from '../../src/profile/overlap.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, jdks, newest, newestOrAll } from '../support/jdks.ts'
+import { forNewestJdk, jdks, newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -19,6 +19,7 @@ import {
   startRecording,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { pathsOf, runOdd } from './sampling-odd.ts'
 import { BY_RECORDER, quit, recordAtWork, startAtRest } from './whole-jvm-samples.ts'
 
@@ -65,14 +66,14 @@ describe.each(newestOrAll)('sampling on JDK $version', (jdk) => {
     }
   })
 
-  it('contexts are exact for a constructor whose super() throws and for nested roots', async () => {
+  itInFull('contexts are exact for a constructor whose super() throws and for nested roots', async () => {
     const exact = [...pathsOf(await runOdd(jdk, '--mode', 'count'))].sort()
     expect([...pathsOf(await runOdd(jdk, ...sample('--every', '1bc', '--random', '0')))].sort()).toEqual(
       exact,
     )
   })
 
-  it('two runs that use the same random numbers take the same samples', async () => {
+  itInFull('two runs that use the same random numbers take the same samples', async () => {
     const flags = sample('--every', '50bc')
     const [one, other] = [await runFor(12, ...flags), await runFor(12, ...flags)]
     const [a, b] = [await readProfileJson(one), await readProfileJson(other)]
@@ -83,7 +84,7 @@ describe.each(newestOrAll)('sampling on JDK $version', (jdk) => {
     expect(JSON.stringify(constant.merged)).not.toBe(JSON.stringify(a.merged))
   })
 
-  it('--every 500bc yields almost the same profile as a count of all bytecodes', async () => {
+  itInFull('--every 500bc yields almost the same profile as a count of all bytecodes', async () => {
     const n = 3000
     const [exact, sampled] = [
       await readProfile(await runFor(n, '--mode', 'bytecodes')),
@@ -117,7 +118,7 @@ it('samples of virtual threads have the correct stack on any carrier', async () 
   expect(sampled.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
 })
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('time sampling with a root uses samples of the JVM and installs no probes', async () => {
     const java = await startAtRest(jdk)
     const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')

@@ -10,6 +10,7 @@ import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '.
 import { newestOrAll } from '../support/jdks.ts'
 import { cli, jfluid, readProfileJson, startJfluid, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
 
@@ -21,7 +22,7 @@ describe.each(newestOrAll)('saved profiles of a JVM of JDK $version', (jdk) => {
   let java: JavaProcess
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Ticker')
-    java = startJava(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
+    java = startJava(jdk, ['-cp', classes, 'fix.Ticker', '1'])
     await java.line(/ready/)
   })
 
@@ -71,52 +72,62 @@ describe.each(newestOrAll)('saved profiles of a JVM of JDK $version', (jdk) => {
     },
   )
 
-  it('jfluid run refuses an unwritable output path, and --autosave without a file, before it starts the program', async () => {
-    const program = [jdk.java, '-cp', classes, 'fix.Ticker']
-    const missing = join(temporaryDirectory(), 'none', 'p.jfluid')
-    const refused = await jfluid('run', ...ROOT, '--record', missing, '--', ...program)
-    expect(refused.code).toBe(STATUS.cannotWrite)
-    expect(refused.stdout).toBe('')
-    const withoutFile = await inProcess('run', ...ROOT, '--autosave', '1s', '--', ...program)
-    expect(withoutFile.code).toBe(STATUS.usage)
-  })
+  itInFull(
+    'jfluid run refuses an unwritable output path, and --autosave without a file, before it starts the program',
+    async () => {
+      const program = [jdk.java, '-cp', classes, 'fix.Ticker']
+      const missing = join(temporaryDirectory(), 'none', 'p.jfluid')
+      const refused = await jfluid('run', ...ROOT, '--record', missing, '--', ...program)
+      expect(refused.code).toBe(STATUS.cannotWrite)
+      expect(refused.stdout).toBe('')
+      const withoutFile = await inProcess('run', ...ROOT, '--autosave', '1s', '--', ...program)
+      expect(withoutFile.code).toBe(STATUS.usage)
+    },
+  )
 
-  it('keys s and e save the data that the view shows, and jfluid open displays the saved file', async () => {
-    const folder = temporaryDirectory()
-    const out = join(folder, 'whole.jfluid')
-    const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...ROOT, ...KEEPS, '--out', out])
-    await terminal.until((lines) => lines.some((line) => /100\.0 +\d.*fix\.Ticker\.work/.test(line)))
-    terminal.send('s')
-    await terminal.until((lines) => lines.some((line) => line.startsWith(' write to jfluid-')))
-    const saved = join(folder, 's.jfluid')
-    terminal.send(`\x15${saved}\r`)
-    await terminal.until((lines) => lines.some((line) => line.startsWith(' saved: jfluid open')))
-    terminal.send('e')
-    await terminal.until((lines) => lines.some((line) => line.startsWith('  json')))
-    terminal.send('\r')
-    await terminal.until((lines) => lines.some((line) => /^ write to jfluid-.*\.json/.test(line)))
-    const exported = join(folder, 'e.json')
-    terminal.send(`\x15${exported}\r`)
-    await terminal.until((lines) => lines.some((line) => line.startsWith(' exported as json')))
-    await until(() => existsSync(`${out}.autosave`))
-    terminal.send('q')
-    expect((await terminal.exit).code, terminal.scrollback().join('\n')).toBe(0)
+  itInFull(
+    'keys s and e save the data that the view shows, and jfluid open displays the saved file',
+    async () => {
+      const folder = temporaryDirectory()
+      const out = join(folder, 'whole.jfluid')
+      const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...ROOT, ...KEEPS, '--out', out])
+      await terminal.until((lines) => lines.some((line) => /100\.0 +\d.*fix\.Ticker\.work/.test(line)))
+      terminal.send('s')
+      await terminal.until((lines) => lines.some((line) => line.startsWith(' write to jfluid-')))
+      const saved = join(folder, 's.jfluid')
+      terminal.send(`\x15${saved}\r`)
+      await terminal.until((lines) => lines.some((line) => line.startsWith(' saved: jfluid open')))
+      terminal.send('e')
+      await terminal.until((lines) => lines.some((line) => line.startsWith('  json')))
+      terminal.send('\r')
+      await terminal.until((lines) => lines.some((line) => /^ write to jfluid-.*\.json/.test(line)))
+      const exported = join(folder, 'e.json')
+      terminal.send(`\x15${exported}\r`)
+      await terminal.until((lines) => lines.some((line) => line.startsWith(' exported as json')))
+      await until(() => existsSync(`${out}.autosave`))
+      terminal.send('q')
+      expect((await terminal.exit).code, terminal.scrollback().join('\n')).toBe(0)
 
-    expect(readdirSync(folder).sort()).toEqual(['e.json', 's.jfluid', 'whole.jfluid'])
-    const calls = async (file: string) => (await readProfileJson(file)).merged[0]?.calls ?? 0
-    expect((await readProfileJson(saved)).warnings.join()).toContain('truncated: saved during the recording')
-    expect((await readProfileJson(out)).truncated).toBe(false)
-    expect(await calls(saved)).toBeLessThanOrEqual(await calls(out))
+      expect(readdirSync(folder).sort()).toEqual(['e.json', 's.jfluid', 'whole.jfluid'])
+      const calls = async (file: string) => (await readProfileJson(file)).merged[0]?.calls ?? 0
+      expect((await readProfileJson(saved)).warnings.join()).toContain(
+        'truncated: saved during the recording',
+      )
+      expect((await readProfileJson(out)).truncated).toBe(false)
+      expect(await calls(saved)).toBeLessThanOrEqual(await calls(out))
 
-    const opened = Terminal.jfluid(['open', saved])
-    await opened.until((lines) => lines[0]?.includes('s.jfluid') && /fix\.Ticker\.work/.test(lines[3] ?? ''))
-    opened.send('q')
-    expect((await opened.exit).code).toBe(0)
-    expect(opened.modes().screen).toBe('normal')
-    rmSync(folder, { recursive: true })
-  })
+      const opened = Terminal.jfluid(['open', saved])
+      await opened.until(
+        (lines) => lines[0]?.includes('s.jfluid') && /fix\.Ticker\.work/.test(lines[3] ?? ''),
+      )
+      opened.send('q')
+      expect((await opened.exit).code).toBe(0)
+      expect(opened.modes().screen).toBe('normal')
+      rmSync(folder, { recursive: true })
+    },
+  )
 
-  it('jfluid open without a terminal suggests jfluid report', async () => {
+  itInFull('jfluid open without a terminal suggests jfluid report', async () => {
     const { code, stderr } = await inProcess('open', 'p.jfluid')
     expect(code).toBe(STATUS.noTerminal)
     expect(stderr).toMatch(/print it without one: jfluid report p\.jfluid/i)

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk, newest } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk, newest } from '../support/jdks.ts'
 import { callsByMethod, calmWarnings, jfluid, startRecording } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 
 const ROOT = 'fix.Large.root'
@@ -32,7 +33,7 @@ const refused = async (java: JavaProcess, ...options: string[]) =>
     ...['--out', join(temporaryDirectory(), 'p.jfluid'), ...options],
   )
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('every call is counted exactly if few methods are reachable', async () => {
     const profile = await record(await start(jdk, 0))
     expect(profile.scheme).toBe('b')
@@ -85,7 +86,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-it('on a terminal, the user is asked for consent to a large change of the program', async () => {
+itInFull('on a terminal, the user is asked for consent to a large change of the program', async () => {
   const asks = (lines: string[]) => lines.some((it) => it.includes('Continue? [y/N]'))
   const java = await start(newest, 0)
   const out = join(temporaryDirectory(), 'p.jfluid')

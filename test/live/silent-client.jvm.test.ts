@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { withFault } from '../faults/clients-with-faults.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { readProfileJson, stderrLine } from '../support/jfluid.ts'
 import { gap, PULSE } from './pulse.ts'
 import { threadDump, until } from './remains.ts'
@@ -22,7 +22,7 @@ async function fastest(silence: Silence): Promise<number> {
   return least
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('a target thread waits once for a sleeping client, for 250 ms', async () => {
     const silence = await open(jdk, asleep())
     expect(await silence.call()).toBeGreaterThan(240)

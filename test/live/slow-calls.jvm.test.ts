@@ -8,7 +8,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, startJava } from '../support/java-process.ts'
-import { forEachTarget } from '../support/jdks.ts'
+import { forNewestTarget } from '../support/jdks.ts'
 import {
   callsByPath,
   type JsonNode,
@@ -17,6 +17,7 @@ import {
   startRecording,
   sumsAreExact,
 } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 
 const SERVE = 'fix.Slow.serve(I)V'
 const RELOAD = `${SERVE};fix.Slow.reload()V`
@@ -41,7 +42,7 @@ interface SlowTrace {
   }[]
 }
 
-forEachTarget((jdk) => {
+forNewestTarget((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Slow')
@@ -151,120 +152,139 @@ forEachTarget((jdk) => {
     },
   )
 
-  it('--slow with --trace traces the slowest of the slow calls instead of the first calls', async () => {
-    const java = startJava(jdk, ['-cp', classes, 'fix.Slow'])
-    await java.line(/^ready/)
-    const recording = startRecording(java.pid, '--root', 'fix.Slow.serve', '--slow', '200ms', '--trace', '3')
-    await recording.started
-    java.send(`go ${CALLS / 2}`)
-    await java.line(/^done/)
-    const { slowCalls, trace } = (await recording.stop()) as JsonProfile & { readonly trace: SlowTrace }
-    const slowest = slowCalls!.slowest.slice(0, 3)
-    expect(trace).toMatchObject({ asked: 3, ofSlow: { tooLong: 0 }, cutAfter: 0 })
-    expect(trace.calls.map((it) => it.slowCall).toSorted()).toEqual(slowest.map((it) => it.number).toSorted())
-    expect(trace.calls.map((it) => it.startNs)).toEqual(
-      trace.calls.map((it) => it.startNs).toSorted((a, b) => a - b),
-    )
-    for (const { slowCall, durationNs, state, tracks } of trace.calls) {
-      expect(state).toBe('whole')
-      const call = slowest.find((it) => it.number === slowCall)!
-      // The trace and the tree of a call have the same total.
-      expect(Math.abs(durationNs - call.time)).toBeLessThan(1)
-      const calls = [...callsByPath(call.roots).values()].reduce((sum, it) => sum + it, 0)
-      expect(tracks[0]!.events.filter((event) => event > 0)).toHaveLength(calls)
-    }
-  })
+  itInFull(
+    '--slow with --trace traces the slowest of the slow calls instead of the first calls',
+    async () => {
+      const java = startJava(jdk, ['-cp', classes, 'fix.Slow'])
+      await java.line(/^ready/)
+      const recording = startRecording(
+        java.pid,
+        '--root',
+        'fix.Slow.serve',
+        '--slow',
+        '200ms',
+        '--trace',
+        '3',
+      )
+      await recording.started
+      java.send(`go ${CALLS / 2}`)
+      await java.line(/^done/)
+      const { slowCalls, trace } = (await recording.stop()) as JsonProfile & { readonly trace: SlowTrace }
+      const slowest = slowCalls!.slowest.slice(0, 3)
+      expect(trace).toMatchObject({ asked: 3, ofSlow: { tooLong: 0 }, cutAfter: 0 })
+      expect(trace.calls.map((it) => it.slowCall).toSorted()).toEqual(
+        slowest.map((it) => it.number).toSorted(),
+      )
+      expect(trace.calls.map((it) => it.startNs)).toEqual(
+        trace.calls.map((it) => it.startNs).toSorted((a, b) => a - b),
+      )
+      for (const { slowCall, durationNs, state, tracks } of trace.calls) {
+        expect(state).toBe('whole')
+        const call = slowest.find((it) => it.number === slowCall)!
+        // The trace and the tree of a call have the same total.
+        expect(Math.abs(durationNs - call.time)).toBeLessThan(1)
+        const calls = [...callsByPath(call.roots).values()].reduce((sum, it) => sum + it, 0)
+        expect(tracks[0]!.events.filter((event) => event > 0)).toHaveLength(calls)
+      }
+    },
+  )
 
-  it('with scheme adaptive, a slow call has the samples that were taken in it, its values, and its exact time', async () => {
-    const kinds = await compileFixture(jdk, 'SlowKinds')
-    const java = startJava(jdk, ['-cp', kinds, 'fix.SlowKinds'])
-    await java.line(/^ready/)
-    await ask(java, 'go 1', /^done/) // loads the class of the root
-    // No method is timed, so that the common tree has all slow calls. A filter cannot exclude the class of the root.
-    const options = [
-      '--exclude',
-      'fix.SlowKinds',
-      '--scheme',
-      'adaptive',
-      '--slow',
-      '100ms',
-      '--by',
-      'arg0.uri',
-      '--show',
-      'arg0.tenant',
-    ]
-    const recording = startRecording(java.pid, '--root', 'fix.SlowKinds$Filter.next', ...options)
-    await recording.started
-    await ask(java, 'go 1200', /^done/) // six slow calls of each kind in each thread
-    const profile = await recording.stop()
-    const { slowest, roots } = profile.slowCalls!
-    // On a busy machine, values of the first calls cannot be read yet.
-    const read = slowest.filter(({ by }) => by !== '(not read yet)')
-    expect(read.length).toBeGreaterThan(slowest.length / 2)
-    for (const call of read) {
-      const total = call.roots.reduce((sum, root) => sum + root.totalNs, 0)
-      expect(Math.abs(total - call.time)).toBeLessThan(1e-6 * call.time + 1)
-      expect(call.samples).toBeGreaterThanOrEqual(0)
-      expect(call.by).toMatch(/^\/(?:order|stock|report)$/)
-      expect(call.values).toEqual(['7'])
-      expect(call.caller).toBe('fix.SlowKinds.serve')
-      const rows = callsByPath(call.roots)
-      expect([...rows.keys()].some((path) => path.includes(`by=${call.by}`))).toBe(true)
-    }
-    // The budget of the sampler allows few stacks: not each call has one.
-    const isSampled = ({ samples, children }: JsonNode): boolean =>
-      (samples ?? 0) > 0 || children.some(isSampled)
-    expect(slowest.some(({ samples }) => samples! > 0)).toBe(true)
-    for (const call of slowest) expect(call.roots.some(isSampled)).toBe(call.samples! > 0)
-    expect(roots.some(isSampled)).toBe(true)
+  itInFull(
+    'with scheme adaptive, a slow call has the samples that were taken in it, its values, and its exact time',
+    async () => {
+      const kinds = await compileFixture(jdk, 'SlowKinds')
+      const java = startJava(jdk, ['-cp', kinds, 'fix.SlowKinds'])
+      await java.line(/^ready/)
+      await ask(java, 'go 1', /^done/) // loads the class of the root
+      // No method is timed, so that the common tree has all slow calls. A filter cannot exclude the class of the root.
+      const options = [
+        '--exclude',
+        'fix.SlowKinds',
+        '--scheme',
+        'adaptive',
+        '--slow',
+        '100ms',
+        '--by',
+        'arg0.uri',
+        '--show',
+        'arg0.tenant',
+      ]
+      const recording = startRecording(java.pid, '--root', 'fix.SlowKinds$Filter.next', ...options)
+      await recording.started
+      await ask(java, 'go 1200', /^done/) // six slow calls of each kind in each thread
+      const profile = await recording.stop()
+      const { slowest, roots } = profile.slowCalls!
+      // On a busy machine, values of the first calls cannot be read yet.
+      const read = slowest.filter(({ by }) => by !== '(not read yet)')
+      expect(read.length).toBeGreaterThan(slowest.length / 2)
+      for (const call of read) {
+        const total = call.roots.reduce((sum, root) => sum + root.totalNs, 0)
+        expect(Math.abs(total - call.time)).toBeLessThan(1e-6 * call.time + 1)
+        expect(call.samples).toBeGreaterThanOrEqual(0)
+        expect(call.by).toMatch(/^\/(?:order|stock|report)$/)
+        expect(call.values).toEqual(['7'])
+        expect(call.caller).toBe('fix.SlowKinds.serve')
+        const rows = callsByPath(call.roots)
+        expect([...rows.keys()].some((path) => path.includes(`by=${call.by}`))).toBe(true)
+      }
+      // The budget of the sampler allows few stacks: not each call has one.
+      const isSampled = ({ samples, children }: JsonNode): boolean =>
+        (samples ?? 0) > 0 || children.some(isSampled)
+      expect(slowest.some(({ samples }) => samples! > 0)).toBe(true)
+      for (const call of slowest) expect(call.roots.some(isSampled)).toBe(call.samples! > 0)
+      expect(roots.some(isSampled)).toBe(true)
 
-    const report = await jfluid('report', recording.file)
-    expect(report.stdout).toMatch(/fix\.SlowKinds\$Filter\.next {2}by=\/\w+ {2}arg0\.tenant=7/)
-  })
+      const report = await jfluid('report', recording.file)
+      expect(report.stdout).toMatch(/fix\.SlowKinds\$Filter\.next {2}by=\/\w+ {2}arg0\.tenant=7/)
+    },
+  )
 
-  it('with scheme adaptive, slow calls from before a change of the timed methods stay listed with their own trees', async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'SlowKinds'), 'fix.SlowKinds'])
-    await java.line(/^ready/)
-    await ask(java, 'go 1', /^done/) // loads the class of the root
-    const session = await Session.start(
-      await attachDoor(java.pid),
-      sessionOptions({ root: ['fix.SlowKinds.handle'], scheme: 'adaptive', slow: 100e6 }),
-    )
-    // One slow call of each kind in each thread. On a busy machine, the first calls may have no samples. At most ten calls stay listed, so
-    // the calls before are removed.
-    let before: SlowTimes
-    do {
-      session.reset()
+  itInFull(
+    'with scheme adaptive, slow calls from before a change of the timed methods stay listed with their own trees',
+    async () => {
+      const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'SlowKinds'), 'fix.SlowKinds'])
+      await java.line(/^ready/)
+      await ask(java, 'go 1', /^done/) // loads the class of the root
+      const session = await Session.start(
+        await attachDoor(java.pid),
+        sessionOptions({ root: ['fix.SlowKinds.handle'], scheme: 'adaptive', slow: 100e6 }),
+      )
+      // One slow call of each kind in each thread. On a busy machine, the first calls may have no samples. At most ten calls stay listed, so
+      // the calls before are removed.
+      let before: SlowTimes
+      do {
+        session.reset()
+        await ask(java, 'go 180', /^done/)
+        before = (await session.profileSoFar('it goes on')).slowCalls!
+      } while (!before.slowest.slice(0, 2).some(({ samples }) => samples! > 0))
+      expect(await session.time('fix.SlowKinds.scan')).toBe(1)
       await ask(java, 'go 180', /^done/)
-      before = (await session.profileSoFar('it goes on')).slowCalls!
-    } while (!before.slowest.slice(0, 2).some(({ samples }) => samples! > 0))
-    expect(await session.time('fix.SlowKinds.scan')).toBe(1)
-    await ask(java, 'go 180', /^done/)
-    await session.detach()
-    const profile = JSON.parse([...jsonPieces(await session.profile())].join('')) as JsonProfile
-    await session.close()
+      await session.detach()
+      const profile = JSON.parse([...jsonPieces(await session.profile())].join('')) as JsonProfile
+      await session.close()
 
-    const { slowest, count, treeCount, treeFromMs } = profile.slowCalls!
-    const isEarly = ({ atMs }: { readonly atMs: number }) => atMs < treeFromMs!
-    const early = slowest.filter(isEarly)
-    const late = slowest.filter((it) => !isEarly(it))
-    const scans = ({ roots }: { readonly roots: readonly JsonNode[] }): readonly JsonNode[] =>
-      roots.flatMap((it) => [...(it.method === 'scan' ? [it] : []), ...scans({ roots: it.children })])
-    const timed = (it: { readonly roots: readonly JsonNode[] }) =>
-      scans(it).filter(({ known }) => known === 'timed')
-    // `scan` takes 300 ms, the longest of the slow calls. It has samples before the change, and a time after it.
-    const samplesOf = new Map(early.map((it) => [it.number, it.samples]))
-    for (const it of before.slowest.slice(0, 2))
-      expect(samplesOf.get(it.number)).toBeGreaterThanOrEqual(it.samples!)
-    expect(early.flatMap(timed)).toEqual([])
-    expect(late.flatMap(timed).map(({ calls }) => calls)).toEqual([1, 1])
-    for (const { roots, time } of slowest) {
-      const total = roots.reduce((sum, root) => sum + root.totalNs, 0)
-      expect(Math.abs(total - time)).toBeLessThan(1e-6 * time + 1)
-    }
-    expect(early.some(({ samples }) => samples! > 0)).toBe(true)
-    expect(count).toBeGreaterThanOrEqual(before.count + treeCount!)
-    expect(callsByPath(profile.slowCalls!.roots).get(HANDLE)).toBe(treeCount)
-    expect(timed({ roots: profile.slowCalls!.roots }).map(({ calls }) => calls)).toEqual([2])
-  })
+      const { slowest, count, treeCount, treeFromMs } = profile.slowCalls!
+      const isEarly = ({ atMs }: { readonly atMs: number }) => atMs < treeFromMs!
+      const early = slowest.filter(isEarly)
+      const late = slowest.filter((it) => !isEarly(it))
+      const scans = ({ roots }: { readonly roots: readonly JsonNode[] }): readonly JsonNode[] =>
+        roots.flatMap((it) => [...(it.method === 'scan' ? [it] : []), ...scans({ roots: it.children })])
+      const timed = (it: { readonly roots: readonly JsonNode[] }) =>
+        scans(it).filter(({ known }) => known === 'timed')
+      // `scan` takes 300 ms, the longest of the slow calls. It has samples before the change, and a time after it.
+      const samplesOf = new Map(early.map((it) => [it.number, it.samples]))
+      for (const it of before.slowest.slice(0, 2))
+        expect(samplesOf.get(it.number)).toBeGreaterThanOrEqual(it.samples!)
+      expect(early.flatMap(timed)).toEqual([])
+      expect(late.flatMap(timed).map(({ calls }) => calls)).toEqual([1, 1])
+      for (const { roots, time } of slowest) {
+        const total = roots.reduce((sum, root) => sum + root.totalNs, 0)
+        expect(Math.abs(total - time)).toBeLessThan(1e-6 * time + 1)
+      }
+      expect(early.some(({ samples }) => samples! > 0)).toBe(true)
+      expect(count).toBeGreaterThanOrEqual(before.count + treeCount!)
+      expect(callsByPath(profile.slowCalls!.roots).get(HANDLE)).toBe(treeCount)
+      expect(timed({ roots: profile.slowCalls!.roots }).map(({ calls }) => calls)).toEqual([2])
+    },
+  )
 }, 11)

@@ -13,6 +13,7 @@ import { JvmSampling } from '../../src/session/sampling/jvm-sampling.ts'
 import { Session } from '../../src/session/session.ts'
 import { type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
 import { BY_RECORDER, quit, startAtRest } from './whole-jvm-samples.ts'
@@ -95,7 +96,7 @@ forNewestJdk((jdk) => {
       },
     )
 
-    it(
+    itInFull(
       'samples of scheme adaptive show the line that takes most time, and the lines of the root are read from its class file',
       async () => {
         const options = sessionOptions({ root: ['fix.Sampled.serve'], scheme: 'adaptive' })
@@ -140,35 +141,38 @@ forNewestJdk((jdk) => {
       java.send('r')
     })
 
-    it('the live view reports a source file that was changed after the JVM started and before the attach, also after a reset', async () => {
-      java.send('w')
-      utimesSync(join(folder, 'Sampled.java'), new Date(), new Date())
-      const project = join(folder, '..', '..', '..', '..')
-      const terminal = Terminal.jfluid(['attach', String(java.pid), ...BY_RECORDER, '--source', project])
-      const shows = (what: RegExp) => terminal.until((lines) => what.test(lines.join('\n')))
-      await shows(/fix\.Sampled\.serve/)
-      for (const isReset of [false, true]) {
-        if (isReset) {
-          terminal.send('z')
-          await shows(/all counts and times are reset to zero/)
+    itInFull(
+      'the live view reports a source file that was changed after the JVM started and before the attach, also after a reset',
+      async () => {
+        java.send('w')
+        utimesSync(join(folder, 'Sampled.java'), new Date(), new Date())
+        const project = join(folder, '..', '..', '..', '..')
+        const terminal = Terminal.jfluid(['attach', String(java.pid), ...BY_RECORDER, '--source', project])
+        const shows = (what: RegExp) => terminal.until((lines) => what.test(lines.join('\n')))
+        await shows(/fix\.Sampled\.serve/)
+        for (const isReset of [false, true]) {
+          if (isReset) {
+            terminal.send('z')
+            await shows(/all counts and times are reset to zero/)
+          }
+          // `select` may find the row in the tree from before the reset, and `v` may arrive when the empty tree is shown.
+          let said: string | undefined
+          while (said !== 'was changed') {
+            await select(terminal)
+            terminal.send('v')
+            said = await terminal.until((lines) =>
+              /this row is not a method|was\s+changed(?=\s+after\s+the\s+JVM\s+started)/
+                .exec(lines.join('\n'))?.[0]
+                .replace(/\s+/, ' '),
+            )
+          }
+          terminal.send('\x1b')
+          await terminal.until((lines) => !lines.join('\n').includes('Esc closes this page'))
         }
-        // `select` may find the row in the tree from before the reset, and `v` may arrive when the empty tree is shown.
-        let said: string | undefined
-        while (said !== 'was changed') {
-          await select(terminal)
-          terminal.send('v')
-          said = await terminal.until((lines) =>
-            /this row is not a method|was\s+changed(?=\s+after\s+the\s+JVM\s+started)/
-              .exec(lines.join('\n'))?.[0]
-              .replace(/\s+/, ' '),
-          )
-        }
-        terminal.send('\x1b')
-        await terminal.until((lines) => !lines.join('\n').includes('Esc closes this page'))
-      }
-      terminal.send('q')
-      await terminal.exit
-      java.send('r')
-    })
+        terminal.send('q')
+        await terminal.exit
+        java.send('r')
+      },
+    )
   })
 })

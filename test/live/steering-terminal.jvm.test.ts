@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest'
 import { compileJava } from '../support/java-process.ts'
 import { forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { exported, type Machine, machine } from './proxy.ts'
@@ -34,7 +35,9 @@ forNewestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('keys x, X, + and r work in the same way for a JVM on another machine', () => steered(jdk, machine()))
+  itInFull('keys x, X, + and r work in the same way for a JVM on another machine', () =>
+    steered(jdk, machine()),
+  )
 })
 
 /** @param there  the machine of the target; undefined: this machine */

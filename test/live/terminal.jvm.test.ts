@@ -7,6 +7,7 @@ import { compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { readProfileJson } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal, type TerminalOptions } from '../support/terminal.ts'
 import { filesOf, mappedFiles, threadNames, until } from './remains.ts'
 
@@ -275,7 +276,7 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => /recording/.test(lines[0]!))
     })
 
-    it('key i shows the time of the first call of each method', async () => {
+    itInFull('key i shows the time of the first call of each method', async () => {
       terminal.send('i')
       await terminal.until((lines) => /code change$/.test(lines[2]!))
       terminal.send('/probes, called\r')

@@ -5,8 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { threadsOf } from '../../src/session/why/jvm-threads.ts'
 import { compileFixture, type Fixture } from '../fixtures/fixtures.ts'
 import { ask, compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forJdks, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forJdks, forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import { exported, machine } from './proxy.ts'
 
@@ -50,7 +51,7 @@ async function printed(java: JavaProcess, ...options: string[]): Promise<string>
   return stdout
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   describe('the command jfluid threads', () => {
     it('jfluid threads shows a deadlock, its locks, and the stacks of working threads', async () => {
       const java = await start(jdk, 'Deadlock')
@@ -82,29 +83,37 @@ forEachJdk((jdk) => {
       expect(text).toContain(`lock; waits for ${sync}, held by second; holds fix.Deadlock$Left: first\n`)
     })
 
-    it('jfluid threads shows a deadlock of static initializers, which the JVM does not report', async () => {
-      const java = await start(jdk, 'Deadlock', ['classes'])
-      // The threads enter the initializers before "ready", and wait for each other shortly after.
-      await expect
-        .poll(() => printed(java))
-        .toContain(
-          'deadlock of 2 threads:\n  first waits for static initializer of fix.Deadlock$Egg, held by second\n  second waits for static initializer of fix.Deadlock$Chicken, held by first\n',
-        )
-    })
+    itInFull(
+      'jfluid threads shows a deadlock of static initializers, which the JVM does not report',
+      async () => {
+        const java = await start(jdk, 'Deadlock', ['classes'])
+        // The threads enter the initializers before "ready", and wait for each other shortly after.
+        await expect
+          .poll(() => printed(java))
+          .toContain(
+            'deadlock of 2 threads:\n  first waits for static initializer of fix.Deadlock$Egg, held by second\n  second waits for static initializer of fix.Deadlock$Chicken, held by first\n',
+          )
+      },
+    )
   })
 
-  it('a thread name with line feeds is read as a name, also if it contains the text of another thread', async () => {
-    const java = startJava(jdk, ['-cp', await compileJava(jdk, NAMES), 'Names'])
-    await java.line(/^ready/)
-    const { groups } = await threadsOf(java.pid)
-    const names = groups.flatMap((it) => it.threads)
-    expect(names).toContain(FORGED)
-    expect(names).toContain('main')
-    expect(names).not.toContain('forged')
-    const frames = groups.flatMap((it) => it.frames)
-    expect(frames.filter((it) => it.includes('evil'))).toEqual([])
-    expect(groups.find((it) => it.threads.includes(FORGED))?.frames[0]).toMatch(/^java\.lang\.Thread\.sleep/)
-  })
+  itInFull(
+    'a thread name with line feeds is read as a name, also if it contains the text of another thread',
+    async () => {
+      const java = startJava(jdk, ['-cp', await compileJava(jdk, NAMES), 'Names'])
+      await java.line(/^ready/)
+      const { groups } = await threadsOf(java.pid)
+      const names = groups.flatMap((it) => it.threads)
+      expect(names).toContain(FORGED)
+      expect(names).toContain('main')
+      expect(names).not.toContain('forged')
+      const frames = groups.flatMap((it) => it.frames)
+      expect(frames.filter((it) => it.includes('evil'))).toEqual([])
+      expect(groups.find((it) => it.threads.includes(FORGED))?.frames[0]).toMatch(
+        /^java\.lang\.Thread\.sleep/,
+      )
+    },
+  )
 
   it('commands take thread dumps of a JVM with more than a thousand threads only with consent', async () => {
     const java = await start(jdk, 'Deep', ['1100', '2'])
@@ -137,7 +146,7 @@ forEachJdk((jdk) => {
   })
 
   describe('the key D of the live view', () => {
-    it.each([
+    itInFull.each([
       ['calls', ['--root', 'fix.Waiting.request'], / [1-9]\d* .*fix\.Waiting\.request/],
       ['regions', ['--region', 'fix.Waiting.request'], / [1-9]\d* .*fix\.Waiting\.request/],
       ['samples', ['--mode', 'sample'], / [1-9]\d* +samples/],
@@ -161,7 +170,7 @@ forEachJdk((jdk) => {
       },
     )
 
-    it('a JVM with more than a thousand threads gives a dump only after a second key D', async () => {
+    itInFull('a JVM with more than a thousand threads gives a dump only after a second key D', async () => {
       const java = await start(jdk, 'Deep', ['1100', '2'])
       const terminal = Terminal.jfluid(['attach', `${java.pid}`, '--root', 'fix.Deep.down'])
       const shows = (pattern: RegExp) => terminal.until((lines) => lines.some((line) => pattern.test(line)))
@@ -179,7 +188,7 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('the key D shows a thread dump of a JVM on another machine', async () => {
+  itInFull('the key D shows a thread dump of a JVM on another machine', async () => {
     const there = machine()
     const java = await start(jdk, 'Waiting')
     const args = ['attach', `ssh://there/${java.pid}`, '--root', 'fix.Waiting.request']
@@ -196,24 +205,27 @@ forNewestJdk((jdk) => {
 })
 
 forJdks({ from: 24, reason: 'thread dumps have stacks of virtual threads since JDK 24' }, (jdk) => {
-  it('jfluid threads names what pins virtual threads, and the number of ready virtual threads without a carrier', async () => {
-    const options = ['parallelism', 'maxPoolSize'].map((it) => `-Djdk.virtualThreadScheduler.${it}=2`)
-    const java = await start(jdk, 'Virtual', [], options)
-    java.send('pin')
-    await java.line(/^started/)
-    await expect
-      .poll(() => printed(java))
-      .toContain('virtual threads: 2 on carriers, 2 of them pinned; 1 ready to run without a carrier;')
-    const text = await printed(java)
-    expect(text).toMatch(
-      /other wait; pinned at fix\.Virtual\$Initialized\.<clinit>\(Virtual\.java:\d+\); on ForkJoinPool-1-worker-\d: virtual #\d+\n/,
-    )
-    expect(text).toMatch(
-      /lock; pinned at fix\.Virtual\.lambda\$pin\$1\(Virtual\.java:\d+\); on ForkJoinPool-1-worker-\d; waits for static initializer of fix\.Virtual\$Initialized, held by virtual #\d+: virtual #\d+\n/,
-    )
-  })
+  itInFull(
+    'jfluid threads names what pins virtual threads, and the number of ready virtual threads without a carrier',
+    async () => {
+      const options = ['parallelism', 'maxPoolSize'].map((it) => `-Djdk.virtualThreadScheduler.${it}=2`)
+      const java = await start(jdk, 'Virtual', [], options)
+      java.send('pin')
+      await java.line(/^started/)
+      await expect
+        .poll(() => printed(java))
+        .toContain('virtual threads: 2 on carriers, 2 of them pinned; 1 ready to run without a carrier;')
+      const text = await printed(java)
+      expect(text).toMatch(
+        /other wait; pinned at fix\.Virtual\$Initialized\.<clinit>\(Virtual\.java:\d+\); on ForkJoinPool-1-worker-\d: virtual #\d+\n/,
+      )
+      expect(text).toMatch(
+        /lock; pinned at fix\.Virtual\.lambda\$pin\$1\(Virtual\.java:\d+\); on ForkJoinPool-1-worker-\d; waits for static initializer of fix\.Virtual\$Initialized, held by virtual #\d+: virtual #\d+\n/,
+      )
+    },
+  )
 
-  it('virtual threads that park, yield or wait for a lock are not called pinned', async () => {
+  itInFull('virtual threads that park, yield or wait for a lock are not called pinned', async () => {
     const java = await start(jdk, 'Virtual')
     const pins = new Set<string>()
     let mounted = 0

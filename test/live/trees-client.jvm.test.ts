@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava, stop } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { type Recording, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { number } from './pulse.ts'
 import { ownThreads, remainsOf, until } from './remains.ts'
@@ -79,7 +79,7 @@ async function scarce(jdk: Jdk, end: (recording: Recording, java: JavaProcess) =
   await java.kill()
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('a killed client leaves nothing behind, and the program continues', () =>
     scarce(jdk, (recording) => recording.process.kill()))
 

@@ -16,7 +16,7 @@ const CLIENTS = 4
 
 forEachJdk((jdk) => {
   async function start(): Promise<JavaProcess> {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1'])
     await java.line(/ready/)
     return java
   }

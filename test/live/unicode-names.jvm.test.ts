@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { AUTOSAVED, callsByMethod, lines, recordedSoFar, startRecording } from '../support/jfluid.ts'
 
 const THREADS = ['日本', '\u{1f600} smile', '\ud800 lone', 'two\nlines', `q'"\`$(x)`]
@@ -92,7 +92,7 @@ async function startNames(jdk: Jdk): Promise<JavaProcess> {
 const asText = (name: string): string => name.replace(/\ud800|\ufffd+/g, '?')
 
 describe('a program with non-ASCII names', () => {
-  forEachJdk((jdk) => {
+  forNewestJdk((jdk) => {
     it('calls of methods with non-ASCII names are counted exactly, and thread names are kept', async () => {
       const java = await startNames(jdk)
       const recording = startRecording(java.pid, '--root', 'Größe.größe𝒜')

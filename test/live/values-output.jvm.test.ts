@@ -3,8 +3,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { callsByPath, type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
+import { itInFull } from '../support/only-if.ts'
 
 const ROOT = 'fix.Slow.serve'
 /** Number of calls of each of two threads. The argument of a call is its number. */
@@ -20,7 +21,7 @@ function methodsBelow({ children }: JsonNode): string[] {
   return children.flatMap((it) => [it.method, ...methodsBelow(it)])
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   describe(`rows of values on JDK ${jdk.version}`, () => {
     let classes: string
     beforeAll(async () => {
@@ -85,7 +86,7 @@ forEachJdk((jdk) => {
       await java.exit
     })
 
-    it.each([
+    itInFull.each([
       [['--show', 'arg7.id'], '--show arg7.id: fix.Slow.serve(int) has 1 argument'],
       [['--by', 'arg0.id'], '--by arg0.id: argument 0 of fix.Slow.serve(int) is int, which has no fields'],
       [['--by', 'this'], '--by this: fix.Slow.serve(int) is static'],

@@ -18,7 +18,7 @@ import {
   startRecording,
   sumsAreExact,
 } from '../support/jfluid.ts'
-import { itOnlyIf } from '../support/only-if.ts'
+import { itInFull, itOnlyIf } from '../support/only-if.ts'
 import { startDebuggable } from './live-code.ts'
 import { liveObjects, ownThreads, until } from './remains.ts'
 
@@ -142,7 +142,7 @@ forNewestTarget((jdk) => {
       expect(calls).toBe(profile.calls / 4)
     })
 
-    it('--by divides a static root by a getter of an argument behind a long and a double', async () => {
+    itInFull('--by divides a static root by a getter of an argument behind a long and a double', async () => {
       const profile = await recorded('serve', '--root', BATCH, '--by', 'arg2.getURI()')
       expectRows(profile, BATCH)
     })
@@ -153,7 +153,7 @@ forNewestTarget((jdk) => {
       expect([...rows.keys()].filter((it) => it !== NOT_YET).sort()).toEqual(['0', '1', '2'])
     })
 
-    it('--call-getters calls a default method and a method that runs code', async () => {
+    itInFull('--call-getters calls a default method and a method that runs code', async () => {
       const upper = await recorded('serve', '--root', BATCH, '--by', 'arg2.upper()', '--call-getters')
       expectRows(
         upper,
@@ -172,12 +172,15 @@ forNewestTarget((jdk) => {
       },
     )
 
-    it('a getter that throws or that calls the root has no effect on the calls of the program', async () => {
-      const fails = await recorded('serve', '--root', BATCH, '--by', 'arg2.fails()', '--call-getters')
-      expect(rootOf(fails, BATCH).calls).toBe(fails.calls)
-      const again = await recorded('serve', '--root', HANDLE, '--by', 'arg0.again()', '--call-getters')
-      expectRows(again, HANDLE)
-    })
+    itInFull(
+      'a getter that throws or that calls the root has no effect on the calls of the program',
+      async () => {
+        const fails = await recorded('serve', '--root', BATCH, '--by', 'arg2.fails()', '--call-getters')
+        expect(rootOf(fails, BATCH).calls).toBe(fails.calls)
+        const again = await recorded('serve', '--root', HANDLE, '--by', 'arg0.again()', '--call-getters')
+        expectRows(again, HANDLE)
+      },
+    )
 
     it('a getter that takes 100 ms is not called again, and its time is not in the times of the root', async () => {
       const profile = await recorded('serve', '--root', BATCH, '--by', 'arg2.slow()', '--call-getters')
@@ -191,7 +194,7 @@ forNewestTarget((jdk) => {
       expect(called.reduce((sum, { totalNs }) => sum + totalNs, 0)).toBeLessThan(read * 100e6)
     })
 
-    it('--show keeps arguments, the result and the exception of slow calls', async () => {
+    itInFull('--show keeps arguments, the result and the exception of slow calls', async () => {
       const shows = ['arg0.uri', 'arg0.getTenant()', 'return', 'thrown'].flatMap((it) => ['--show', it])
       const profile = await recorded('serve', '--root', HANDLE, '--slow', '300ms', ...shows)
       const values = profile.slowCalls!.slowest.map((it) => it.values)

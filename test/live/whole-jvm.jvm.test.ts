@@ -14,7 +14,7 @@ import { type AttachConnection, openAttachSocket } from '../../src/attach/handsh
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forJdks, newest, newestOrAll } from '../support/jdks.ts'
+import { forJdks, forNewestJdk, newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -24,7 +24,7 @@ import {
   startRecording,
   stderrLine,
 } from '../support/jfluid.ts'
-import { itOnlyIf } from '../support/only-if.ts'
+import { itInFull, itOnlyIf } from '../support/only-if.ts'
 import {
   BY_RECORDER,
   busyThread,
@@ -102,7 +102,7 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
-  it('a flight recording of another tool continues and is noted in the profile', async () => {
+  itInFull('a flight recording of another tool continues and is noted in the profile', async () => {
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
     await startAnother(connection, { name: 'others', settings, ...KEPT })
     const profile = await record(isServed)
@@ -122,25 +122,30 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
     expect(await recordings(connection)).toEqual([])
   })
 
-  it('if a root is given, only samples inside the root are kept, and no method is instrumented', async () => {
-    const inside = 40
-    const profile = await record(
-      ({ events }) => events.count >= inside,
-      ...['--sampler', 'jfr', '--root', 'Sampled.down'],
-    )
-    expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
-    expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
-    expect(profile.merged.map(({ method }) => method)).toEqual(['down'])
-    expectWhole(depthOf(profile.merged, 'down'))
-    expect(samplesIn(profile.merged, 'light')).toBeGreaterThan(0)
-    expect(samplesIn(profile.merged, 'heavy')).toBe(0)
-    expect(profile.merged.every(addsUp)).toBe(true)
-    const { count } = profile.events
-    expect(profile.merged[0]!.totalSamples).toBe(count)
-    // Three quarters of the samples are in heavy(), outside the root.
-    expect(profile.sampling!.outside).toBeGreaterThan(count)
-    expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
-  })
+  itInFull(
+    'if a root is given, only samples inside the root are kept, and no method is instrumented',
+    async () => {
+      const inside = 40
+      const profile = await record(
+        ({ events }) => events.count >= inside,
+        ...['--sampler', 'jfr', '--root', 'Sampled.down'],
+      )
+      expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
+      expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
+      expect(profile.merged.map(({ method }) => method)).toEqual(['down'])
+      expectWhole(depthOf(profile.merged, 'down'))
+      expect(samplesIn(profile.merged, 'light')).toBeGreaterThan(0)
+      expect(samplesIn(profile.merged, 'heavy')).toBe(0)
+      expect(profile.merged.every(addsUp)).toBe(true)
+      const { count } = profile.events
+      expect(profile.merged[0]!.totalSamples).toBe(count)
+      // Three quarters of the samples are in heavy(), outside the root.
+      expect(profile.sampling!.outside).toBeGreaterThan(count)
+      expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual(
+        [],
+      )
+    },
+  )
 
   it('--sampler cpu works on JDKs that can sample CPU time', async () => {
     if (jdk.version < 25) {
@@ -175,28 +180,31 @@ describe.each(newestOrAll)('whole-JVM sampling of one program, JDK $version', (j
 describe.each(newestOrAll)(
   'whole-JVM sampling of JVMs that jfluid starts or that end, JDK $version',
   (jdk) => {
-    it('the flight recorder uses a private repository; if the JVM is killed, the data are kept, and the repository is deleted', async () => {
-      const own = await startAtRest(jdk)
-      const { socketPath } = await openAttachSocket(own.pid)
-      await attachCommand(socketPath, 'jcmd', ['JFR.check'])
-      const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-      const ran = await recordAtWork(own, 'while it records', isServed, ...BY_RECORDER, '--out', file)
-      expect(ran.code, ran.stderr).toBe(0)
-      expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(0)
-      const [place = '', ...more] = repositories(own.pid)
-      expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
-      expect(more).toEqual([])
+    itInFull(
+      'the flight recorder uses a private repository; if the JVM is killed, the data are kept, and the repository is deleted',
+      async () => {
+        const own = await startAtRest(jdk)
+        const { socketPath } = await openAttachSocket(own.pid)
+        await attachCommand(socketPath, 'jcmd', ['JFR.check'])
+        const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+        const ran = await recordAtWork(own, 'while it records', isServed, ...BY_RECORDER, '--out', file)
+        expect(ran.code, ran.stderr).toBe(0)
+        expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(0)
+        const [place = '', ...more] = repositories(own.pid)
+        expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
+        expect(more).toEqual([])
 
-      const recording = startRecording(own.pid, ...BY_RECORDER)
-      await stderrLine(recording.process, /^sampling/)
-      expect(repositories(own.pid).length).toBe(1)
-      await own.kill()
-      const { code } = await recording.process.exit
-      expect(code).toBe(STATUS.jvmEnded)
-      expect(recording.process.stderr()).toContain(`JVM ${own.pid} ended during the recording`)
-      expect(existsSync(recording.file)).toBe(true)
-      expect(repositories(own.pid)).toEqual([])
-    })
+        const recording = startRecording(own.pid, ...BY_RECORDER)
+        await stderrLine(recording.process, /^sampling/)
+        expect(repositories(own.pid).length).toBe(1)
+        await own.kill()
+        const { code } = await recording.process.exit
+        expect(code).toBe(STATUS.jvmEnded)
+        expect(recording.process.stderr()).toContain(`JVM ${own.pid} ended during the recording`)
+        expect(existsSync(recording.file)).toBe(true)
+        expect(repositories(own.pid)).toEqual([])
+      },
+    )
 
     it('jfluid run samples a program until the program ends, and exits with the status of the program', async () => {
       const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
@@ -216,7 +224,7 @@ describe.each(newestOrAll)(
   },
 )
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('without --sampler, the flight recorder is used if its start discards no compiled code', async () => {
     const java = await startAtRest(jdk)
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
@@ -247,39 +255,45 @@ describe('whole-JVM sampling without a flight recorder', () => {
     expect(ran.stderr).toContain(`JVM ${java.pid} has no flight recorder: Flight Recorder is disabled.`)
   })
 
-  it('thread dumps find the same hot methods as the flight recorder, and a message reports that thread dumps are used', async () => {
-    const file = place()
-    const every = ['--every', '20ms', '--out', file]
-    const ran = await recordAtWork(java, 'from the start', isServed, ...SAMPLE, ...every)
-    expect(ran.code, ran.stderr).toBe(0)
-    expect(ran.stderr).toContain('sampling by thread dumps instead: JVM ')
-    const profile = await readProfileJson(file)
-    const { merged, sampling } = profile
-    expect(sampling).toMatchObject({ unit: 'ns', by: 'stacks' })
-    expect(sampling!.every).toBeGreaterThanOrEqual(20_000_000)
-    // The longer thread dumps take, the less often they are made.
-    expect(sampling!.dumps).toBeGreaterThan(0)
-    expect(sampling!.stoppedNs).toBeGreaterThan(0)
-    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
-    expect(depthOf(merged, 'waitForReferencePendingList')).toBe(0)
-  })
+  itInFull(
+    'thread dumps find the same hot methods as the flight recorder, and a message reports that thread dumps are used',
+    async () => {
+      const file = place()
+      const every = ['--every', '20ms', '--out', file]
+      const ran = await recordAtWork(java, 'from the start', isServed, ...SAMPLE, ...every)
+      expect(ran.code, ran.stderr).toBe(0)
+      expect(ran.stderr).toContain('sampling by thread dumps instead: JVM ')
+      const profile = await readProfileJson(file)
+      const { merged, sampling } = profile
+      expect(sampling).toMatchObject({ unit: 'ns', by: 'stacks' })
+      expect(sampling!.every).toBeGreaterThanOrEqual(20_000_000)
+      // The longer thread dumps take, the less often they are made.
+      expect(sampling!.dumps).toBeGreaterThan(0)
+      expect(sampling!.stoppedNs).toBeGreaterThan(0)
+      expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
+      expect(depthOf(merged, 'waitForReferencePendingList')).toBe(0)
+    },
+  )
 
-  it('a root without samples is reported as an error with the reason, and the profile is kept', async () => {
-    const file = place()
-    const asked = ['--root', 'Sampled.nowhere', '--out', file]
-    const { code, stderr } = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, ...asked)
-    expect(code, stderr).toBe(STATUS.rootNeverCalled)
-    expect(stderr).toMatch(
-      /^jfluid: no thread was found inside Sampled\.nowhere in \d+ thread dumps?\n {2}Sample for longer\. Check that the method exists: jfluid doctor \d+ --root Sampled\.nowhere$/m,
-    )
-    const profile = await readProfileJson(file)
-    expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
-    expect(profile.sampling!.outside).toBeGreaterThan(0)
-    expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
-  })
+  itInFull(
+    'a root without samples is reported as an error with the reason, and the profile is kept',
+    async () => {
+      const file = place()
+      const asked = ['--root', 'Sampled.nowhere', '--out', file]
+      const { code, stderr } = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, ...asked)
+      expect(code, stderr).toBe(STATUS.rootNeverCalled)
+      expect(stderr).toMatch(
+        /^jfluid: no thread was found inside Sampled\.nowhere in \d+ thread dumps?\n {2}Sample for longer\. Check that the method exists: jfluid doctor \d+ --root Sampled\.nowhere$/m,
+      )
+      const profile = await readProfileJson(file)
+      expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
+      expect(profile.sampling!.outside).toBeGreaterThan(0)
+      expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
+    },
+  )
 })
 
-it('jfluid run reports that the started JVM has no flight recorder', async () => {
+itInFull('jfluid run reports that the started JVM has no flight recorder', async () => {
   const out = ['--record', join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')]
   const program = [newest.java, '-XX:-FlightRecorder', '-version']
   const off = await jfluid('run', ...BY_RECORDER, ...out, '--', ...program)
@@ -289,7 +303,7 @@ it('jfluid run reports that the started JVM has no flight recorder', async () =>
 })
 
 forJdks({ before: 25, reason: 'JDK 25 can sample by CPU time' }, (jdk) => {
-  it('jfluid run reports that the started JVM cannot sample CPU time', async () => {
+  itInFull('jfluid run reports that the started JVM cannot sample CPU time', async () => {
     const classes = await compileFixture(jdk, 'Sampled')
     const out = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     const cpu = [...BY_RECORDER, '--sampler', 'cpu', '--record', out]

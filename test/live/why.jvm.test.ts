@@ -8,7 +8,7 @@ import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { searchRoots } from '../../src/session/roots/root-search.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid, startJfluid, stderrLine } from '../support/jfluid.ts'
 
 interface Root {
@@ -36,7 +36,7 @@ async function start(jdk: Jdk, name: 'Sampled' | 'Waiting' = 'Sampled', ...optio
   return java
 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   it('jfluid why names the method of waiting requests as the root, and starts no flight recorder', async () => {
     const java = await start(jdk, 'Waiting')
     const { code, stdout, stderr } = await jfluid('why', `${java.pid}`, '--json')

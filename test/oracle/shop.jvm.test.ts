@@ -4,6 +4,7 @@ import { beforeAll, it } from 'vitest'
 import { compileShop } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
+import { itInFull } from '../support/only-if.ts'
 import { countCalls } from './oracle.ts'
 
 forNewestJdk((jdk) => {
@@ -12,16 +13,19 @@ forNewestJdk((jdk) => {
     classpath = await compileShop(jdk)
   })
 
-  it('the call counters in the program "shop" and the debugger count the same calls of each method', async () => {
-    const { methods, stdout } = await countCalls({
-      ...{ jdk, classpath, mainClass: 'shop.Main', args: ['--selfcheck', '20'] },
-      ...{ root: 'shop.SelfCheck.run', include: ['shop.*'], exclude: ['shop.Call'] },
-    })
-    const own = JSON.parse(stdout) as Record<string, number>
-    assert.ok(Object.keys(own).length >= 40)
-    assert.ok(Object.values(own).every((calls) => calls > 0))
-    assert.deepEqual(Object.fromEntries(Object.keys(own).map((name) => [name, methods.get(name)])), own)
-  })
+  itInFull(
+    'the call counters in the program "shop" and the debugger count the same calls of each method',
+    async () => {
+      const { methods, stdout } = await countCalls({
+        ...{ jdk, classpath, mainClass: 'shop.Main', args: ['--selfcheck', '20'] },
+        ...{ root: 'shop.SelfCheck.run', include: ['shop.*'], exclude: ['shop.Call'] },
+      })
+      const own = JSON.parse(stdout) as Record<string, number>
+      assert.ok(Object.keys(own).length >= 40)
+      assert.ok(Object.values(own).every((calls) => calls > 0))
+      assert.deepEqual(Object.fromEntries(Object.keys(own).map((name) => [name, methods.get(name)])), own)
+    },
+  )
 
   it('the program "shop" serves requests and the self-check over HTTP, and SIGTERM ends all its processes', async () => {
     const tmp = mkdtempSync(`${temporaryDirectory()}/`)

@@ -11,6 +11,7 @@ import { BadRecording } from '../../src/jfr/problem.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
+import { itInFull } from '../support/only-if.ts'
 import { fuzzBytes, inputs, LONG_MS } from './mutate.ts'
 
 /** Returns a flight recording of an idle JVM. */
@@ -41,7 +42,7 @@ describe('damaged JVM files', { timeout: LONG_MS }, () => {
     )
   })
 
-  it('damaged chunks of a flight recording are read or refused with BadRecording', async () => {
+  itInFull('damaged chunks of a flight recording are read or refused with BadRecording', async () => {
     await fuzzBytes(
       'flight recordings',
       inputs(3_000, 500_000),

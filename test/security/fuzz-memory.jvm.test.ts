@@ -151,7 +151,7 @@ describe('a reader of damaged JVM memory', { timeout: LONG_MS }, () => {
   let own: { code: ReturnType<typeof parseCode>; held: HeldCode }[]
 
   beforeAll(async () => {
-    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
+    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker', '1'])
     await java.line(/ready/)
     const door = await attachDoor(java.pid)
     const agent = new Agent(door.link)

@@ -1,11 +1,15 @@
 // Tests with a condition. The title of a skipped test contains the reason, which the lane's summary reads.
 
 import { describe, it } from 'vitest'
+import { FULL } from './lane.ts'
 
 /** Returns `it` if the condition holds; otherwise `it.skip`, with the reason in brackets after the title. */
 export function itOnlyIf(holds: boolean, reason: string): typeof it {
   return holds ? it : withReason(it.skip as typeof it, reason)
 }
+
+/** `it` for a test that takes long while other tests run most of the same code: only `test:full` runs it. */
+export const itInFull = itOnlyIf(FULL, 'takes long, runs in test:full')
 
 /** Returns `describe` or `describe.skip` in the same way. */
 export function describeOnlyIf(holds: boolean, reason: string): typeof describe {

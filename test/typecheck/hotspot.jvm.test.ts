@@ -15,7 +15,7 @@ import { hierarchyOf } from './hierarchy.ts'
 import { type Mutant, mutate, randomFrom } from './mutate.ts'
 import { hotspotVerdicts } from './verdicts.ts'
 
-const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 40_000 : 1_500))
+const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 40_000 : 500))
 const FRAMELESS = MUTANTS / 2
 const MAJOR_5 = 49
 const UNCHECKED = 'not judged'

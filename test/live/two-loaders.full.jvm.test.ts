@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileLate } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk, newestOrAll } from '../support/jdks.ts'
+import { forOldestJdk, newestOrAll } from '../support/jdks.ts'
 import { type JsonNode, startRecording } from '../support/jfluid.ts'
 
 const GREET = 'fix.late.Greeter.greet'
@@ -12,7 +12,7 @@ const RUNS = 3
 const GREETS = 12
 const WORDS = { a: 12 + 9 + 2, b: 12 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   describe(`one class name in two loaders on JDK ${jdk.version}`, () => {
     let java: JavaProcess
     beforeAll(async () => {

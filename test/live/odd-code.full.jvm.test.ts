@@ -8,7 +8,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileOdd, LIES } from '../fixtures/odd.ts'
 import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forOldestJdk } from '../support/jdks.ts'
 import { callsByMethod, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
 
 const VERIFY = ['-XX:+UnlockDiagnosticVMOptions', '-XX:+BytecodeVerificationLocal', '-Xverify:all']
@@ -42,7 +42,7 @@ function counted(profile: JsonProfile, among: ReadonlyMap<string, number>): Map<
   return new Map(all.filter(([method]) => among.has(method)))
 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   describe(`odd code on JDK ${jdk.version}`, () => {
     let java: JavaProcess
     beforeAll(async () => {

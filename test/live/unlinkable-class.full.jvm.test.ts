@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { callsByMethod, lines, startRecording } from '../support/jfluid.ts'
 
 const SOURCES = {
@@ -70,7 +70,7 @@ async function startHost(jdk: Jdk): Promise<JavaProcess> {
   return java
 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   describe('a class with probes whose optional classes are missing', () => {
     it('a class that was loaded with probes and cannot be linked is named, and does not make the detach fail', async () => {
       const java = await startHost(jdk)

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { type JsonProfile, startRecording } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 import { until } from './remains.ts'
 
 /**
@@ -117,7 +118,7 @@ forNewestJdk((jdk: Jdk) => {
     }
   })
 
-  describe.each(['a', 'b'])('class unloading with scheme %s', (scheme) => {
+  describe.each(FULL ? ['a', 'b'] : ['b'])('class unloading with scheme %s', (scheme) => {
     it('class loaders are unloaded during and after a session, and calls of their classes stay in the profile', async () => {
       const N = 60
       const KEPT = 20
