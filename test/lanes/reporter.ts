@@ -7,7 +7,7 @@
 
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node'
+import type { Reporter, SerializedError, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node'
 import { reasonOf, sayLane, type TestFile } from './summary.ts'
 
 export default class LaneReporter implements Reporter {
@@ -20,6 +20,10 @@ export default class LaneReporter implements Reporter {
 
   onTestCaseResult(test: TestCase): void {
     for (const error of test.result().errors ?? []) printError(test.fullName, error)
+  }
+
+  onTestSuiteResult(suite: TestSuite): void {
+    for (const error of suite.errors()) printError(`a hook of ${suite.fullName}`, error)
   }
 
   onTestModuleEnd(module: TestModule): void {

@@ -66,7 +66,7 @@ console.log(
 )
 if (lanes.includes('smoke')) {
   console.log(
-    'The other tests: npm run test:live (all that start a JVM), npm run test:full (corpora, soaks, browsers).',
+    'The other tests: npm run test:live (most that start a JVM), npm run test:full (corpora, soaks, browsers).',
   )
 }
 process.exit(results.every(({ passed }) => passed) ? 0 : 1)

@@ -11,7 +11,7 @@ import { CannotChange, NotByHand, NothingToAdd } from '../../src/session/code/by
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, type JavaProcess } from '../support/java-process.ts'
-import { forNewestJdk, newestOrAll } from '../support/jdks.ts'
+import { forEachJdk, forNewestJdk, newestOrAll } from '../support/jdks.ts'
 import { FULL } from '../support/lane.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
 import { until } from './remains.ts'
@@ -197,7 +197,7 @@ async function end(session: Session): Promise<Profile> {
   return profile
 }
 
-forNewestJdk((jdk) => {
+forEachJdk((jdk) => {
   const all: readonly Way[] = [
     { scheme: 'b', flags: {} },
     { scheme: 'a', flags: {} },

@@ -8,7 +8,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { jarEntries } from '../support/jar.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forOldestJdk, newestOrAll, oldestOrAll } from '../support/jdks.ts'
+import { forEachJdk, newestOrAll, oldestOrAll } from '../support/jdks.ts'
 import { callsByPath, cli, jfluid, lines, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 
@@ -83,7 +83,7 @@ it('boot classes of the agent have the class file format of JDK 8', () => {
   ])
 })
 
-forOldestJdk((jdk) => {
+forEachJdk((jdk) => {
   const agent = `-javaagent:${agentJar().path}`
   let classes: string
   beforeAll(async () => {

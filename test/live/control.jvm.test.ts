@@ -14,7 +14,7 @@ import { Session } from '../../src/session/session.ts'
 import { parseExpectation, under } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess } from '../support/java-process.ts'
-import { forNewestJdk, newest, newestOrAll } from '../support/jdks.ts'
+import { forEachJdk, newest, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
@@ -32,7 +32,7 @@ async function jsonOf(session: Session): Promise<JsonProfile> {
   return JSON.parse([...jsonPieces(await session.profile())].join('')) as JsonProfile
 }
 
-forNewestJdk((jdk) => {
+forEachJdk((jdk) => {
   it.each<'a' | 'b'>(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])(
     'after a change of roots with scheme %s, the counts of the new roots are exact and begin at zero',
     async (scheme) => {
@@ -317,7 +317,7 @@ function staying(calls: ReadonlyMap<string, number>): Map<string, number> {
   return new Map([...calls].filter(([method]) => ['root', 'other', 'shared'].includes(method)))
 }
 
-forNewestJdk((jdk) => {
+forEachJdk((jdk) => {
   // The effect of a change depends on the JDK, and the search for methods depends on the scheme. Few errors depend on both.
   const others: readonly Way[] = [
     { scheme: 'b', flags: { callSites: true } },

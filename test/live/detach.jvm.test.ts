@@ -11,7 +11,7 @@ import { parseCode } from '../../src/classfile/code.ts'
 import { compileBig, compileFixture, compileLate, compileShop } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { ask } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk, jdks, newestOrAll, oldestOrAll } from '../support/jdks.ts'
+import { forEachJdk, type Jdk, jdks, newestOrAll, oldestOrAll } from '../support/jdks.ts'
 import { AUTOSAVED, recordedSoFar, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { liveCode, liveTables, probed, startDebuggable, symbolic } from './live-code.ts'
@@ -52,7 +52,7 @@ const PROGRAMS: Program[] = [
   {
     name: 'the program Ticker, which calls its root continuously,',
     compile: (_, ticker) => Promise.resolve(ticker),
-    args: ['fix.Ticker', '1'],
+    args: ['fix.Ticker', '1', 'tiny'],
     root: 'fix.Ticker.work',
     scheme: 'b',
     isCalled: true,
@@ -130,13 +130,6 @@ forEachJdk((jdk) => {
         await jvm.dispose()
       },
     )
-  })
-})
-
-forNewestJdk((jdk) => {
-  let ticker: string
-  beforeAll(async () => {
-    ticker = await compileFixture(jdk, 'Ticker', DEBUG)
   })
 
   it('after detach, the JVM contains only the remains that this test lists', async () => {

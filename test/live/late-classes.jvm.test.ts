@@ -7,7 +7,6 @@ import { STATUS } from '../support/exit-codes.ts'
 import { compileJava } from '../support/java-process.ts'
 import { forOldestJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
-import { itInFull } from '../support/only-if.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
 
@@ -103,17 +102,14 @@ forOldestJdk((jdk) => {
     expect(detach).toMatchObject({ refusedClasses: 0, left: [] })
   })
 
-  itInFull(
-    'a class whose definition ends after the session is reported by detach and gets its original code',
-    async () => {
-      const { java, jvm, recording } = await midway()
-      const { detach, warnings } = await recording.stop(STATUS.notRestored)
-      expect(detach).toMatchObject({ refusedClasses: 1, left: ['thread jfluid-swap'] })
-      expect(warnings.join()).toMatch(/after the detach, 1 of \d+ classes still had probes/)
-      java.send('give')
-      expect(await java.line(/^loaded/)).toBe('loaded 2')
-      await until(async () => (await probes(jvm)).length === 0)
-      await until(async () => !(await threadNames(java.pid)).some((it) => it.startsWith('jfluid-')))
-    },
-  )
+  it('a class whose definition ends after the session is reported by detach and gets its original code', async () => {
+    const { java, jvm, recording } = await midway()
+    const { detach, warnings } = await recording.stop(STATUS.notRestored)
+    expect(detach).toMatchObject({ refusedClasses: 1, left: ['thread jfluid-swap'] })
+    expect(warnings.join()).toMatch(/after the detach, 1 of \d+ classes still had probes/)
+    java.send('give')
+    expect(await java.line(/^loaded/)).toBe('loaded 2')
+    await until(async () => (await probes(jvm)).length === 0)
+    await until(async () => !(await threadNames(java.pid)).some((it) => it.startsWith('jfluid-')))
+  })
 })

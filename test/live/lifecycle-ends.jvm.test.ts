@@ -134,7 +134,7 @@ forOldestJdk((jdk) => {
 forOldestJdk((jdk) => {
   const title = `a session works and leaves nothing behind after another client was killed at any step (${ROUNDS} rounds)`
   it(title, { timeout: 120_000 * ROUNDS }, async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1'])
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/ready/)
     const clients: number[] = []
     for (let round = 0; round < ROUNDS; round++) {

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forNewestJdk } from '../support/jdks.ts'
+import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
 import { callsByMethod, calmWarnings, startRecording } from '../support/jfluid.ts'
 
 /** A root that repeatedly overflows a small stack, so that an error can occur at any point of a probe. */
@@ -66,7 +66,7 @@ forNewestJdk((jdk) => {
   })
 })
 
-forNewestJdk((jdk) => {
+forEachJdk((jdk) => {
   it.each(['a', 'b'])(
     'classes that are loaded under the lock of a redefined class cause no deadlock (scheme %s)',
     async (scheme) => {

@@ -159,7 +159,7 @@ forNewestJdk((jdk) => {
 })
 
 it('--repeat skips sessions while threads of the JVM wait for processors', async () => {
-  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker', '6'])
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker', '6', 'tiny'])
   await java.line(/^ready/)
   execFileSync('taskset', ['-acp', '0', `${java.pid}`], { stdio: 'ignore' }) // six threads share one processor
   const store = await startStore()

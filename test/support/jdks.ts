@@ -195,7 +195,7 @@ export function forOldestTarget(body: (jdk: Jdk) => void): void {
 
 /**
  * For behaviour that does not depend on the JDK: one JDK, or all in the full lane. Some tests use the newest and some the oldest,
- * so that both are used. Behaviour that depends on the JVM is tested on all.
+ * so that both are used. Also for long files about behaviour of the JVM, whose tests on all JDKs would take too long for the live lane.
  */
 export const newestOrAll: readonly Jdk[] = FULL ? jdks : [newest]
 export const oldestOrAll: readonly Jdk[] = FULL ? jdks : [oldest]
