@@ -39,7 +39,7 @@ interface Unusual {
   readonly options: readonly string[]
   /** Minimum version of the JDK. */
   readonly from?: number
-  /** Whether `npm run test:live` runs it on this JDK. */
+  /** JDK on which it runs without JFLUID_FULL. */
   readonly short?: Jdk
   /** Number of threads that allocate. */
   readonly pressers?: number

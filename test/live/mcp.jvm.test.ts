@@ -6,7 +6,6 @@ import { expect, it } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk, type Jdk } from '../support/jdks.ts'
-import { FULL } from '../support/lane.ts'
 import { errorOf, McpClient, type ToolResult } from '../support/mcp.ts'
 import { itInFull } from '../support/only-if.ts'
 import { problemsOf } from '../support/schema.ts'
@@ -132,7 +131,7 @@ forNewestJdk((jdk) => {
     ['closes the pipe', 0],
     ['sends SIGTERM', 143],
   ] as const
-  itInFull.each(FULL ? ways : ways.slice(0, 1))(
+  itInFull.each(ways)(
     'an assistant that %s during a recording gets its profile, and the JVM its code',
     async (end, code) => {
       const { java, client, folder } = await recording(jdk)

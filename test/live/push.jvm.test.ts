@@ -45,13 +45,13 @@ forNewestJdk((jdk) => {
   itInFull(
     'a failed push keeps the profile in a file that the error names and that can be pushed later',
     async () => {
-      const nobody = await closedPort()
-      const { code, stderr, cwd, pid } = await record(jdk, '--push', nobody, '--label', 'team=a b')
+      const closed = await closedPort()
+      const { code, stderr, cwd, pid } = await record(jdk, '--push', closed, '--label', 'team=a b')
       expect(code, stderr).toBe(75)
       const [file] = readdirSync(cwd)
       expect(file).toMatch(new RegExp(`^jfluid-${pid}-\\d{8}T\\d{6}Z\\.jfluid$`))
       expect(stderr).toContain(`the profile is in ${file}\n`)
-      expect(stderr).toContain(`Then: jfluid push ${file} --to ${nobody}/ingest --label 'team=a b'\n`)
+      expect(stderr).toContain(`Then: jfluid push ${file} --to ${closed}/ingest --label 'team=a b'\n`)
       expect(stderr).toMatch(/detached from \d+ in/)
       const store = await startStore()
       const later = await jfluid('push', join(cwd, file!), '--to', store.url, '--label', 'a=b')

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
-import { FULL } from '../support/lane.ts'
 import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
@@ -175,7 +174,7 @@ describe.each(newestOrAll)('jfluid run on a terminal, with JDK $version', (jdk) 
     ['SIGTERM', 143],
   ] as const
   // run-signals.jvm.test.ts tests the exit status of each signal.
-  itInFull.each(FULL ? signals : signals.slice(1))(
+  itInFull.each(signals)(
     '%s sent to jfluid ends the view and the program, with exit status %i',
     async (signal, status) => {
       const { terminal, client, log, expectLeft } = await running()
