@@ -37,9 +37,6 @@ const ISOLATED = [
 
 const FIXTURES = ['test/lanes/compile-fixtures.ts']
 
-/** `npm run jdks:table` and `test:full` run it on each JDK. On the newest JDK, other files test the same. */
-const ON_ALL_JDKS = process.env.JFLUID_FULL === '1' ? [] : ['test/live/each-target.jvm.test.ts']
-
 /** The same of the live lane. */
 const LIVE_ISOLATED = ['test/live/debug-log.jvm.test.ts']
 
@@ -67,7 +64,7 @@ const projects = [
   {
     name: 'live',
     include: JVM,
-    exclude: [...SMOKE, ...ALONE, ...FULL, ...LIVE_ISOLATED, ...ON_ALL_JDKS],
+    exclude: [...SMOKE, ...ALONE, ...FULL, ...LIVE_ISOLATED],
     isolate: false,
     globalSetup: FIXTURES,
     setupFiles: OWN,

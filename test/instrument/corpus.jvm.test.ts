@@ -1,5 +1,5 @@
-// HotSpot's verifier accepts every class of the runtime image with probes in every method, and the verifying JVM itself runs on these
-// classes. JFLUID_FULL=1 tests all modules instead of one.
+// Each class of the runtime image is parsed and written without a change. With JFLUID_FULL=1, for all modules instead of one; then HotSpot's
+// verifier also accepts each class with probes in every method, and the verifying JVM itself runs on these classes.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -36,8 +36,16 @@ forNewestJdk((jdk) => {
       const { patch, names, damaged } = await patchedModules(jdk, image, DAMAGED)
       const list = join(temporaryDirectory(), 'classes')
       writeFileSync(list, names.join('\n'))
-      const all = FULL ? ['--add-modules', 'ALL-SYSTEM'] : []
-      const outcome = await runJava(jdk, [...VERIFY_ALL, ...patch, ...all, '-cp', tools, 'Link', list])
+      const outcome = await runJava(jdk, [
+        ...VERIFY_ALL,
+        ...patch,
+        '--add-modules',
+        'ALL-SYSTEM',
+        '-cp',
+        tools,
+        'Link',
+        list,
+      ])
       const lines = outcome.stdout.trim().split('\n')
       assert.equal(lines.pop(), `accepted ${names.length - damaged.length}`, outcome.stdout + outcome.stderr)
       assert.ok(damaged.length > 0)

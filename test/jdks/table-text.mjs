@@ -3,7 +3,7 @@
 /** Releases that jfluid supports as targets, as in `TESTED_JDKS` (src/base/jdk-releases.ts). Each has a row. */
 export const TARGETS = [11, 17, 21, 25, 26, 27]
 
-/** Columns with results. A test of `test/live/each-target.jvm.test.ts` belongs to the column with which its title begins. */
+/** Columns with results. A test of `test/live/each-target.full.jvm.test.ts` belongs to the column with which its title begins. */
 export const COLUMNS = ['attach', 'counts', 'states', 'detach with proof']
 
 /** Result of a row that was not run. */

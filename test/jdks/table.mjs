@@ -1,4 +1,4 @@
-// Runs test/live/each-target.jvm.test.ts on every JDK that is found, and writes the results into docs/jdks.md: `npm run jdks:table`.
+// Runs test/live/each-target.full.jvm.test.ts on every JDK that is found, and writes the results into docs/jdks.md: `npm run jdks:table`.
 // Exits with 1 if a test has failed, and the table then contains the failure. If no test has run, the table stays as it was.
 
 import { spawnSync } from 'node:child_process'
@@ -19,8 +19,8 @@ function results() {
   const directory = mkdtempSync(join(tmpdir(), 'jfluid-jdks-'))
   try {
     const file = join(directory, 'results.json')
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run', 'test/live/each-target.jvm.test.ts']
-    const env = { ...process.env, JFLUID_LANE: 'live', JFLUID_FULL: '1' }
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', 'test/live/each-target.full.jvm.test.ts']
+    const env = { ...process.env, JFLUID_LANE: 'full', JFLUID_FULL: '1' }
     delete env.JFLUID_TEST_JDK
     const { status } = spawnSync(
       process.execPath,

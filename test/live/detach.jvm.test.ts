@@ -41,6 +41,8 @@ interface Program {
   own?: string
   /** The program may load more classes during the test. */
   grows?: true
+  /** Whether the test runs in `test:full` only. */
+  isSlow?: true
   /** JDKs of the test. Default: all JDKs. */
   on?: readonly Jdk[]
 }
@@ -85,6 +87,7 @@ const PROGRAMS: Program[] = [
     own: 'Lshop/',
     grows: true,
     on: newestOrAll,
+    isSlow: true,
   },
 ]
 
@@ -100,7 +103,7 @@ forEachJdk((jdk) => {
   })
 
   describe('every method has its original code after detach', () => {
-    it.each(PROGRAMS.filter(({ on = jdks }) => on.includes(jdk) && (FULL || on !== newestOrAll)))(
+    it.each(PROGRAMS.filter(({ on = jdks, isSlow = false }) => on.includes(jdk) && (FULL || !isSlow)))(
       '$name has its original code after detach',
       async ({ compile, args, root, scheme, isCalled, own = 'Lfix/', grows }) => {
         const { java, jvm } = await startDebuggable(jdk, ['-cp', await compile(jdk, ticker), ...args])

@@ -15,7 +15,6 @@ import {
   sumsAreExact,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
-import { itInFull } from '../support/only-if.ts'
 import { Terminal } from '../support/terminal.ts'
 
 const SERVE = 'fix.Shift.serve(Z)V'
@@ -48,50 +47,47 @@ describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
     return { file: recording.file, whole, range, early, late }
   }
 
-  itInFull(
-    'rows and latency of a range are those of its segments, and the segments are the whole recording',
-    async () => {
-      const { file, whole, range, early, late } = await recorded(5500, '--scheme', 'b')
-      expect(callsByPath(whole.merged)).toEqual(
-        new Map([
-          [SERVE, early + late],
-          [EARLY, early],
-          [`${EARLY};${SPIN}`, early],
-          [`${SERVE};fix.Shift.rest()V`, early + late],
-          [LATE, late],
-          [`${LATE};${SPIN}`, 2 * late],
-        ]),
-      )
-      const [first, middle, last] = [
-        await range('--to', '3s'),
-        await range('--from', '6s', '--to', '8s'),
-        await range('--from', '11s'),
-      ]
-      const [inFirst, inMiddle, inLast] = [first, middle, last].map((it) => callsByPath(it.merged))
-      expect(inFirst!.has(LATE)).toBe(false)
-      expect(inLast!.has(EARLY)).toBe(false)
-      expect([inMiddle!.has(EARLY), inMiddle!.has(LATE)]).toEqual([true, true])
-      for (const [path, calls] of callsByPath(whole.merged))
-        expect([inFirst, inMiddle, inLast].reduce((sum, it) => sum + (it!.get(path) ?? 0), 0)).toBe(calls)
-      for (const { merged } of [first, middle, last]) expect(sumsAreExact(merged)).toBe(true)
-      const totalOf = ({ merged }: JsonProfile) => merged.reduce((sum, root) => sum + root.totalNs, 0)
-      expect(totalOf(first) + totalOf(middle) + totalOf(last)).toBeCloseTo(totalOf(whole), -3)
-      expect(first.rootCalls!.count + middle.rootCalls!.count + last.rootCalls!.count).toBe(early + late)
-      // The work of a later call is twice as long. Other processes can make all calls of a range longer.
-      if (FULL)
-        expect(last.rootCalls!.percentiles['50']).toBeGreaterThan(first.rootCalls!.percentiles['50'] * 1.1)
-      // On a busy machine, a segment ends late.
-      expect(middle.range).toMatchObject({ segmentMs: 5000 })
-      expect(Math.floor(middle.range!.fromMs / 1000)).toBe(5)
+  it('rows and latency of a range are those of its segments, and the segments are the whole recording', async () => {
+    const { file, whole, range, early, late } = await recorded(5500, '--scheme', 'b')
+    expect(callsByPath(whole.merged)).toEqual(
+      new Map([
+        [SERVE, early + late],
+        [EARLY, early],
+        [`${EARLY};${SPIN}`, early],
+        [`${SERVE};fix.Shift.rest()V`, early + late],
+        [LATE, late],
+        [`${LATE};${SPIN}`, 2 * late],
+      ]),
+    )
+    const [first, middle, last] = [
+      await range('--to', '3s'),
+      await range('--from', '6s', '--to', '8s'),
+      await range('--from', '11s'),
+    ]
+    const [inFirst, inMiddle, inLast] = [first, middle, last].map((it) => callsByPath(it.merged))
+    expect(inFirst!.has(LATE)).toBe(false)
+    expect(inLast!.has(EARLY)).toBe(false)
+    expect([inMiddle!.has(EARLY), inMiddle!.has(LATE)]).toEqual([true, true])
+    for (const [path, calls] of callsByPath(whole.merged))
+      expect([inFirst, inMiddle, inLast].reduce((sum, it) => sum + (it!.get(path) ?? 0), 0)).toBe(calls)
+    for (const { merged } of [first, middle, last]) expect(sumsAreExact(merged)).toBe(true)
+    const totalOf = ({ merged }: JsonProfile) => merged.reduce((sum, root) => sum + root.totalNs, 0)
+    expect(totalOf(first) + totalOf(middle) + totalOf(last)).toBeCloseTo(totalOf(whole), -3)
+    expect(first.rootCalls!.count + middle.rootCalls!.count + last.rootCalls!.count).toBe(early + late)
+    // The work of a later call is twice as long. Other processes can make all calls of a range longer.
+    if (FULL)
+      expect(last.rootCalls!.percentiles['50']).toBeGreaterThan(first.rootCalls!.percentiles['50'] * 1.1)
+    // On a busy machine, a segment ends late.
+    expect(middle.range).toMatchObject({ segmentMs: 5000 })
+    expect(Math.floor(middle.range!.fromMs / 1000)).toBe(5)
 
-      const report = await jfluid('report', file, '--from', '6s', '--to', '8s')
-      expect(report.stdout).toMatch(
-        /^range {5}5\.\d s to 10\.\d s of 1\d\.\d s \(rounded to segments of 5\.0 s\)/m,
-      )
-      const { segments } = await readProfile(file)
-      expect(segments!.segments.map((it) => it.epoch)).toEqual([0, 0, 0])
-    },
-  )
+    const report = await jfluid('report', file, '--from', '6s', '--to', '8s')
+    expect(report.stdout).toMatch(
+      /^range {5}5\.\d s to 10\.\d s of 1\d\.\d s \(rounded to segments of 5\.0 s\)/m,
+    )
+    const { segments } = await readProfile(file)
+    expect(segments!.segments.map((it) => it.epoch)).toEqual([0, 0, 0])
+  })
 
   it('with scheme adaptive, a range has sampled rows whose times sum to the time of the root', async () => {
     const { file, range, early, late } = await recorded(
@@ -117,52 +113,49 @@ describe.each(newestOrAll)('time ranges on JDK $version', (jdk) => {
     expect(before.rootCalls!.count + last.rootCalls!.count).toBe(early + late)
   })
 
-  itInFull(
-    'Space at two bars of the timeline shows the time between them, in a running session and in its file',
-    async () => {
-      const java = startJava(jdk, ['-cp', classes, 'fix.Shift'])
-      await java.line(/^ready/)
-      const file = join(await temporaryDirectory(), 'shift.jfluid')
-      const live = Terminal.jfluid([
-        ...['attach', String(java.pid), '--root', 'fix.Shift.serve', '--scheme', 'b', '--out', file],
-      ])
-      await live.until(([first]) => /waiting for root/.test(first!))
-      java.send('early 7000')
-      await java.line(/^done/, 1)
-      java.send('late 6000')
-      await java.line(/^done/, 2)
-      // The calls of this request end after the range is shown.
-      java.send('late 8000')
+  it('Space at two bars of the timeline shows the time between them, in a running session and in its file', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Shift'])
+    await java.line(/^ready/)
+    const file = join(await temporaryDirectory(), 'shift.jfluid')
+    const live = Terminal.jfluid([
+      ...['attach', String(java.pid), '--root', 'fix.Shift.serve', '--scheme', 'b', '--out', file],
+    ])
+    await live.until(([first]) => /waiting for root/.test(first!))
+    java.send('early 7000')
+    await java.line(/^done/, 1)
+    java.send('late 6000')
+    await java.line(/^done/, 2)
+    // The calls of this request end after the range is shown.
+    java.send('late 8000')
 
-      const shows = (screen: string, ...names: readonly string[]) =>
-        ['early', 'late'].every((name) => screen.includes(`fix.Shift.${name}`) === names.includes(name))
-      const select = async (terminal: Terminal, keys: string, range: RegExp, ...names: readonly string[]) => {
-        terminal.send('L')
-        await terminal.until((lines) => /^ timeline, one bar: 1 s/.test(lines[2]!))
-        terminal.send(keys)
-        await terminal.until((lines) => range.test(lines[1]!) && /method$/.test(lines[2]!))
-        terminal.send('m')
-        await terminal.until((lines) => /▾self/.test(lines[2]!) && shows(lines.join('\n'), ...names))
-      }
-      // The key h selects the bar to the left, the key l the bar to the right.
-      const first = `${'h'.repeat(60)} ll `
-      await select(live, first, / range 0 s to 5\.\d s$/, 'early')
-      expect(live.screen()[0]).toContain('PAUSED')
-      live.send('\x1b')
-      await live.until((lines) => !/PAUSED/.test(lines[0]!) && /^ timeline/.test(lines[2]!))
-      await select(live, `${'l'.repeat(60)}  `, / range [12]\d\.\d s to [12]\d\.\d s$/, 'late')
-      live.send('\x1b')
-      await java.line(/^done/, 3)
-      live.send('m')
-      await live.until((lines) => !/PAUSED/.test(lines[0]!) && shows(lines.join('\n'), 'early', 'late'))
-      live.send('q')
-      expect((await live.exit).code).toBe(0)
+    const shows = (screen: string, ...names: readonly string[]) =>
+      ['early', 'late'].every((name) => screen.includes(`fix.Shift.${name}`) === names.includes(name))
+    const select = async (terminal: Terminal, keys: string, range: RegExp, ...names: readonly string[]) => {
+      terminal.send('L')
+      await terminal.until((lines) => /^ timeline, one bar: 1 s/.test(lines[2]!))
+      terminal.send(keys)
+      await terminal.until((lines) => range.test(lines[1]!) && /method$/.test(lines[2]!))
+      terminal.send('m')
+      await terminal.until((lines) => /▾self/.test(lines[2]!) && shows(lines.join('\n'), ...names))
+    }
+    // The key h selects the bar to the left, the key l the bar to the right.
+    const first = `${'h'.repeat(60)} ll `
+    await select(live, first, / range 0 s to 5\.\d s$/, 'early')
+    expect(live.screen()[0]).toContain('PAUSED')
+    live.send('\x1b')
+    await live.until((lines) => !/PAUSED/.test(lines[0]!) && /^ timeline/.test(lines[2]!))
+    await select(live, `${'l'.repeat(60)}  `, / range [12]\d\.\d s to [12]\d\.\d s$/, 'late')
+    live.send('\x1b')
+    await java.line(/^done/, 3)
+    live.send('m')
+    await live.until((lines) => !/PAUSED/.test(lines[0]!) && shows(lines.join('\n'), 'early', 'late'))
+    live.send('q')
+    expect((await live.exit).code).toBe(0)
 
-      const opened = Terminal.jfluid(['open', file])
-      await opened.until((lines) => /method$/.test(lines[2]!))
-      await select(opened, first, / range 0 s to 5\.\d s$/, 'early')
-      opened.send('q')
-      expect((await opened.exit).code).toBe(0)
-    },
-  )
+    const opened = Terminal.jfluid(['open', file])
+    await opened.until((lines) => /method$/.test(lines[2]!))
+    await select(opened, first, / range 0 s to 5\.\d s$/, 'early')
+    opened.send('q')
+    expect((await opened.exit).code).toBe(0)
+  })
 })

@@ -1,5 +1,5 @@
-// The main functions: an attach, exact counts, thread states, and a detach with its proof. With JFLUID_FULL=1, on every JDK
-// that is found (vitest.config.ts excludes the file otherwise). `npm run jdks:table` writes results and durations into docs/jdks.md: each title begins with the name of a column.
+// The main functions: an attach, exact counts, thread states, and a detach with its proof. With JFLUID_FULL=1, on every JDK that is found.
+// `npm run jdks:table` writes the results into docs/jdks.md: each title begins with the name of a column.
 
 import { describe, expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
