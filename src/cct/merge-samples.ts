@@ -12,6 +12,9 @@
 //
 // A timed callee of e is placed below sampled frames if nearly all of its samples were reached through these frames.
 //
+// Consecutive frames of short methods are one row. Samples are taken at safepoints, so their distribution among short methods, which are
+// usually inlined, is wrong; their sum is correct.
+//
 // If the method of a sampled frame is timed, but the tree has no such call at this place, the probes missed the call (unseen.ts).
 
 import type { FrameName } from '../base/frame-name.ts'
@@ -43,6 +46,8 @@ const CUT_STACK = 1_000
 export const MIN_SAMPLES = 3
 /** Name of such a row. */
 export const OTHERS_NAME: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
+/** Name of the row of short methods, one per parent. */
+export const SHORT_NAME: MethodName = { class: '', method: '(short methods)', descriptor: '', loader: '' }
 
 /** Input of a combined tree. */
 export interface PictureParts {
@@ -62,10 +67,17 @@ export interface PictureParts {
   readonly methodOf: (className: string, method: string) => number
   /** Id of the rows that merge frames with few samples. */
   readonly others: number
+  /** The methods whose calls are known to be short, and the id of their rows. Default: none. */
+  readonly short?: ShortFrames | undefined
   /** Rows of values (--by), each below a root. Default: none. */
   readonly valueRows?: ValueRows | undefined
   /** Minimum number of samples of a row; see MIN_SAMPLES, the default. */
   readonly leastSamples?: number
+}
+
+export interface ShortFrames {
+  readonly id: number
+  readonly has: (className: string, method: string) => boolean
 }
 
 /** Place of a stack whose samples are in no row. */
@@ -161,7 +173,7 @@ class Nodes {
  * STATE_COLUMNS and UNKNOWN_STATE, the time per thread state in the row's subtree, which sum to the row's total
  */
 export function withSamples(tree: Tree, parts: PictureParts): Tree {
-  const { samples } = parts
+  const { samples, short } = parts
   const nodes = new Nodes(tree, parts.isBent === true)
   const childOf = timedChildren(tree)
   // After a collapse, the tree no longer contains all contexts, so a call without a row was not necessarily missed.
@@ -200,6 +212,8 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
       // Frames have no descriptors. A bridge or an overload that delegates is merged with the timed method.
       else if (above < tree.count && isSame(frame, samples.frames[samples.frameOf[caller]!]))
         places.set(at, above)
+      else if (short?.has(className, method) === true)
+        places.set(at, nodes.method[above] === short.id ? above : nodes.sampled(above, owner, short.id))
       else {
         const node = nodes.sampled(above, owner, parts.methodOf(className, method))
         places.set(at, node)

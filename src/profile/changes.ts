@@ -6,7 +6,7 @@
 
 import { holdsBytes, isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
-import { OTHERS_NAME } from '../cct/merge-samples.ts'
+import { OTHERS_NAME, SHORT_NAME } from '../cct/merge-samples.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import type { Metric } from '../measures/columns.ts'
@@ -132,9 +132,9 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
   }
 }
 
-/** Whether the row stands for all methods with too few samples for a row. It differs with the number of samples. */
+/** Whether the row stands for all methods with too few samples for a row, or for all short methods. These differ between sessions. */
 function isOthers({ class: owner, method }: MethodName): boolean {
-  return owner === OTHERS_NAME.class && method === OTHERS_NAME.method
+  return owner === '' && (method === OTHERS_NAME.method || method === SHORT_NAME.method)
 }
 
 function scaled({ calls, self, total }: { calls: number; self: number; total: number }, by: number) {

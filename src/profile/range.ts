@@ -10,11 +10,11 @@ import { durationText } from '../base/duration.ts'
 import { EX_DATAERR, JfluidError, UsageError } from '../base/errors.ts'
 import { valueRowOf } from '../base/stack-sample.ts'
 import { samplesBetween } from '../cct/inside-samples.ts'
-import { OTHERS_NAME, withSamples } from '../cct/merge-samples.ts'
+import { OTHERS_NAME, SHORT_NAME, withSamples } from '../cct/merge-samples.ts'
 import { type CourseTimes, type RootCallTimes, rootCallTimes } from '../cct/root-calls.ts'
 import { joinedCalls, rowsOf, type SegmentState, type SegmentTimes } from '../cct/segments.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
-import type { MethodName, Tree } from '../cct/tree.ts'
+import type { Tree } from '../cct/tree.ts'
 import { METRICS } from '../measures/columns.ts'
 import { withWaits } from '../measures/locks/sink.ts'
 import { bucketStart } from '../regions/histogram.ts'
@@ -188,7 +188,7 @@ function rangeProfile(
     ...(slowCalls !== undefined && { slowCalls: slowOf(slowCalls, facts) }),
     ...(values !== undefined && { values: valuesOf(values) }),
     range: facts,
-    ...withSampledRows(treeOf(profile, segments, part.rows), profile.methodNames, segments, facts),
+    ...withSampledRows(treeOf(profile, segments, part.rows), profile, segments, facts),
     threads: [],
   }
 }
@@ -198,7 +198,7 @@ function rangeProfile(
  */
 function withSampledRows(
   tree: Tree,
-  known: readonly MethodName[],
+  { methodNames: known, stacks }: Profile,
   { samples }: SegmentTimes,
   { rowsFromMs, rowsToMs }: RangeFacts,
 ): Pick<Profile, 'merged' | 'methodNames'> {
@@ -220,6 +220,7 @@ function withSampledRows(
     idsOf.set(key, [...(idsOf.get(key) ?? []), id])
     return id
   }
+  const short = new Set(stacks?.shortMethods.map((it) => `${it.class}.${it.method}`))
   const rows = samples.frames.flatMap(({ className, method }) => valueRowOf(className, method) ?? [])
   const merged = withSamples(tree, {
     samples: samplesBetween(samples, rowsFromMs, rowsToMs),
@@ -230,6 +231,12 @@ function withSampledRows(
     methodOf: (className, method) => valueRowOf(className, method) ?? idOf(className, method),
     ...(rows.length > 0 && { valueRows: { first: minOf(rows), last: maxOf(rows) } }),
     others: idOf('', OTHERS_NAME.method),
+    ...(short.size > 0 && {
+      short: {
+        id: idOf('', SHORT_NAME.method),
+        has: (className: string, method: string) => short.has(`${className}.${method}`),
+      },
+    }),
   })
   return { merged, methodNames }
 }

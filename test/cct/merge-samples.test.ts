@@ -7,6 +7,7 @@ import { UNSEEN, unseenByShare } from '../../src/cct/unseen.ts'
 import { unseenPart } from '../../src/profile/sampled-rows.ts'
 
 const OTHERS = 999
+const SHORT = 998
 const RUNNABLE = 1
 const BLOCKED = 2
 
@@ -75,6 +76,8 @@ interface Probes {
   readonly seen?: readonly string[]
   /** Overloads of a name. Default: the method itself. */
   readonly overloads?: Readonly<Record<string, readonly string[]>>
+  /** Methods with short calls. Default: none. */
+  readonly short?: readonly string[]
   /** Whether samples inside loops are delayed, as with the serial collector. */
   readonly isBent?: boolean
 }
@@ -83,7 +86,7 @@ function made(
   tree: Tree,
   samples: InsideSamples,
   timed: readonly string[],
-  { seen = [], overloads = {}, isBent = false }: Probes = {},
+  { seen = [], overloads = {}, isBent = false, short = [] }: Probes = {},
 ): Tree {
   return withSamples(tree, {
     samples,
@@ -93,13 +96,14 @@ function made(
     isBent,
     methodOf: (_, method) => ID[method]!,
     others: OTHERS,
+    short: { id: SHORT, has: (_, method) => short.includes(method) },
   })
 }
 
 function picture(timedRows: Tree, samples: InsideSamples, timed: readonly string[], probes?: Probes) {
   const tree = made(timedRows, samples, timed, probes)
   const pathOf = (node: number): string => {
-    const name = NAME.get(tree.method[node]!) ?? '…'
+    const name = tree.method[node] === SHORT ? 'short' : (NAME.get(tree.method[node]!) ?? '…')
     return tree.parent[node]! < 0 ? name : `${pathOf(tree.parent[node]!)} ${name}`
   }
   const rows = Array.from({ length: tree.count }, (_, node) => [pathOf(node), node] as const)
@@ -140,6 +144,30 @@ describe('a tree of one timed root', () => {
       ['R'],
     )
     expect(of('selfNs')).toEqual({ R: 0, 'R g': 600, 'R …': 400 })
+  })
+})
+
+describe('methods with short calls', () => {
+  it('consecutive frames of short methods are one row, with the rows of their other callees below it', () => {
+    const { of, tree } = picture(
+      timedTree(['R', -1, 1_024]),
+      sampled({ R: 16, 'R f': 16, 'R f g': 32, 'R g': 32, 'R f g h': 16, 'R h f': 16 }),
+      ['R'],
+      { short: ['f', 'g'] },
+    )
+    expect(of('selfNs')).toEqual({ R: 128, 'R short': 640, 'R short h': 128, 'R h': 0, 'R h short': 128 })
+    expect(of('samples')).toMatchObject({ R: 128, 'R short': 96, 'R h short': 16 })
+    expect(sumOf(tree.metrics.selfNs!)).toBe(1_024)
+  })
+
+  it('a timed method keeps its row, also below a short method', () => {
+    const { of } = picture(
+      timedTree(['R', -1, 512], ['A', 0, 256]),
+      sampled({ 'R f': 16, 'R f A': 16, 'R f A f': 16 }),
+      ['R', 'A'],
+      { short: ['f', 'A'] },
+    )
+    expect(of('totalNs')).toEqual({ R: 768, 'R short': 768, 'R short A': 256, 'R short A short': 128 })
   })
 })
 

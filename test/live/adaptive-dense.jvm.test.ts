@@ -1,8 +1,8 @@
 // Scheme adaptive, with a program whose methods below the root are all called too often to be timed. The counted methods get their original
-// code back, since unused probes would slow them down for the rest of the session.
+// code back, since unused probes would slow them down for the rest of the session. Their samples have no rows of their own.
 
 import { expect, it } from 'vitest'
-import { TIMED } from '../../src/cct/merge-samples.ts'
+import { SHORT_NAME, TIMED } from '../../src/cct/merge-samples.ts'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
 import { sessionOptions } from '../../src/commands/options.ts'
@@ -53,6 +53,12 @@ forNewestJdk((jdk) => {
     // Three redefinitions: the root, a batch of counted methods, and the batch's return to its original code.
     await until(() => (session.engine.arming?.pauses.length ?? 0) >= 3)
     expect(await fibHasOwnCode(session)).toBe(true)
+    const rows = async () => {
+      const { merged } = await session.snapshot()
+      return [...merged.method].map((id) => session.methodName(id).method)
+    }
+    await until(async () => (await rows()).includes(SHORT_NAME.method))
+    expect((await rows()).sort()).toEqual([SHORT_NAME.method, 'root'])
     const { callsPerSecond } = session.engine.inside!
     expect(callsPerSecond).toBeGreaterThan(0)
     expect(await session.pauseToTime('fix.Dense.fib')).toBeGreaterThan(0)
@@ -65,6 +71,7 @@ forNewestJdk((jdk) => {
         (id, node) => session.methodName(id).method === 'fib' && merged.metrics.known?.[node] === TIMED,
       )
     })
+    expect(await rows()).not.toContain(SHORT_NAME.method)
     await session.detach()
     expect(session.detachFacts).toMatchObject({ left: [], refusedClasses: 0, code: { different: [] } })
     await session.close()

@@ -49,6 +49,7 @@ export function profileWithEveryKey(): Profile {
         coldUntilMs: 1,
         rootCalls: 1,
         timedOneOf: 1,
+        shortMethods: [{ class: 'a.B', method: 'd', callsPerSecond: 1, meanNs: 1 }],
       },
       pauses: [{ predictedMs: 1, measuredMs: 1, classes: 1 }],
     },

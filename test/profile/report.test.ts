@@ -89,7 +89,14 @@ clock     counterTime
         stallCause: null,
         suspendedMs: 0,
       },
-      ...{ pauses: [], rowsFromMs: 6_000, coldUntilMs: null, rootCalls: 300, timedOneOf: 1 },
+      ...{
+        pauses: [],
+        rowsFromMs: 6_000,
+        coldUntilMs: null,
+        rootCalls: 300,
+        timedOneOf: 1,
+        shortMethods: [],
+      },
     }
     const times = { unit: 'ns', count: 10, total: 1e8, min: 1e6, mean: 1e7, max: 2e7, buckets: [] } as const
     const percentiles = { 50: 1e7, 90: 1e7, 95: 1e7, 99: 1e7, 99.9: 1e7 }

@@ -8,8 +8,9 @@ import { pairTicks } from '../../base/compensation.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
+import { getOrAdd } from '../../base/maps.ts'
 import { DEFAULT_MAX_OVERHEAD } from '../../base/scheme.ts'
-import { type Tree, topSum } from '../../cct/tree.ts'
+import { type MethodName, type Tree, topSum } from '../../cct/tree.ts'
 import { plural, shortCount, span } from '../../profile/text.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
@@ -31,7 +32,9 @@ import {
   type Counted,
   callsForOneTimed,
   idleProbesOverBudget,
+  isShort,
   mayChooseWhileCold,
+  meanCallNs,
   samplesNeeded,
   timedWithinBudget,
 } from './probe-budget.ts'
@@ -178,7 +181,7 @@ export class Controller {
   }
 
   async #time(pattern: RootPattern): Promise<number> {
-    const { arming, door, installation } = this.engine
+    const { arming, door, inside, installation, names } = this.engine
     if (this.#stopped || arming === null) throw hasEnded()
     if (!arming.hasProbes(pattern)) {
       const left = await door.metaspaceLeft()
@@ -207,7 +210,10 @@ export class Controller {
     }
     // The user has requested exact times of the methods, so they are never switched off automatically.
     this.#batch = new Map([...this.#batch].filter(([id]) => !ids.includes(id)))
-    for (const id of ids) this.#switchedOff.delete(id)
+    for (const id of ids) {
+      this.#switchedOff.delete(id)
+      inside?.removeShort(names.of(id))
+    }
     this.#noteOff()
     this.#newRows()
     return ids.length
@@ -360,6 +366,11 @@ export class Controller {
     const timed = isCounted ? timedWithinBudget(counted, this.#costs(before, now)) : []
     const off = [...this.#batch.keys()].filter((id) => !timed.includes(id))
     if (this.#stopped) return
+    if (isCounted)
+      this.#noteShort(
+        counted.filter(({ id }) => off.includes(id)),
+        this.#costs(before, now),
+      )
     await arming.switchTo([
       [off, MODE_OFF],
       [timed, MODE_TIME],
@@ -436,6 +447,11 @@ export class Controller {
       debug.reveal?.(`adaptive: ${off.length} methods are switched off: their probes cost too much`)
       for (const id of off) this.#switchedOff.add(id)
       this.#noteOff()
+      if (rates !== undefined)
+        this.#noteShort(
+          rates.called.filter(({ id }) => off.includes(id)),
+          rates.costs,
+        )
     }
     this.#isEarly &&= !isWarm
     this.#newRows() // the earlier rows contain interpreted calls, or timed calls of methods that are only sampled from now on
@@ -444,6 +460,22 @@ export class Controller {
         rates.called.filter(({ id }) => off.includes(id)),
         rates.costs,
       )
+  }
+
+  /** Records which switched-off methods have short calls. Samples have no descriptors, so overloads are one method. */
+  #noteShort(off: readonly Counted[], costs: Costs): void {
+    const { inside, names } = this.engine
+    const calls = new Map<string, { callsPerSecond: number; share: number; of: MethodName }>()
+    for (const { id, callsPerSecond, share } of off) {
+      const of = names.of(id)
+      const it = getOrAdd(calls, `${of.class}.${of.method}`, () => ({ callsPerSecond: 0, share, of }))
+      it.callsPerSecond += callsPerSecond
+    }
+    for (const it of calls.values()) {
+      if (!isShort(it, costs)) continue
+      const { callsPerSecond, of } = it
+      inside?.addShort({ class: of.class, method: of.method, callsPerSecond, meanNs: meanCallNs(it, costs) })
+    }
   }
 
   #noteOff(): void {

@@ -6,11 +6,11 @@ import { getOrAdd } from '../../base/maps.ts'
 import { valueRowOf } from '../../base/stack-sample.ts'
 import { InsideSamples } from '../../cct/inside-samples.ts'
 import type { LineTable, MethodLines } from '../../cct/line-samples.ts'
-import { OTHERS_NAME, type PictureParts, withSamples } from '../../cct/merge-samples.ts'
+import { OTHERS_NAME, type PictureParts, SHORT_NAME, withSamples } from '../../cct/merge-samples.ts'
 import type { SampleTimes } from '../../cct/sample-times.ts'
 import { type SlowTimes, withCalls } from '../../cct/slow-times.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
-import type { PauseFact, StackFacts, StallCause } from '../../profile/stack-facts.ts'
+import type { PauseFact, ShortMethod, StackFacts, StallCause } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
 import type { InsideNews } from '../../wire/inside-news.ts'
@@ -136,6 +136,9 @@ export class Inside {
   readonly #names = new Map<number, MethodName>()
   readonly #ids = new Map<string, number>()
   #others = 0
+  #short = 0
+  /** Methods with short calls, keyed by class and name. */
+  readonly #shortMethods = new Map<string, ShortMethod>()
   /** Number of root methods that have been sent to the agent. */
   #roots = 0
   #news: InsideNews | null = null
@@ -173,6 +176,8 @@ export class Inside {
     await this.rootsAre()
     this.#others = this.from.revealer.methods.reserve()
     this.#names.set(this.#others, OTHERS_NAME)
+    this.#short = this.from.revealer.methods.reserve()
+    this.#names.set(this.#short, SHORT_NAME)
   }
 
   /** Sends the root methods to the agent if they have changed. The agent samples stacks below the frames of root methods. */
@@ -338,6 +343,7 @@ export class Inside {
         suspendedMs: this.#suspendedMs,
         rootCalls: this.#since('rootCalls'),
         timedOneOf: this.timedOneOf,
+        shortMethods: [...this.#shortMethods.values()].sort((a, b) => b.callsPerSecond - a.callsPerSecond),
       },
       pauses,
       rowsFromMs,
@@ -346,6 +352,16 @@ export class Inside {
         clock.toNs((swaps.at(-1)?.endTicks ?? beginTicks) - beginTicks) / 1e6 + COLD_DURATION_MS,
       ),
     }
+  }
+
+  /** Records that a method has short calls: its samples have no row of their own. */
+  addShort(it: ShortMethod): void {
+    this.#shortMethods.set(`${it.class}.${it.method}`, it)
+  }
+
+  /** Records that a method is timed now, however short its calls are. */
+  removeShort({ class: className, method }: Pick<MethodName, 'class' | 'method'>): void {
+    this.#shortMethods.delete(`${className}.${method}`)
   }
 
   /** Returns the name for an id that belongs to no revealed method. */
@@ -375,7 +391,8 @@ export class Inside {
 
   /** Returns slow calls with the number of samples in each call, and their trees with rows for these samples. */
   slowPicture(slow: SlowTimes): SlowTimes {
-    const parts = this.#parts(1)
+    // A method whose calls are short on average may be long in a slow call, and these rows are to show it.
+    const parts = { ...this.#parts(1), short: undefined }
     const { tree, spans = [] } = slow
     const all =
       tree === undefined ? undefined : withSamples(tree, { ...parts, samples: this.#samples.within(spans) })
@@ -409,6 +426,10 @@ export class Inside {
         valueRowOf(className, method) ?? this.#idOf(className, method),
       valueRows: this.from.values?.rows,
       others: this.#others,
+      short: {
+        id: this.#short,
+        has: (className, method) => this.#shortMethods.has(`${className}.${method}`),
+      },
       isBent: this.#isBent,
       ...(leastSamples !== undefined && { leastSamples }),
     }

@@ -69,8 +69,24 @@ export function mayChooseWhileCold(it: {
   )
 }
 
-/** Minimum mean duration of a timed call. Shorter methods are usually inlined, so probes would slow them down too much. */
+/**
+ * Minimum mean duration of a timed call. Shorter methods are usually inlined, so probes would slow them down too much, and samples at
+ * safepoints show their time in other methods.
+ */
 const MIN_CALL_NANOS = 2_000
+
+/** Returns the mean duration of a call in ns; Infinity without calls. */
+export function meanCallNs(
+  { share, callsPerSecond }: Omit<Counted, 'id'>,
+  { rootNsPerSecond }: Costs,
+): number {
+  return callsPerSecond > 0 ? (share * rootNsPerSecond) / callsPerSecond : Number.POSITIVE_INFINITY
+}
+
+/** Returns whether the calls of a method are too short for a probe and for samples. */
+export function isShort(counted: Omit<Counted, 'id'>, costs: Costs): boolean {
+  return meanCallNs(counted, costs) < MIN_CALL_NANOS
+}
 /** Share of the budget that the probes may use after methods have been chosen or switched off. */
 const AIM = 0.5
 
@@ -79,10 +95,8 @@ const AIM = 0.5
  * nothing. If its probes become expensive later, `overBudget` switches the method off.
  * @returns ids to be timed; all other methods are switched off
  */
-export function timedWithinBudget(
-  counted: readonly Counted[],
-  { nsPerCall, rootNsPerSecond, budget }: Costs,
-): number[] {
+export function timedWithinBudget(counted: readonly Counted[], costs: Costs): number[] {
+  const { nsPerCall, rootNsPerSecond, budget } = costs
   const most = budget * AIM * rootNsPerSecond
   const timed: number[] = []
   let spent = 0
@@ -90,7 +104,7 @@ export function timedWithinBudget(
   const price = ({ share, callsPerSecond }: Counted) => callsPerSecond / share
   for (const it of counted.filter((each) => each.share > 0).sort((a, b) => price(a) - price(b))) {
     const cost = it.callsPerSecond * nsPerCall
-    if ((it.share * rootNsPerSecond) / it.callsPerSecond < MIN_CALL_NANOS || spent + cost > most) continue
+    if (isShort(it, costs) || spent + cost > most) continue
     spent += cost
     timed.push(it.id)
   }

@@ -12,7 +12,9 @@ import {
   type Counted,
   callsForOneTimed,
   idleProbesOverBudget,
+  isShort,
   mayChooseWhileCold,
+  meanCallNs,
   overBudget,
   SURGE,
   samplesNeeded,
@@ -32,6 +34,12 @@ describe('counted methods that become timed', () => {
   it('methods of at least 2 µs per call become timed', () => {
     // Each method has 10 % of half a second: with 10,000 calls 5 µs per call, with 50,000 calls 1 µs per call.
     expect(timedWithinBudget([counted(1, 10_000, 0.1), counted(2, 50_000, 0.1)], COSTS)).toEqual([1])
+  })
+
+  it('methods below 2 µs per call are short, and methods without calls are not', () => {
+    const means = [10_000, 50_000, 0].map((calls) => counted(1, calls, 0.1))
+    expect(means.map((it) => meanCallNs(it, COSTS))).toEqual([5_000, 1_000, Number.POSITIVE_INFINITY])
+    expect(means.map((it) => isShort(it, COSTS))).toEqual([false, true, false])
   })
 
   it('the most informative methods become timed until their cost is half of the budget', () => {
