@@ -2,11 +2,11 @@
 // and the texts for the user. Nothing here reads a clock or the target.
 
 import type { Pressure } from '../attach/pressure.ts'
-import { maxOf } from '../base/arrays.ts'
 import { durationText } from '../base/duration.ts'
 import { thousands } from '../base/thousands.ts'
 import { allCallsNeeded } from '../options/refusals.ts'
 import type { Flags } from '../options/table.ts'
+import { callsOf, type Overhead, overheadOf } from '../profile/overhead.ts'
 import type { Profile } from '../profile/profile.ts'
 import { plural, roundSpan, span } from '../profile/text.ts'
 
@@ -263,32 +263,6 @@ export function depthText(depth: Depth, bytes: number, pid: number, needs: strin
   return `nothing is recorded until the JVM has freed some of it: ${used}, and ${needs ?? 'each session'} needs more. ${instead}`
 }
 
-/** Cost of a session for the target. A part is null if the mode or the JVM does not report it. */
-export interface Overhead {
-  /** Processor time of probes and stacks per time recorded: 0.01 is 1 % of one processor. */
-  readonly part: number | null
-  readonly longestPauseMs: number | null
-}
-
-/** Number of events per call: an entry event and an exit event. */
-const EVENTS_PER_CALL = 2
-
-export function overheadOf(profile: Profile): Overhead {
-  const { calibration, detach, durationMs, events, instrumentation, mode, stacks } = profile
-  const pairNs = calibration.innerNs + calibration.outerNs
-  const costMs = (stacks?.costMs ?? 0) + ((events.count / EVENTS_PER_CALL) * pairNs) / 1e6
-  const isKnown = mode !== 'sample' && durationMs > 0 && (pairNs > 0 || stacks !== undefined)
-  const pauses = [
-    instrumentation.longestPauseMs,
-    detach?.pauseMs,
-    ...(stacks?.pauses.map((it) => it.measuredMs) ?? []),
-  ].filter((it) => typeof it === 'number')
-  return {
-    part: isKnown ? costMs / durationMs : null,
-    longestPauseMs: pauses.length === 0 ? null : maxOf(pauses),
-  }
-}
-
 const OVERHEAD_BOUNDS = [0.01, 0.03, 0.1]
 const PAUSE_BOUNDS_MS = [50, 150, 400]
 
@@ -296,7 +270,7 @@ const PAUSE_BOUNDS_MS = [50, 150, 400]
  * Returns the labels of a session's own cost. The values are ranges, since each different value of a label is a separate series in a profile
  * server.
  */
-export function overheadLabels({ part, longestPauseMs }: Overhead): Map<string, string> {
+export function overheadLabels({ part, longestPauseMs }: Omit<Overhead, 'probesMs'>): Map<string, string> {
   const range = (value: number, bounds: readonly number[], text: (bound: number) => string): string => {
     const above = bounds.findIndex((it) => value < it)
     if (above === 0) return `<${text(bounds[0]!)}`
@@ -334,7 +308,7 @@ export function recordedText(
     mode === 'sample'
       ? plural(events.count, 'sample')
       : calls === undefined
-        ? plural(Math.round(events.count / EVENTS_PER_CALL), 'call')
+        ? plural(callsOf(events.count), 'call')
         : `${thousands(calls)} root ${calls === 1 ? 'call' : 'calls'}`
   const { part, longestPauseMs } = overheadOf(profile)
   return [

@@ -14,6 +14,7 @@ import { readTargetFacts } from '../attach/target-facts.ts'
 import { durationText } from '../base/duration.ts'
 import { EX_IOERR, EX_NOHOST, EX_TEMPFAIL, JfluidError, UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
+import { overheadOf } from '../profile/overhead.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 import { createProgress, type Progress } from '../tui/progress.ts'
 import { isContainerName } from './containers/name.ts'
@@ -34,7 +35,6 @@ import {
   neededMethods,
   nextStart,
   overheadLabels,
-  overheadOf,
   recordedText,
   repeatLimits,
   successorOf,

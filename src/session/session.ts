@@ -16,6 +16,7 @@ import { forgetRecent } from '../classfile/recent.ts'
 import type { SlowOption } from '../options/value.ts'
 import type { InstrumentationFacts } from '../profile/code-facts.ts'
 import { type DetachFacts, detachWarnings } from '../profile/detach-facts.ts'
+import { probesMs } from '../profile/overhead.ts'
 import type { Mode, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import type { MethodPlace } from '../profile/source-lines.ts'
 import type { ValueFacts } from '../profile/values.ts'
@@ -37,9 +38,6 @@ import { eventsOf, firstMethodOf, modeOf, type SessionRequest, valueRowsOf } fro
 import { type Recorded, rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 import { pictureOf, segmentsOf } from './snapshots.ts'
 import { DumpNotPossible, type JvmThreads } from './why/jvm-threads.ts'
-
-/** Number of events per call: an entry event and an exit event. */
-const EVENTS_PER_CALL = 2
 
 export interface SessionStatus {
   readonly phase: 'waiting for root' | 'recording' | 'changing roots' | 'ended'
@@ -373,7 +371,7 @@ export class Session {
       ...(inside !== null && {
         stacks: {
           ...{ samples: inside.samples, longestStallMs: inside.longestStallMs },
-          costMs: inside.costMs + ((stats.events / EVENTS_PER_CALL) * this.overheadNs) / 1e6,
+          costMs: inside.costMs + probesMs(stats.events, this.overheadNs),
         },
       }),
       message: waits ? notes.join('; ') || nothing : null,

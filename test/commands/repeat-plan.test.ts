@@ -22,7 +22,6 @@ import {
   neededMethods,
   nextStart,
   overheadLabels,
-  overheadOf,
   recordedText,
   successorOf,
   summaryText,
@@ -30,6 +29,7 @@ import {
   whyBusy,
 } from '../../src/commands/repeat-plan.ts'
 import { jvmsWithMainClass } from '../../src/commands/target.ts'
+import { overheadOf } from '../../src/profile/overhead.ts'
 import { parseLabels } from '../../src/push/identity.ts'
 import { profileOf } from '../profile/trees.ts'
 

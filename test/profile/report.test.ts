@@ -159,9 +159,27 @@ clock     counterTime
     assert.doesNotMatch(reportText({ ...order, bareCalls: right }, { width: 400 }), /^warning {3}times are/m)
   })
 
-  it('the report of scheme adaptive has no line about waiting threads', () => {
-    const text = reportText({ ...order, scheme: 'adaptive' })
-    assert.match(text, /^overhead {2}application threads spent on switching event buffers: 2 ms \(0\.0 %\);/m)
+  it('the report of scheme adaptive has the cost of stacks and probes, and no line about waiting threads', () => {
+    const stacks = {
+      ...{
+        samples: 0,
+        unseenPart: null,
+        missed: 0,
+        dropped: 0,
+        costMs: 300,
+        longestStallMs: 0,
+        stallAtMs: 0,
+      },
+      ...{ stallCause: null, suspendedMs: 0, pauses: [], rowsFromMs: 0, coldUntilMs: null, rootCalls: 0 },
+      ...{ timedOneOf: 1, shortMethods: [] },
+    }
+    // 2,000,000 calls of 25 ns are 50 ms of 10 s.
+    const calibration = { innerNs: 11, outerNs: 14, clock: 'rdtsc' as const }
+    const cost = { durationMs: 10_000, events: { count: 4_000_000, waitMs: 2 }, calibration }
+    assert.match(
+      reportText({ ...order, ...cost, scheme: 'adaptive', stacks }, { width: 400 }),
+      /^overhead {2}3\.5 % of a processor: stacks 300 ms, probes about 50 ms \(4\.00M events\); application threads spent 2 ms on switching event buffers$/m,
+    )
   })
 
   it('the report shows negative time as ~0', () => {

@@ -7,6 +7,7 @@ import { tellsWaits } from '../../cct/waits.ts'
 import { METRICS } from '../../measures/columns.ts'
 import { SECTIONS } from '../../measures/sections.ts'
 import { busyMsOf, jvmText, topCalls } from '../jvms.ts'
+import { overheadOf } from '../overhead.ts'
 import { isSampledByJvm, type Profile } from '../profile.ts'
 import { rangeText } from '../range.ts'
 import { executions } from '../region-report.ts'
@@ -112,8 +113,7 @@ function ofRoots(profile: Profile): Fact[] {
     ? jvms.map((it, i) => [`JVM ${i + 1}`, jvmText(it, topCalls(threads[i]!.tree))])
     : [targetFact(profile)]
   const busyMs = jvms ? busyMsOf(jvms) : profile.durationMs * Math.max(1, treesOf(profile).length)
-  // Scheme adaptive never stalls a thread. It measures how long threads take to continue in another chunk of the buffer.
-  const stalled = scheme === 'adaptive' ? 'application threads spent on switching event buffers' : STALLED
+  const waited = `${span(events.waitMs)} (${percent(events.waitMs, busyMs)} %)`
   facts.push(namesFact(profile, 'root'), ['recorded', `${fromText(profile)}, scheme ${scheme}`])
   if (range !== undefined) facts.push(['range', rangeText(range)])
   facts.push(
@@ -121,7 +121,9 @@ function ofRoots(profile: Profile): Fact[] {
     ['methods', methodsText(profile)],
     [
       'overhead',
-      `${stalled}: ${span(events.waitMs)} (${percent(events.waitMs, busyMs)} %); ${shortCount(events.count)} events`,
+      scheme === 'adaptive'
+        ? adaptiveCostText(profile)
+        : `${STALLED}: ${waited}; ${shortCount(events.count)} events`,
     ],
   )
   if (rootCalls !== undefined && rootCalls.count > 0) facts.push(['latency', rootCallsText(rootCalls)])
@@ -130,6 +132,15 @@ function ofRoots(profile: Profile): Fact[] {
   const threw = rootCalls === undefined ? null : threwText(rootCalls)
   if (threw !== null) facts.push(['threw', threw])
   return facts
+}
+
+/** Scheme adaptive never stalls a thread. It measures how long threads take to continue in another chunk of the buffer. */
+function adaptiveCostText(profile: Profile): string {
+  const { events, stacks } = profile
+  const { part, probesMs } = overheadOf(profile)
+  const all = part === null ? '' : `${(100 * part).toFixed(1)} % of a processor: `
+  const ofStacks = stacks === undefined ? '' : `stacks ${span(stacks.costMs)}, `
+  return `${all}${ofStacks}probes about ${span(probesMs)} (${shortCount(events.count)} events); application threads spent ${span(events.waitMs)} on switching event buffers`
 }
 
 function callsFact(profile: Profile): Fact {
