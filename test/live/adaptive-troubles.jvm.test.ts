@@ -11,7 +11,7 @@ import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { ask, compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, forOldestJdk, type Jdk } from '../support/jdks.ts'
 import {
   AUTOSAVED,
   callsByMethod,
@@ -119,24 +119,21 @@ forNewestJdk((jdk) => {
       return java
     }
 
-    itInFull(
-      'a root that is not called is reported after five seconds, and the exit status is 83',
-      async () => {
-        const java = await stuck()
-        const recording = record(java, '--root', 'fix.Stuck.stuck', '--root', 'fix.Stuck.never')
-        await stderrLine(
-          recording.process,
-          /^fix\.Stuck\.stuck is running in thread "\w+" \(and 1 more\) since before the attach: recording starts with its next call; methods that it calls are possible roots: fix\.Stuck\.hold$/,
-        )
-        await stderrLine(recording.process, /^root fix\.Stuck\.never has not been called yet/)
-        const { code, said, profile } = await interrupted(recording)
-        expect(code).toBe(STATUS.rootNeverCalled)
-        expect(said).toMatch(
-          /^jfluid: no root was called: fix\.Stuck\.stuck, fix\.Stuck\.never\n {2}Name a method /m,
-        )
-        expect(calmWarnings(profile.warnings)).toEqual(['no root was called'])
-      },
-    )
+    it('a root that is not called is reported after five seconds, and the exit status is 83', async () => {
+      const java = await stuck()
+      const recording = record(java, '--root', 'fix.Stuck.stuck', '--root', 'fix.Stuck.never')
+      await stderrLine(
+        recording.process,
+        /^fix\.Stuck\.stuck is running in thread "\w+" \(and 1 more\) since before the attach: recording starts with its next call; methods that it calls are possible roots: fix\.Stuck\.hold$/,
+      )
+      await stderrLine(recording.process, /^root fix\.Stuck\.never has not been called yet/)
+      const { code, said, profile } = await interrupted(recording)
+      expect(code).toBe(STATUS.rootNeverCalled)
+      expect(said).toMatch(
+        /^jfluid: no root was called: fix\.Stuck\.stuck, fix\.Stuck\.never\n {2}Name a method /m,
+      )
+      expect(calmWarnings(profile.warnings)).toEqual(['no root was called'])
+    })
 
     it('a root that is abstract is refused with the names of its implementations', async () => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
@@ -168,20 +165,17 @@ forNewestJdk((jdk) => {
       )
     })
 
-    itInFull(
-      'if a root returns quickly and other threads do the work, a warning names the method that these threads execute',
-      async () => {
-        const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Async': ASYNC }), 'fix.Async'])
-        await java.line(/^ready/)
-        const session = await attached(java, 'fix.Async.accept')
-        await until(async () => (await session.status()).warnings.length > 0)
-        expect(calmWarnings((await ended(session)).warnings)).toEqual([
-          expect.stringMatching(
-            /^the root returns quickly \([\d.]+ (?:ns|µs|ms) per call\), and other threads execute fix\.Async\.work: if they execute its tasks, choose a root there, or use --follow-threads /,
-          ),
-        ])
-      },
-    )
+    it('if a root returns quickly and other threads do the work, a warning names the method that these threads execute', async () => {
+      const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Async': ASYNC }), 'fix.Async'])
+      await java.line(/^ready/)
+      const session = await attached(java, 'fix.Async.accept')
+      await until(async () => (await session.status()).warnings.length > 0)
+      expect(calmWarnings((await ended(session)).warnings)).toEqual([
+        expect.stringMatching(
+          /^the root returns quickly \([\d.]+ (?:ns|µs|ms) per call\), and other threads execute fix\.Async\.work: if they execute its tasks, choose a root there, or use --follow-threads /,
+        ),
+      ])
+    })
   })
 })
 
@@ -307,7 +301,9 @@ forNewestJdk((jdk) => {
       expect(instrumentation).toMatchObject({ instrumentedMethods: 1, redefinitions: 1 })
     })
   })
+})
 
+forOldestJdk((jdk) => {
   it('the loss of compiled code and the pause are announced before the first redefinition', async () => {
     const java = await start(jdk, 'Ticker', ['1', 'sleep'])
     const recording = record(java, '--root', 'fix.Ticker.work', ...AUTOSAVED)
