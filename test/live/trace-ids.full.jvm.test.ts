@@ -4,7 +4,7 @@
 import { delimiter } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forEachTarget } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { type Artifact, mavenArtifact } from '../support/maven.ts'
 
@@ -189,7 +189,7 @@ const LIBRARIES: readonly { name: string; program: string; jars: readonly Artifa
   },
 ]
 
-forEachJdk((jdk) => {
+forEachTarget((jdk) => {
   const threads = jdk.version < VIRTUAL_THREADS_JDK ? ['platform'] : ['platform', 'virtual']
   describe('trace ids of slow calls', () => {
     it.each(LIBRARIES.flatMap((library) => threads.map((kind) => ({ ...library, kind }))))(

@@ -34,7 +34,19 @@ public final class JFluid1TraceIds {
         /** @param name an instance field of a reference type that occurs once in the class, or such a static field */
         public Field(Class<?> c, String name) {
             super(c);
-            offset = U.objectFieldOffset(c, name);
+            offset = offset(c, name);
+        }
+
+        private static long offset(Class<?> c, String name) {
+            try {
+                return U.objectFieldOffset(c, name);
+            } catch (InternalError isStatic) { // from JDK 26 on it refuses static fields
+                try {
+                    return U.staticFieldOffset(c.getDeclaredField(name));
+                } catch (NoSuchFieldException absent) {
+                    throw new InternalError(absent);
+                }
+            }
         }
 
         /** Returns the value of a static field; null if the class is not initialised. */

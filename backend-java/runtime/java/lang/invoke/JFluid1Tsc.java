@@ -24,7 +24,7 @@ public final class JFluid1Tsc {
      * take another argument for the address of the code.
      */
     private static final int FIRST_JDK = 21;
-    private static final int LAST_JDK = 25;
+    private static final int LAST_JDK = 27;
     private static final String FOREIGN = "jdk.internal.foreign.abi.";
     /** Integer argument registers in the order of the System V ABI. */
     private static final String[] REGISTERS = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};

@@ -9,7 +9,7 @@ final class JFluid1TscTest {
 
     static void itCanBeReadOnX86WithVersionsThatWereTried() {
         int version = Runtime.version().feature();
-        if (version < 21 || version > 25) {
+        if (version < 21 || version > 27) {
             that(JFluid1Tsc.problem().contains("JDK ".concat(String.valueOf(version))), JFluid1Tsc.problem());
         } else if (System.getProperty("os.arch").equals("amd64")) {
             String problem = JFluid1Tsc.problem();
