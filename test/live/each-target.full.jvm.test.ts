@@ -2,6 +2,7 @@
 // `npm run jdks:table` writes the results into docs/jdks.md: each title begins with the name of a column.
 
 import { describe, expect, it } from 'vitest'
+import { OLDEST_JDK } from '../../src/base/jdk-releases.ts'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
@@ -128,7 +129,7 @@ forNewestTarget((jdk) => {
       },
     )
   })
-})
+}, OLDEST_JDK)
 
 /** Waits until fix.Witness has called its root since this call. */
 async function someCalls(java: JavaProcess): Promise<void> {
