@@ -11,7 +11,7 @@
 //
 // charged/bare: duration of root calls according to the last half of the profile, divided by the duration that the program itself has
 // measured just before, without jfluid. Told: this ratio as reported in the profile of scheme b. Slower: slowdown of the calls during the
-// recording. Overlap: agreement of the methods' shares of the root's time with the shares by async-profiler in the bare program. In
+// recording. Exact: share of the root's time in timed methods below the root, with their callees. Overlap: agreement of the methods' shares of the root's time with the shares by async-profiler in the bare program. In
 // brackets: the overlap that the same number of samples would reach by chance alone (for exact rows: the overlap that half of the reference
 // reaches). `total >= 2 us`: methods with at least this duration, by the exact counts of scheme b, without the root. `self >= 2 us`: self
 // time charged to the innermost of these methods. Needs mvn for the reference. Nothing is asserted.
@@ -84,9 +84,9 @@ console.log(`${new Date().toISOString().slice(0, 10)}  ${machine(jdks).join('\n 
 for (const jdk of jdks) {
   console.log(`\n## ${jdk.name} ${flags.java}  (load average ${loadAverage()})\n`)
   console.log(
-    `| program | scheme | charged/bare | told | slower | total >= 2 us | self >= 2 us | self | tau | clock |`,
+    `| program | scheme | charged/bare | told | slower | exact | total >= 2 us | self >= 2 us | self | tau | clock |`,
   )
-  console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |')
+  console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |')
   const classes = await compile(jdk, [join(import.meta.dirname, 'Truth.java')])
   for (const program of flags.program) {
     try {
@@ -223,7 +223,19 @@ function row(program, { scheme, slow, profile, stacks, bare }, reference, exact)
       : agreement(ours, rootOf(program), samples, bare, reference, exact)
   const { clock, clockMHz = 0, readNs = 0 } = timed?.calibration ?? {}
   const read = clock === undefined ? '–' : `${clock}, ${clockMHz.toFixed(0)} MHz, ${readNs.toFixed(1)} ns`
-  return `| ${[program, scheme, charged, told, (slow / bare).toFixed(2), ...shares, read].join(' | ')} |`
+  const exactly = timed === null ? '–' : exactPart(profile.merged).toFixed(2)
+  return `| ${[program, scheme, charged, told, (slow / bare).toFixed(2), exactly, ...shares, read].join(' | ')} |`
+}
+
+/** Returns the share of the roots' time in timed methods below the roots, with their callees: 0 to 1. */
+function exactPart(roots) {
+  const timedNs = (nodes) =>
+    nodes.reduce(
+      (sum, { known, totalNs, children }) => sum + (known === 'sampled' ? timedNs(children) : totalNs),
+      0,
+    )
+  const all = roots.reduce((sum, { totalNs }) => sum + totalNs, 0)
+  return timedNs(roots.flatMap(({ children }) => children)) / all
 }
 
 /** Returns the mean in ns. In the last half the code is compiled; on JDK 22 and older, it was discarded and compiled again. */
