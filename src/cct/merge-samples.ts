@@ -46,6 +46,8 @@ const CUT_STACK = 1_000
 export const MIN_SAMPLES = 3
 /** Name of such a row. */
 export const OTHERS_NAME: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
+/** A method is short if a call takes less than this time on average. Such methods are usually inlined. */
+export const SHORT_CALL_NS = 2_000
 /** Name of the row of short methods, one per parent. */
 export const SHORT_NAME: MethodName = { class: '', method: '(short methods)', descriptor: '', loader: '' }
 

@@ -76,7 +76,6 @@ export class NotRestored extends JfluidError {
     NotRestored.unanswered(4711),
     NotRestored.noMetaspace(4711),
     NotRestored.kept(4711, 2),
-    NotRestored.left(4711, ['thread jfluid-agent']),
   ]
   readonly exitCode = EX_NOTRESTORED
   readonly hint: string
@@ -104,14 +103,6 @@ export class NotRestored extends JfluidError {
     return new NotRestored(
       `${which} not get the original code back in JVM ${pid}`,
       `Ignore this, or restart the program: the probes of these classes do nothing. The next session with ${pid} tries to restore them again.`,
-    )
-  }
-
-  /** @param parts  what remained: threads, mappings, descriptors or files */
-  static left(pid: number, parts: readonly string[]): NotRestored {
-    return new NotRestored(
-      `parts of jfluid remained in JVM ${pid} after the detach: ${parts.join(', ')}`,
-      `Check with jfluid doctor ${pid} whether a session is still there. The JVM has restored the code of the program.`,
     )
   }
 }
@@ -271,10 +262,8 @@ export function badEnd(
   if (ending?.how === 'by itself') return new SessionCutShort(ending, where)
   if (ending?.how === 'target silent')
     return ending.lacksMetaspace ? NotRestored.noMetaspace(session.pid) : NotRestored.unanswered(session.pid)
-  const facts = session.detachFacts ?? null
-  const kept = keptProbes(facts)
-  if (kept > 0) return NotRestored.kept(session.pid, kept)
-  return facts !== null && facts.left.length > 0 ? NotRestored.left(session.pid, facts.left) : null
+  const kept = keptProbes(session.detachFacts ?? null)
+  return kept > 0 ? NotRestored.kept(session.pid, kept) : null
 }
 
 /** Returns the error of a recording that lacks data that the user asked for, however it has ended; null if no data are missing. */

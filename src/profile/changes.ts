@@ -16,6 +16,7 @@ import { type ErrorBound, type ErrorBounds, errorBoundOfDifference, errorBoundsO
 import { type CostNoise, isCounted, methodNoise } from './method-noise.ts'
 import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
 import { nameOf, type Profile, rootTotal } from './profile.ts'
+import { namesOf } from './short-methods.ts'
 import { placeText } from './text.ts'
 
 export interface Changes {
@@ -98,6 +99,9 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
   const rootCost = { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after }
   const noise = methodNoise(sides.before, sides.after, metric)
   const least = MIN_ROW_SHARE * Math.max(rootCost.before, rootCost.after)
+  // A method that has no row of its own in one of the profiles cannot be compared.
+  const inShort = [before, after].map(({ shortMethods }) => namesOf(shortMethods))
+  const isShort = (name: MethodName) => inShort.some((has) => has(name.class, name.method))
   const divided = (key: string, { name, before: one, after: other }: MethodPair): ChangedMethod => {
     const pair = {
       name,
@@ -107,7 +111,7 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
     const errorBound = errorBoundBy(({ methods: of }) => of.get(key))
     const own = noise.of(key)
     const bound = isCounted(metric) ? 0 : Math.max(least, errorBound.self, own.self ?? 0)
-    const isSignificant = !isOthers(name) && Math.abs(selfChange(pair)) > bound
+    const isSignificant = !isOthers(name) && !isShort(name) && Math.abs(selfChange(pair)) > bound
     return { ...pair, errorBound, noise: own, isSignificant }
   }
   const methods = [...methodPairs(before, after)]

@@ -113,6 +113,7 @@ function factsJson(profile: Profile): string {
     events,
     bareCalls,
     stacks,
+    shortMethods: profile.shortMethods,
     detach,
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,

@@ -4,8 +4,8 @@ import { maxOf } from '../base/arrays.ts'
 import type { Profile } from './profile.ts'
 
 export interface Overhead {
-  /** Estimated processor time of the probes: number of calls with probes, multiplied by the calibrated cost of a call. */
-  readonly probesMs: number
+  /** Estimated processor time of the probes: number of calls with probes, multiplied by the calibrated cost of a call. Null if this cost is unknown. */
+  readonly probesMs: number | null
   /**
    * Processor time of probes and stacks per time recorded: 0.01 is 1 % of one processor. Null if the mode does not report it. It does not
    * include slower code that probes or discarded code cause.
@@ -31,7 +31,7 @@ export function callsOf(events: number): number {
 export function overheadOf(profile: Profile): Overhead {
   const { calibration, detach, durationMs, events, instrumentation, mode, stacks } = profile
   const pairNs = calibration.innerNs + calibration.outerNs
-  const ofProbes = probesMs(events.count, pairNs)
+  const ofProbes = pairNs > 0 || events.count === 0 ? probesMs(events.count, pairNs) : null
   const isKnown = mode !== 'sample' && durationMs > 0 && (pairNs > 0 || stacks !== undefined)
   const pauses = [
     instrumentation.longestPauseMs,
@@ -40,7 +40,7 @@ export function overheadOf(profile: Profile): Overhead {
   ].filter((it) => typeof it === 'number')
   return {
     probesMs: ofProbes,
-    part: isKnown ? (ofProbes + (stacks?.costMs ?? 0)) / durationMs : null,
+    part: isKnown && ofProbes !== null ? (ofProbes + (stacks?.costMs ?? 0)) / durationMs : null,
     longestPauseMs: pauses.length === 0 ? null : maxOf(pauses),
   }
 }

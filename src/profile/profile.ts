@@ -19,6 +19,7 @@ import type { Durations } from '../regions/times.ts'
 import type { DetachFacts } from './detach-facts.ts'
 import type { Overflow } from './overflows.ts'
 import type { RangeFacts } from './range.ts'
+import type { ShortMethod } from './short-methods.ts'
 import type { StackFacts } from './stack-facts.ts'
 import type { ValueFacts } from './values.ts'
 
@@ -166,6 +167,8 @@ export interface Profile {
   readonly detach?: DetachFacts
   /** Facts about stacks; absent if no stacks of threads inside roots were sampled. */
   readonly stacks?: StackFacts
+  /** Methods with short calls, those with the most calls first; absent if there are none. */
+  readonly shortMethods?: readonly ShortMethod[]
   /** Ids of `methodNames` stand for pairs of method and call site; absent if call sites were not recorded. */
   readonly callSites?: true
   /** Comparison with calls without probes; absent if not useful or not possible, and with schemes other than b. */

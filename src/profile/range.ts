@@ -19,6 +19,7 @@ import { METRICS } from '../measures/columns.ts'
 import { withWaits } from '../measures/locks/sink.ts'
 import { bucketStart } from '../regions/histogram.ts'
 import { methodsByName, type Profile } from './profile.ts'
+import { namesOf } from './short-methods.ts'
 import { span } from './text.ts'
 import type { ValueFacts } from './values.ts'
 
@@ -198,7 +199,7 @@ function rangeProfile(
  */
 function withSampledRows(
   tree: Tree,
-  { methodNames: known, stacks }: Profile,
+  { methodNames: known, shortMethods = [] }: Profile,
   { samples }: SegmentTimes,
   { rowsFromMs, rowsToMs }: RangeFacts,
 ): Pick<Profile, 'merged' | 'methodNames'> {
@@ -220,7 +221,6 @@ function withSampledRows(
     idsOf.set(key, [...(idsOf.get(key) ?? []), id])
     return id
   }
-  const short = new Set(stacks?.shortMethods.map((it) => `${it.class}.${it.method}`))
   const rows = samples.frames.flatMap(({ className, method }) => valueRowOf(className, method) ?? [])
   const merged = withSamples(tree, {
     samples: samplesBetween(samples, rowsFromMs, rowsToMs),
@@ -231,11 +231,8 @@ function withSampledRows(
     methodOf: (className, method) => valueRowOf(className, method) ?? idOf(className, method),
     ...(rows.length > 0 && { valueRows: { first: minOf(rows), last: maxOf(rows) } }),
     others: idOf('', OTHERS_NAME.method),
-    ...(short.size > 0 && {
-      short: {
-        id: idOf('', SHORT_NAME.method),
-        has: (className: string, method: string) => short.has(`${className}.${method}`),
-      },
+    ...(shortMethods.length > 0 && {
+      short: { id: idOf('', SHORT_NAME.method), has: namesOf(shortMethods) },
     }),
   })
   return { merged, methodNames }

@@ -40,6 +40,7 @@ import {
   tuple,
   Unsound,
 } from './shape.ts'
+import { readShortMethods } from './short-methods.ts'
 import { readSlow } from './slow-calls.ts'
 import { readStacks } from './stack-facts.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
@@ -139,6 +140,7 @@ function profileOf(mode: Mode, methods: number, tree: Read<Tree>) {
     events: shape({ count, waitMs: number }),
     kept: optional(shape({ heapBytes: count, outsideBytes: count })),
     stacks: optional(readStacks),
+    shortMethods: optional(readShortMethods),
     detach: optional(readDetach),
     bareCalls: optional(
       shape({ calls: count, bareNs: number, chargedNs: number, low: number, high: number }),

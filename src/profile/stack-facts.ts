@@ -1,28 +1,17 @@
 // Facts about the stacks that scheme adaptive samples inside roots: the number of stacks, the cost in the target, and stalls of the
 // target's threads.
 
-import { SHORT_NAME } from '../cct/merge-samples.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { DetachFacts } from './detach-facts.ts'
 import { callCost, callsApart } from './root-calls.ts'
-import { list, number, orElse, orNull, type Read, count as readCount, shape, string } from './shape.ts'
-import { classesText, count, percent, plural, shortCount, span } from './text.ts'
+import { list, number, orElse, orNull, type Read, count as readCount, shape } from './shape.ts'
+import { classesText, count, percent, plural, span } from './text.ts'
 
 /** Expected and actual duration of a redefinition's pause, in ms; null if unknown. */
 export interface PauseFact {
   readonly predictedMs: number | null
   readonly measuredMs: number | null
   readonly classes: number
-}
-
-/** A method with short calls: neither timed nor shown as a row of its own, see `SHORT_NAME` (cct/merge-samples.ts). */
-export interface ShortMethod {
-  readonly class: string
-  readonly method: string
-  /** Number of calls inside roots per second, counted by probes for about a second. */
-  readonly callsPerSecond: number
-  /** Mean duration of a call: its share of the samples, divided by the number of calls. */
-  readonly meanNs: number
 }
 
 /**
@@ -83,12 +72,7 @@ export interface StackFacts {
   readonly rootCalls: number
   /** One of `timedOneOf` root calls, chosen at random, is timed. Rows, times and rates cover only the timed calls. */
   readonly timedOneOf: number
-  /** Methods with short calls, those with the most calls first. Empty in files without this fact. */
-  readonly shortMethods: readonly ShortMethod[]
 }
-
-/** Maximum number of short methods that the report names. */
-const NAMED_SHORT = 5
 
 /** Facts from other parts of the profile for `stackLines`. */
 export interface AroundStacks {
@@ -104,7 +88,6 @@ export function stackLines(facts: StackFacts, around: AroundStacks): [string, st
   const lines: [string, string | null][] = [
     ['samples', samplesText(facts, around)],
     ['rows', rowsText(facts)],
-    ['short', shortText(facts)],
     ['warm-up', warmUpText(facts, around)],
     ['pauses', pausesText(facts, around.detach)],
     ['stalls', stallText(facts)],
@@ -142,18 +125,6 @@ function stallText({ longestStallMs, stallAtMs, stallCause }: StackFacts): strin
 function rowsText({ rowsFromMs, timedOneOf }: StackFacts): string | null {
   if (rowsFromMs === 0) return null
   return `recorded from ${span(rowsFromMs)} after the start on: ${timedOneOf > 1 ? `from then on at most 1 of ${timedOneOf} calls of the root is timed` : 'the timed methods were chosen by then'}`
-}
-
-function shortText({ shortMethods }: StackFacts): string | null {
-  if (shortMethods.length === 0) return null
-  const named = shortMethods
-    .slice(0, NAMED_SHORT)
-    .map(
-      (it) =>
-        `${it.class}.${it.method} (${shortCount(it.callsPerSecond)} calls/s, ${it.meanNs.toFixed(0)} ns)`,
-    )
-  const rest = shortMethods.length - named.length
-  return `${plural(shortMethods.length, 'method')} with calls below 2 us: not timed, and shown as rows "${SHORT_NAME.method}": ${named.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`
 }
 
 /** Compares the root calls during recompilation with the later root calls. */
@@ -199,8 +170,4 @@ export const readStacks: Read<StackFacts> = shape({
   coldUntilMs: orElse(orNull(number), null),
   rootCalls: orElse(readCount, 0),
   timedOneOf: orElse(readCount, 1),
-  shortMethods: orElse(
-    list(shape({ class: string, method: string, callsPerSecond: number, meanNs: number })),
-    [],
-  ),
 })

@@ -5,6 +5,7 @@ import { maxOf } from '../base/arrays.ts'
 import { UnionIds, unionOf } from '../cct/union.ts'
 import { overflowsTogether } from './overflows.ts'
 import { allWarnings, CLOCKS, type JvmFacts, nameOf, type Profile } from './profile.ts'
+import { shortTogether } from './short-methods.ts'
 
 /**
  * Merges profiles of several JVMs.
@@ -53,6 +54,9 @@ export function together(profiles: readonly Profile[]): Profile {
       count: sum(profiles.map(({ events }) => events.count)),
       waitMs: sum(profiles.map(({ events }) => events.waitMs)),
     },
+    ...(profiles.some(({ shortMethods }) => shortMethods !== undefined) && {
+      shortMethods: shortTogether(profiles.map(({ shortMethods = [] }) => shortMethods)),
+    }),
     ...sumOf(profiles, 'openCalls'),
     ...sumOf(profiles, 'followedTasks'),
     methodNames: ids.names,

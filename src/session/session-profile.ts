@@ -96,6 +96,7 @@ export function sessionProfile({ controller, end, engine, span }: Recording, rec
         unseenPart: unseenPart(merged),
       },
     }),
+    ...(inside !== null && inside.shortMethods.length > 0 && { shortMethods: inside.shortMethods }),
     ...(inside !== null && { lines: inside.lineTable() }),
     ...(end.bareCalls !== null && { bareCalls: end.bareCalls }),
     ...(openCalls > 0 && { openCalls }),

@@ -145,20 +145,6 @@ describe('the exit status of a recording', () => {
     )
   })
 
-  it('the exit status of a recording is 84 when parts of jfluid remained in the JVM', () => {
-    const code = { checkedClasses: 2, checkedMethods: 9, originalClasses: 2, different: [], unchecked: '' }
-    const detachFacts = {
-      ...{ ms: 1, proofMs: 2, pauseMs: 1, restoredClasses: 2, refusedClasses: 0, lambdaClasses: 0, code },
-      ...{ left: ['thread jfluid-agent', 'socket /tmp/x'], unseen: [] },
-    }
-    const problem = outcome(session({ ...everything, detachFacts }), null, null)
-    assert.equal(problem?.exitCode, 84)
-    assert.equal(
-      problem?.message,
-      'parts of jfluid remained in JVM 4711 after the detach: thread jfluid-agent, socket /tmp/x',
-    )
-  })
-
   it('if an error stopped the recorder, the exit status of the recording is the exit status of the error', () => {
     assert.equal(status({ ending: silent(70) }), 70)
   })

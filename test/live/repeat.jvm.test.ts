@@ -178,7 +178,16 @@ it.each<readonly [methods: number, limit: Pick<SessionRequest, 'metaspaceBytes'>
 ])('%d methods have probes in a session with the limit %j', async (methods, limit) => {
   const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
   await java.line(/^ready/)
-  const shares = { share: 0.9, sd: 0.01, self: 0.9, innermost: 0.9, samples: 1000, branches: 1, computing: 0 }
+  const shares = {
+    share: 0.9,
+    nested: 0.9,
+    sd: 0.01,
+    self: 0.9,
+    innermost: 0.9,
+    samples: 1000,
+    branches: 1,
+    computing: 0,
+  }
   const session = await Session.start(await attachDoor(java.pid), {
     ...sessionOptions({ root: ['fix.Ticker.work'], scheme: 'adaptive' }),
     seen: [{ className: 'fix.Ticker', method: 'tiny', owner: 'user', ...shares }],

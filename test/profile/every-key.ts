@@ -49,10 +49,10 @@ export function profileWithEveryKey(): Profile {
         coldUntilMs: 1,
         rootCalls: 1,
         timedOneOf: 1,
-        shortMethods: [{ class: 'a.B', method: 'd', callsPerSecond: 1, meanNs: 1 }],
       },
       pauses: [{ predictedMs: 1, measuredMs: 1, classes: 1 }],
     },
+    shortMethods: [{ class: 'a.B', method: 'd', callsPerSecond: 1, meanNs: 1 }],
     bareCalls: { calls: 64, bareNs: 1, chargedNs: 2, low: 1.9, high: 2.1 },
     range: {
       fromMs: 5,

@@ -95,7 +95,6 @@ clock     counterTime
         coldUntilMs: null,
         rootCalls: 300,
         timedOneOf: 1,
-        shortMethods: [],
       },
     }
     const times = { unit: 'ns', count: 10, total: 1e8, min: 1e6, mean: 1e7, max: 2e7, buckets: [] } as const
@@ -171,7 +170,7 @@ clock     counterTime
         stallAtMs: 0,
       },
       ...{ stallCause: null, suspendedMs: 0, pauses: [], rowsFromMs: 0, coldUntilMs: null, rootCalls: 0 },
-      ...{ timedOneOf: 1, shortMethods: [] },
+      ...{ timedOneOf: 1 },
     }
     // 2,000,000 calls of 25 ns are 50 ms of 10 s.
     const calibration = { innerNs: 11, outerNs: 14, clock: 'rdtsc' as const }

@@ -11,7 +11,7 @@ const FACTS: StackFacts = {
   ...{ samples: 4_252, unseenPart: null, missed: 0, dropped: 0, costMs: 180 },
   ...{ longestStallMs: 231.4, stallAtMs: 6_480, stallCause: 'collection', suspendedMs: 0 },
   pauses: [],
-  ...{ rowsFromMs: 0, coldUntilMs: null, rootCalls: 500, timedOneOf: 1, shortMethods: [] },
+  ...{ rowsFromMs: 0, coldUntilMs: null, rootCalls: 500, timedOneOf: 1 },
 }
 
 const DETACH: DetachFacts = {
@@ -111,19 +111,6 @@ describe('root calls during recompilation', () => {
     expect(linesOf({ coldUntilMs: 1_400, timedOneOf: 64 }, times)['warm-up']).toContain(
       '30 timed root calls until then',
     )
-  })
-
-  it('names the short methods with the most calls', () => {
-    const shortMethods = [3_200_000, 910_000, 5_000, 300, 200, 100, 90].map((callsPerSecond, i) => ({
-      ...{ class: 'demo.Rays', method: `m${i}`, callsPerSecond, meanNs: 20 + i },
-    }))
-    expect(linesOf({ shortMethods: shortMethods.slice(0, 1) }).short).toBe(
-      '1 method with calls below 2 us: not timed, and shown as rows "(short methods)": demo.Rays.m0 (3.20M calls/s, 20 ns)',
-    )
-    expect(linesOf({ shortMethods }).short).toMatch(
-      /^7 methods .*: demo\.Rays\.m0 .*m4 \(200 calls\/s, 24 ns\), and 2 more$/,
-    )
-    expect(linesOf({}).short).toBeUndefined()
   })
 
   it('the line about recompilation covers all root calls if the recording ended before the end of recompilation', () => {

@@ -13,6 +13,7 @@ import { rangeText } from '../range.ts'
 import { executions } from '../region-report.ts'
 import { callCost, rootCallsText, threwText } from '../root-calls.ts'
 import { rootStatesText } from '../sampled-rows.ts'
+import { shortText } from '../short-methods.ts'
 import { stackLines } from '../stack-facts.ts'
 import { clean, count, percent, plural, shortCount, shortSpan, span } from '../text.ts'
 import { valuesText } from '../values.ts'
@@ -24,10 +25,11 @@ const STALLED = 'application threads stalled by jfluid'
 
 /** Returns facts that help to judge the numbers. Each fact has a label of at most nine letters and one sentence. */
 export function reportFacts(profile: Profile): Fact[] {
-  const { merged, regions, stacks, values } = profile
+  const { merged, regions, shortMethods, stacks, values } = profile
   const facts = regions === undefined ? [...recorded(profile), ...measured(profile)] : ofRegions(profile)
   if (tellsWaits(merged)) facts.push(['waiting', waitingText(merged)])
   if (stacks !== undefined) append(facts, stackLines(stacks, profile))
+  if (shortMethods !== undefined) facts.push(['short', shortText(shortMethods)])
   if (values !== undefined) facts.push(['values', valuesText(profile, values)])
   const states = rootStatesText(merged)
   if (states !== null)
@@ -138,9 +140,11 @@ function ofRoots(profile: Profile): Fact[] {
 function adaptiveCostText(profile: Profile): string {
   const { events, stacks } = profile
   const { part, probesMs } = overheadOf(profile)
-  const all = part === null ? '' : `${(100 * part).toFixed(1)} % of a processor: `
+  const ofProbes = `probes ${probesMs === null ? 'an unknown time' : `about ${span(probesMs)}`} (${shortCount(events.count)} events)`
+  // A range, and the sum of several JVMs, have no facts about stacks.
+  const all = stacks === undefined || part === null ? '' : `${(100 * part).toFixed(1)} % of a processor: `
   const ofStacks = stacks === undefined ? '' : `stacks ${span(stacks.costMs)}, `
-  return `${all}${ofStacks}probes about ${span(probesMs)} (${shortCount(events.count)} events); application threads spent ${span(events.waitMs)} on switching event buffers`
+  return `${all}${ofStacks}${ofProbes}; application threads spent ${span(events.waitMs)} on switching event buffers`
 }
 
 function callsFact(profile: Profile): Fact {

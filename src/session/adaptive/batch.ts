@@ -6,7 +6,7 @@ import type { OpenDoor } from '../doors/door.ts'
 import { MAX_METASPACE_BYTES, METASPACE_PER_CLASS_BYTE, MIN_FREE_METASPACE_BYTES } from '../limits.ts'
 import { sourceName } from '../target-classes.ts'
 import { type Arming, type ArmLimits, exactly } from './arming.ts'
-import { chooseMethods, type Seen, shareOf, USUAL_LIMITS } from './choose.ts'
+import { chooseMethods, type Seen, sharesOf, USUAL_LIMITS } from './choose.ts'
 
 /**
  * Minimum bytecode size. Shorter methods are usually inlined, and probes would prevent that. A method with more than MUCH of the time is
@@ -85,7 +85,8 @@ export async function batchOf(
       classBytes: room / METASPACE_PER_CLASS_BYTE,
       leastCode: MIN_CODE_BYTES,
     },
-    mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
+    mayBeShort: ({ className, name }: MethodTarget) =>
+      sharesOf(seen, sourceName(className), name).share >= MUCH,
   }
   return { patterns, limits, pauseMs }
 }

@@ -18,6 +18,8 @@ export interface Seen {
   readonly method: string
   /** Total time as a share of the time of all roots. Nested activations of a recursive method count once. */
   readonly share: number
+  /** Like `share`, but each activation of a recursive method counts, so that the value may exceed 1. */
+  readonly nested: number
   /** Standard deviation of `share`. */
   readonly sd: number
   /** Self time, as a share of the time of all roots. */
@@ -35,6 +37,8 @@ export interface Seen {
   readonly computing: number
   readonly owner: Owner
 }
+
+export type Shares = Pick<Seen, 'share' | 'nested'>
 
 export interface Limits {
   /** Maximum number of classes in one redefinition. */
@@ -120,6 +124,7 @@ export function seenMethods(
     number,
     {
       total: number
+      nested: number
       variance: number
       self: number
       innermost: number
@@ -136,12 +141,13 @@ export function seenMethods(
     ofClass.computes += computes[node]!
     ofClass.samples += ends[node]!
     const sum = sums.get(id) ?? {
-      ...{ total: 0, variance: 0, self: 0, innermost: 0, samples: 0, branches: 0, end: 0 },
+      ...{ total: 0, nested: 0, variance: 0, self: 0, innermost: 0, samples: 0, branches: 0, end: 0 },
     }
     sums.set(id, sum)
     sum.self += selfNs[node]!
     sum.innermost += innermost[node]!
     if (children[node]! > 1) sum.branches += children[node]!
+    sum.nested += totalNs[node]!
     if (node < sum.end) continue // the node is below another activation of the same method
     sum.end = node + size[node]!
     sum.total += totalNs[node]!
@@ -157,7 +163,7 @@ export function seenMethods(
     seen.push({
       computing: ofClass.samples < MIN_SAMPLES ? 0 : ofClass.computes / whole,
       ...{ className: name.class, method: name.method, owner: kind.owner, branches: sum.branches },
-      ...{ share: sum.total / whole, sd: Math.sqrt(sum.variance) / whole },
+      ...{ share: sum.total / whole, nested: sum.nested / whole, sd: Math.sqrt(sum.variance) / whole },
       ...{ self: sum.self / whole, innermost: sum.innermost / whole, samples: sum.samples },
     })
   }
@@ -174,11 +180,11 @@ export function whileCold(seen: readonly Seen[]): Seen[] {
 }
 
 /**
- * Returns the share of a method.
+ * Returns the shares of a method.
  * @returns 0 if the method has no samples
  */
-export function shareOf(seen: readonly Seen[], className: string, method: string): number {
-  return seen.find((it) => it.className === className && it.method === method)?.share ?? 0
+export function sharesOf(seen: readonly Seen[], className: string, method: string): Shares {
+  return seen.find((it) => it.className === className && it.method === method) ?? { share: 0, nested: 0 }
 }
 
 /** Matches a first part of a package name that does not identify an owner, such as com, org, io. */

@@ -8,9 +8,8 @@ import { pairTicks } from '../../base/compensation.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
-import { getOrAdd } from '../../base/maps.ts'
 import { DEFAULT_MAX_OVERHEAD } from '../../base/scheme.ts'
-import { type MethodName, type Tree, topSum } from '../../cct/tree.ts'
+import { type Tree, topSum } from '../../cct/tree.ts'
 import { plural, shortCount, span } from '../../profile/text.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
@@ -24,7 +23,7 @@ import { sourceName } from '../target-classes.ts'
 import type { Arming } from './arming.ts'
 import { batchOf, mib } from './batch.ts'
 import { BudgetWatch, type Look, type Rates } from './budget-watch.ts'
-import { ownerBy, type Seen, seenMethods, shareOf, whileCold } from './choose.ts'
+import { ownerBy, type Seen, type Shares, seenMethods, sharesOf, whileCold } from './choose.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 import { batchPauseMs, COLD_DURATION_MS, tookTooLong } from './pause.ts'
 import {
@@ -32,12 +31,11 @@ import {
   type Counted,
   callsForOneTimed,
   idleProbesOverBudget,
-  isShort,
   mayChooseWhileCold,
-  meanCallNs,
   samplesNeeded,
   timedWithinBudget,
 } from './probe-budget.ts'
+import { shortCalls } from './short-calls.ts'
 
 /** Interval between two steps of the controller. */
 const STEP_INTERVAL_MS = 250
@@ -85,8 +83,8 @@ export class Controller {
   #sampledFromMs: number | null = null
   /** Methods that cannot have probes: methods without code of their own, or with too little code. */
   readonly #useless = new Set<string>()
-  /** Methods of the batch: id -> share of the roots' time when the method was chosen. */
-  #batch: ReadonlyMap<number, number> = new Map()
+  /** Methods of the batch: id -> shares of the roots' time when the method was chosen. */
+  #batch: ReadonlyMap<number, Shares> = new Map()
   #armedAt: Look | null = null
   /** Whether the batch was chosen while code was interpreted, and the rows contain interpreted calls. */
   #isEarly = false
@@ -333,7 +331,7 @@ export class Controller {
     this.#batch = new Map(
       ids.map((id) => {
         const { class: className, method } = names.of(id)
-        return [id, shareOf(seen, className, method)]
+        return [id, sharesOf(seen, className, method)]
       }),
     )
     this.#phase = 'settle'
@@ -366,11 +364,7 @@ export class Controller {
     const timed = isCounted ? timedWithinBudget(counted, this.#costs(before, now)) : []
     const off = [...this.#batch.keys()].filter((id) => !timed.includes(id))
     if (this.#stopped) return
-    if (isCounted)
-      this.#noteShort(
-        counted.filter(({ id }) => off.includes(id)),
-        this.#costs(before, now),
-      )
+    if (isCounted) this.#noteShort(counted, this.#costs(before, now))
     await arming.switchTo([
       [off, MODE_OFF],
       [timed, MODE_TIME],
@@ -447,11 +441,6 @@ export class Controller {
       debug.reveal?.(`adaptive: ${off.length} methods are switched off: their probes cost too much`)
       for (const id of off) this.#switchedOff.add(id)
       this.#noteOff()
-      if (rates !== undefined)
-        this.#noteShort(
-          rates.called.filter(({ id }) => off.includes(id)),
-          rates.costs,
-        )
     }
     this.#isEarly &&= !isWarm
     this.#newRows() // the earlier rows contain interpreted calls, or timed calls of methods that are only sampled from now on
@@ -462,20 +451,15 @@ export class Controller {
       )
   }
 
-  /** Records which switched-off methods have short calls. Samples have no descriptors, so overloads are one method. */
-  #noteShort(off: readonly Counted[], costs: Costs): void {
+  /** Records which methods of the batch have short calls. */
+  #noteShort(counted: readonly Counted[], costs: Costs): void {
     const { inside, names } = this.engine
-    const calls = new Map<string, { callsPerSecond: number; share: number; of: MethodName }>()
-    for (const { id, callsPerSecond, share } of off) {
-      const of = names.of(id)
-      const it = getOrAdd(calls, `${of.class}.${of.method}`, () => ({ callsPerSecond: 0, share, of }))
-      it.callsPerSecond += callsPerSecond
-    }
-    for (const it of calls.values()) {
-      if (!isShort(it, costs)) continue
-      const { callsPerSecond, of } = it
-      inside?.addShort({ class: of.class, method: of.method, callsPerSecond, meanNs: meanCallNs(it, costs) })
-    }
+    if (inside === null) return
+    const named = counted.map((it) => {
+      const { class: className, method } = names.of(it.id)
+      return { ...it, class: className, method, share: this.#batch.get(it.id)!.nested }
+    })
+    for (const it of shortCalls(named, costs, inside.timedOneOf)) inside.addShort(it)
   }
 
   #noteOff(): void {
@@ -499,7 +483,7 @@ export class Controller {
 
   #countedBetween(before: Look, now: Look): Counted[] {
     const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000)
-    return [...this.#batch].map(([id, share]) => ({
+    return [...this.#batch].map(([id, { share }]) => ({
       id,
       share,
       callsPerSecond: Math.max(0, (now.counts[id] ?? 0) - (before.counts[id] ?? 0)) / seconds,

@@ -10,7 +10,8 @@ import { OTHERS_NAME, type PictureParts, SHORT_NAME, withSamples } from '../../c
 import type { SampleTimes } from '../../cct/sample-times.ts'
 import { type SlowTimes, withCalls } from '../../cct/slow-times.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
-import type { PauseFact, ShortMethod, StackFacts, StallCause } from '../../profile/stack-facts.ts'
+import { byCalls, type ShortMethod } from '../../profile/short-methods.ts'
+import type { PauseFact, StackFacts, StallCause } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
 import type { InsideNews } from '../../wire/inside-news.ts'
@@ -343,7 +344,6 @@ export class Inside {
         suspendedMs: this.#suspendedMs,
         rootCalls: this.#since('rootCalls'),
         timedOneOf: this.timedOneOf,
-        shortMethods: [...this.#shortMethods.values()].sort((a, b) => b.callsPerSecond - a.callsPerSecond),
       },
       pauses,
       rowsFromMs,
@@ -352,6 +352,11 @@ export class Inside {
         clock.toNs((swaps.at(-1)?.endTicks ?? beginTicks) - beginTicks) / 1e6 + COLD_DURATION_MS,
       ),
     }
+  }
+
+  /** The methods with short calls, those with the most calls first. */
+  get shortMethods(): readonly ShortMethod[] {
+    return byCalls(this.#shortMethods.values())
   }
 
   /** Records that a method has short calls: its samples have no row of their own. */
@@ -391,18 +396,19 @@ export class Inside {
 
   /** Returns slow calls with the number of samples in each call, and their trees with rows for these samples. */
   slowPicture(slow: SlowTimes): SlowTimes {
-    // A method whose calls are short on average may be long in a slow call, and these rows are to show it.
-    const parts = { ...this.#parts(1), short: undefined }
+    const parts = this.#parts(1)
     const { tree, spans = [] } = slow
     const all =
       tree === undefined ? undefined : withSamples(tree, { ...parts, samples: this.#samples.within(spans) })
     const slowest = new Set(slow.slowest.map(({ number }) => number))
     // Methods that are timed now may not have been timed in a call before the current rows: no probe has missed their calls.
     const before = { ...parts, isSeen: () => false }
+    // A method whose calls are short on average may be long in a slow call, so a single slow call shows each method.
+    const short = undefined
     const calls = withCalls(slow, ({ span, tree: own, ...call }) => {
       const samples = this.#samples.within(span === undefined ? [] : [span])
       const of = span !== undefined && span.fromTicks < this.#rowsFromTicks ? before : parts
-      const rows = own === undefined ? undefined : withSamples(own, { ...of, samples })
+      const rows = own === undefined ? undefined : withSamples(own, { ...of, samples, short })
       // A fast call that an exception ended usually has no sample, so its 0 is left out.
       const isTold = samples.count > 0 || slowest.has(call.number)
       return { ...call, ...(isTold && { samples: samples.count }), ...(rows !== undefined && { tree: rows }) }

@@ -1,6 +1,8 @@
 // Decides which of the counted methods are timed: methods with calls that are long compared with a probe. The total cost of their probes
 // stays within the user's budget. Pure functions.
 
+import { SHORT_CALL_NS } from '../../cct/merge-samples.ts'
+
 /** Measured values of a method with counting or timing probes. */
 export interface Counted {
   readonly id: number
@@ -69,12 +71,6 @@ export function mayChooseWhileCold(it: {
   )
 }
 
-/**
- * Minimum mean duration of a timed call. Shorter methods are usually inlined, so probes would slow them down too much, and samples at
- * safepoints show their time in other methods.
- */
-const MIN_CALL_NANOS = 2_000
-
 /** Returns the mean duration of a call in ns; Infinity without calls. */
 export function meanCallNs(
   { share, callsPerSecond }: Omit<Counted, 'id'>,
@@ -83,9 +79,13 @@ export function meanCallNs(
   return callsPerSecond > 0 ? (share * rootNsPerSecond) / callsPerSecond : Number.POSITIVE_INFINITY
 }
 
-/** Returns whether the calls of a method are too short for a probe and for samples. */
+/**
+ * Returns whether the calls of a method are too short for a probe and for samples: probes would slow it down too much, since it is usually
+ * inlined, and samples at safepoints show its time in other methods. False for a method without samples.
+ */
 export function isShort(counted: Omit<Counted, 'id'>, costs: Costs): boolean {
-  return meanCallNs(counted, costs) < MIN_CALL_NANOS
+  const mean = meanCallNs(counted, costs)
+  return mean > 0 && mean < SHORT_CALL_NS
 }
 /** Share of the budget that the probes may use after methods have been chosen or switched off. */
 const AIM = 0.5

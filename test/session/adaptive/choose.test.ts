@@ -19,6 +19,7 @@ function name(text: string): MethodName {
 function seen(text: string, share: number, more: Partial<Seen> = {}): Seen {
   const { class: className, method } = name(text)
   const usual = {
+    nested: share,
     sd: 0.001,
     self: share,
     innermost: share,
@@ -170,7 +171,7 @@ describe('classification of user code', () => {
 })
 
 describe('sampled shares of a method', () => {
-  it('sampled shares of a method count only its outermost activations, relative to the samples of all roots', () => {
+  it('sampled shares of a method count only its outermost activations, relative to the samples of all roots; `nested` counts all', () => {
     const names = ['', 'a.Root.run', 'a.Walk.visit', 'a.Leaf.cost'].map((it) => name(it || '.'))
     const tree = inPreorder([1, 2, 2, 3, 3], [-1, 0, 1, 2, 0], {
       selfNs: [10, 20, 30, 20, 20],
@@ -191,6 +192,7 @@ describe('sampled shares of a method', () => {
         className: 'a.Walk',
         method: 'visit',
         share: 0.7,
+        nested: 1.2,
         sd: 0.03,
         self: 0.5,
         innermost: 0.5,
@@ -203,6 +205,7 @@ describe('sampled shares of a method', () => {
         className: 'a.Leaf',
         method: 'cost',
         share: 0.4,
+        nested: 0.4,
         sd: 0.05,
         self: 0.4,
         innermost: 0.4,

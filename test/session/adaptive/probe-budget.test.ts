@@ -40,6 +40,7 @@ describe('counted methods that become timed', () => {
     const means = [10_000, 50_000, 0].map((calls) => counted(1, calls, 0.1))
     expect(means.map((it) => meanCallNs(it, COSTS))).toEqual([5_000, 1_000, Number.POSITIVE_INFINITY])
     expect(means.map((it) => isShort(it, COSTS))).toEqual([false, true, false])
+    expect(isShort(counted(1, 50_000, 0), COSTS)).toBe(false)
   })
 
   it('the most informative methods become timed until their cost is half of the budget', () => {

@@ -33,7 +33,7 @@ final class TraceIds extends Topic {
                 }
             }
             JFluid1TraceIds.sources(sources.toArray(new JFluid1TraceIds.Source[0]));
-        } catch (ReflectiveOperationException | InternalError e) {
+        } catch (ReflectiveOperationException | LinkageError | InternalError e) {
             throw new IOException("no such field: " + e.getMessage(), e);
         }
     }

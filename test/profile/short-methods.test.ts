@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { changesOf } from '../../src/profile/changes.ts'
+import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
+import { reportText } from '../../src/profile/report.ts'
+import { namesOf, type ShortMethod, shortTogether } from '../../src/profile/short-methods.ts'
+import { together } from '../../src/profile/together.ts'
+import { profileOf } from './trees.ts'
+
+const short = (method: string, callsPerSecond: number): ShortMethod => ({
+  ...{ class: 'demo.Rays', method, callsPerSecond, meanNs: 20 },
+})
+const MANY = [3_200_000, 910_000, 5_000, 300, 200, 100, 90].map((calls, i) => short(`m${i}`, calls))
+const profile = profileOf('main 10x 1000000ns ( work 20x 3000000ns )')
+const shortLine = (shortMethods: ShortMethod[]) =>
+  /^short .*$/m.exec(reportText({ ...profile, shortMethods }, { width: 1_000 }))?.[0]
+
+describe('methods with short calls', () => {
+  it('the report names those with the most calls', () => {
+    expect(shortLine(MANY.slice(0, 1))).toBe(
+      'short     1 method with calls below 2 µs: not timed, and shown as rows "(short methods)": demo.Rays.m0 (3.20M calls/s, 20 ns)',
+    )
+    expect(shortLine(MANY)).toMatch(
+      /^short {5}7 methods .*: demo\.Rays\.m0 .*m4 \(200 calls\/s, 20 ns\), and 2 more$/,
+    )
+    expect(reportText(profile)).not.toMatch(/^short /m)
+  })
+
+  it('are in the file, and in the sum of several JVMs with the values of the JVM with the most calls', () => {
+    const file = encodeProfile({ ...profile, shortMethods: MANY })
+    expect(decodeProfile(file, 'p.jfluid').shortMethods).toEqual(MANY)
+    const one = { ...profile, shortMethods: [short('a', 5), short('b', 1)] }
+    const other = { ...profile, shortMethods: [short('a', 7)] }
+    expect(together([one, other]).shortMethods).toEqual([short('a', 7), short('b', 1)])
+    expect(together([profile, profile]).shortMethods).toBeUndefined()
+    expect(shortTogether([[], []])).toEqual([])
+  })
+
+  it('are found by class and name', () => {
+    expect(namesOf(MANY)('demo.Rays', 'm3')).toBe(true)
+    expect(namesOf(MANY)('demo.Other', 'm3')).toBe(false)
+    expect(namesOf()('demo.Rays', 'm3')).toBe(false)
+  })
+
+  it('a comparison does not judge a method that is short in one of the profiles', () => {
+    const later = profileOf('main 10x 1000000ns ( work 20x 9000000ns )')
+    const isSignificant = (shortMethods?: ShortMethod[]) =>
+      changesOf(profile, { ...later, ...(shortMethods && { shortMethods }) }).methods.find(
+        ({ name }) => name.method === 'work',
+      )!.isSignificant
+    const { class: owner } = profile.methodNames.find(({ method }) => method === 'work')!
+    expect(isSignificant()).toBe(true)
+    expect(isSignificant([{ ...short('work', 1), class: owner }])).toBe(false)
+    expect(isSignificant([{ ...short('other', 1), class: owner }])).toBe(true)
+  })
+})
