@@ -65,7 +65,7 @@ describe.each(jdks)('the exported HTML page of a recording of JDK $version', (jd
     await page.click('#tab-latency')
     assert.equal(await page.textContent('#panel-latency h2'), 'Latency of 400 root calls')
     await page.click('#tab-traces')
-    assert.equal(await page.textContent('#panel-traces h2'), '2 traced calls of 2 requested')
+    assert.equal(await page.textContent('#panel-traces h2'), '2 traced slow calls of 2 requested')
     assert.deepEqual(new Set(await names('#list-traces-0')), new Set(['fix.Slow.serve', 'fix.Slow.lookUp']))
   })
 
