@@ -37,15 +37,22 @@ export function shortTogether(lists: readonly (readonly ShortMethod[])[]): Short
   return [...found.values()]
 }
 
+/** Returns the names of the methods with the most calls, for a warning: "a.B.c, a.B.d, and 2 more". */
+export function shortNames(methods: readonly ShortMethod[]): string {
+  return listed(methods, (it) => `${it.class}.${it.method}`)
+}
+
+function listed(methods: readonly ShortMethod[], textOf: (it: ShortMethod) => string): string {
+  const rest = methods.length - NAMED
+  return `${methods.slice(0, NAMED).map(textOf).join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`
+}
+
 export function shortText(methods: readonly ShortMethod[]): string {
-  const named = methods
-    .slice(0, NAMED)
-    .map(
-      (it) =>
-        `${it.class}.${it.method} (${shortCount(it.callsPerSecond)} calls/s, ${it.meanNs.toFixed(0)} ns)`,
-    )
-  const rest = methods.length - named.length
-  return `${plural(methods.length, 'method')} with calls below ${SHORT_CALL_NS / 1_000} µs: not timed, and shown as rows "${SHORT_NAME.method}": ${named.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`
+  const withRates = listed(
+    methods,
+    (it) => `${it.class}.${it.method} (${shortCount(it.callsPerSecond)} calls/s, ${it.meanNs.toFixed(0)} ns)`,
+  )
+  return `${plural(methods.length, 'method')} with calls below ${SHORT_CALL_NS / 1_000} µs: not timed, and shown as rows "${SHORT_NAME.method}": ${withRates}`
 }
 
 export const readShortMethods: Read<ShortMethod[]> = list(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { changesOf } from '../../src/profile/changes.ts'
 import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
 import { reportText } from '../../src/profile/report.ts'
-import { namesOf, type ShortMethod, shortTogether } from '../../src/profile/short-methods.ts'
+import { namesOf, type ShortMethod, shortNames, shortTogether } from '../../src/profile/short-methods.ts'
 import { together } from '../../src/profile/together.ts'
 import { profileOf } from './trees.ts'
 
@@ -23,6 +23,8 @@ describe('methods with short calls', () => {
       /^short {5}7 methods .*: demo\.Rays\.m0 .*m4 \(200 calls\/s, 20 ns\), and 2 more$/,
     )
     expect(reportText(profile)).not.toMatch(/^short /m)
+    expect(shortNames(MANY.slice(0, 2))).toBe('demo.Rays.m0, demo.Rays.m1')
+    expect(shortNames(MANY)).toMatch(/^demo\.Rays\.m0, .*m4, and 2 more$/)
   })
 
   it('are in the file, and in the sum of several JVMs with the values of the JVM with the most calls', () => {

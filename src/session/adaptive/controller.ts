@@ -10,6 +10,7 @@ import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import { DEFAULT_MAX_OVERHEAD } from '../../base/scheme.ts'
 import { type Tree, topSum } from '../../cct/tree.ts'
+import { shortNames } from '../../profile/short-methods.ts'
 import { plural, shortCount, span } from '../../profile/text.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
@@ -380,12 +381,12 @@ export class Controller {
     const called = counted.filter((it) => it.callsPerSecond > 0)
     if (timed.length > 0 && called.length > 0 && !called.some((it) => timed.includes(it.id)))
       this.engine.warnings.add(
-        'below the root only rarely called methods are timed: all others are called too often or are too short to be timed',
+        `below the root only rarely called methods are timed: all others are called too often or are too short to be timed${this.#shortNames()}`,
       )
     if (timed.length === 0)
       this.engine.warnings.add(
         isCounted
-          ? 'only the root is timed: all other methods are called too often or are too short to be timed'
+          ? `only the root is timed: all other methods are called too often or are too short to be timed${this.#shortNames()}`
           : `only the root is timed: fewer than ${MIN_CALLS} of its calls began and ended within ${MAX_SETTLE_DURATION_MS / 1000} s, too few to choose methods below it`,
       )
   }
@@ -449,6 +450,11 @@ export class Controller {
         rates.called.filter(({ id }) => off.includes(id)),
         rates.costs,
       )
+  }
+
+  #shortNames(): string {
+    const methods = this.engine.inside?.shortMethods ?? []
+    return methods.length === 0 ? '' : ` (${shortNames(methods)})`
   }
 
   /** Records which methods of the batch have short calls. */
