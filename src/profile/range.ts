@@ -118,7 +118,7 @@ export function ofRange(profile: Profile, { fromMs, toMs }: Range, path: string)
 }
 
 /** A segment of which a smaller part is in the range is left out, since segments end some ms after a multiple of their width. */
-const LEAST_PART = 0.1
+export const LEAST_PART = 0.1
 
 function segmentsIn({ segments }: SegmentTimes, from: number, to: number): SegmentState[] {
   const touched = segments.filter((it) => it.endMs > from && it.beginMs < to)

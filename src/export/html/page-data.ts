@@ -99,6 +99,8 @@ export interface PlaceInTree {
 export interface PageRanges {
   /** Length of a segment. Segments at a change of the set of timed methods are shorter. */
   readonly segmentMs: number
+  /** A segment of which a smaller part is in the range is left out, as in a report of the range. */
+  readonly leastPart: number
   /** Duration of the recording. */
   readonly ofMs: number
   /** `variance`, of sampled rows: square of the standard deviation. */

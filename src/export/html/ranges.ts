@@ -9,7 +9,7 @@ import type { RootCallTimes } from '../../cct/root-calls.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { column, type Profile } from '../../profile/profile.ts'
 import { prune } from '../../profile/prune.ts'
-import { ofRange } from '../../profile/range.ts'
+import { LEAST_PART, ofRange } from '../../profile/range.ts'
 import type { BarRow } from '../../profile/region-text.ts'
 import { hasSampledRows, sampledRow } from '../../profile/sampled-rows.ts'
 import { keptNodes, keptSizes } from './block.ts'
@@ -61,6 +61,7 @@ export function rangesOf(
   return {
     data: {
       segmentMs: profile.segments.widthMs,
+      leastPart: LEAST_PART,
       ofMs: parts.at(-1)!.endMs,
       columns: names,
       count: nodes.length,

@@ -29,15 +29,20 @@ import { secondsText } from './format.js'
  */
 
 /**
- * Returns the segments that are at least partly between two times; undefined if there are none.
+ * Returns the segments between two times, selected as for a report of the range; undefined if there are none.
  *
  * @param {number} fromMs
  * @param {number} toMs
  * @returns {Range | undefined}
  */
 export function rangeOf(fromMs, toMs) {
-  const all = data.ranges?.segments ?? []
-  const segments = [...all.keys()].filter((it) => all[it].toMs > fromMs && all[it].fromMs < toMs)
+  const { segments: all = [], leastPart = 0 } = data.ranges ?? {}
+  const touched = [...all.keys()].filter((it) => all[it].toMs > fromMs && all[it].fromMs < toMs)
+  const inside = touched.filter((it) => {
+    const { fromMs: begin, toMs: end } = all[it]
+    return Math.min(end, toMs) - Math.max(begin, fromMs) >= leastPart * (end - begin)
+  })
+  const segments = inside.length > 0 ? inside : touched
   if (segments.length === 0) return undefined
   /** @type {Map<number, number>} */
   const lengths = new Map()
