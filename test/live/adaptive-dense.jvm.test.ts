@@ -60,7 +60,7 @@ forNewestJdk((jdk) => {
     await until(async () => (await rows()).includes(SHORT_NAME.method))
     expect((await rows()).sort()).toEqual([SHORT_NAME.method, 'root'])
     expect((await session.status()).warnings).toEqual([
-      expect.stringMatching(/^only the root is timed: .* too short to be timed \(fix\.Dense\.fib\)$/),
+      expect.stringMatching(/^only the root is timed: .* too short to be timed \(short: fix\.Dense\.fib\)$/),
     ])
     const { callsPerSecond } = session.engine.inside!
     expect(callsPerSecond).toBeGreaterThan(0)

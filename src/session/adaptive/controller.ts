@@ -454,7 +454,7 @@ export class Controller {
 
   #shortNames(): string {
     const methods = this.engine.inside?.shortMethods ?? []
-    return methods.length === 0 ? '' : ` (${shortNames(methods)})`
+    return methods.length === 0 ? '' : ` (short: ${shortNames(methods)})`
   }
 
   /** Records which methods of the batch have short calls. */

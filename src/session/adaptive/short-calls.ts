@@ -8,14 +8,16 @@ import { type Costs, type Counted, isShort, meanCallNs } from './probe-budget.ts
 export type NamedCount = Counted & Pick<ShortMethod, 'class' | 'method'>
 
 /**
- * Returns the methods with short calls. Samples have no descriptors, so a method with several overloads is short only if each overload is.
+ * Returns the methods with short calls. Samples have no descriptors, so a method with several overloads is short only if each overload that
+ * is called is.
  * @param timedOneOf  calls are counted in one of this number of root calls
  */
 export function shortCalls(counted: readonly NamedCount[], costs: Costs, timedOneOf: number): ShortMethod[] {
   const overloads = new Map<string, NamedCount[]>()
   for (const it of counted) getOrAdd(overloads, `${it.class}.${it.method}`, () => []).push(it)
-  return [...overloads.values()].flatMap((all) => {
-    if (!all.every((it) => isShort(it, costs))) return []
+  return [...overloads.values()].flatMap((each) => {
+    const all = each.filter((it) => it.callsPerSecond > 0)
+    if (all.length === 0 || !all.every((it) => isShort(it, costs))) return []
     const most = all.reduce((a, b) => (b.callsPerSecond > a.callsPerSecond ? b : a))
     const { class: className, method, callsPerSecond } = most
     return [
