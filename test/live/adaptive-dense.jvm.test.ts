@@ -20,7 +20,7 @@ const PROGRAM = {
       static volatile int sink;
       static volatile int rounds = Integer.MAX_VALUE;
       static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-      static void root() { sink += fib(15); }
+      static void root() { sink += fib(20); }
       public static void main(String[] args) throws Exception {
         Thread running = new Thread(() -> { for (int i = 0; i < rounds; i++) root(); System.out.println("done"); });
         running.setDaemon(true);
