@@ -84,18 +84,22 @@ export class Agent {
 
   constructor(private readonly link: Link) {}
 
-  private async noSwap(): Promise<void> {
+  /**
+   * Calls `send` when no redefinition runs. No redefinition can begin between the last check and the call: the agent would then wait for the
+   * end of the redefinition, which may itself wait for the agent, in the load hook of a class.
+   */
+  private async whenNoSwap<T>(send: () => Promise<T>): Promise<T> {
     for (let seen: Promise<unknown> | undefined; seen !== this.swapped; ) {
       seen = this.swapped
       await seen
     }
+    return await send()
   }
 
-  /** Sends requests that concern classes and may be delayed. */
+  /** Sends requests that may be delayed, and that the agent does not execute while a redefinition runs. */
   private async request(op: string, ...args: unknown[]): Promise<unknown> {
-    await this.noSwap()
     // biome-ignore lint/plugin/no-spread: the arguments of one request
-    return await this.link.request(op, ...args)
+    return await this.whenNoSwap(() => this.link.request(op, ...args))
   }
 
   get closed(): Promise<string> {
@@ -190,8 +194,9 @@ export class Agent {
   }
 
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
-    if (ids.some((id) => this.swapping.has(id))) await this.noSwap()
-    return listOf(orNull(bytes))(await this.link.request('classBytes', ids))
+    const read = () => this.link.request('classBytes', ids)
+    const isBlocked = ids.some((id) => this.swapping.has(id))
+    return listOf(orNull(bytes))(await (isBlocked ? this.whenNoSwap(read) : read()))
   }
 
   /** Returns the address of the JVM's library in the target; 0 if unknown. */
@@ -225,25 +230,24 @@ export class Agent {
   ): Promise<RedefineResult> {
     const classIds = new Set(bodies.map((b) => b.classId))
     const rows = bodies.map((b) => [b.classId, b.methodIndex, buffer(b.code)])
-    await this.noSwap()
-    const swap = this.link.request('redefineMethods', rows, ready, highestId)
-    this.swapped = swap.catch(() => {})
-    this.swapping = classIds
-    const timer = setTimeout(() => {
-      debug.redefine?.(
-        `a redefinition takes more than ${SLOW_SWAP_TIMEOUT_MS} ms: class loads are answered first`,
-      )
-      this.slow = true
-      this.onSlowSwap()
-    }, SLOW_SWAP_TIMEOUT_MS)
-    let reply: unknown
-    try {
-      reply = await swap
-    } finally {
-      clearTimeout(timer)
-      this.slow = false
-      this.swapping = new Set()
-    }
+    const reply = await this.whenNoSwap(() => {
+      const swap = this.link.request('redefineMethods', rows, ready, highestId)
+      const timer = setTimeout(() => {
+        debug.redefine?.(
+          `a redefinition takes more than ${SLOW_SWAP_TIMEOUT_MS} ms: class loads are answered first`,
+        )
+        this.slow = true
+        this.onSlowSwap()
+      }, SLOW_SWAP_TIMEOUT_MS)
+      const ended = () => {
+        clearTimeout(timer)
+        this.slow = false
+        this.swapping = new Set()
+      }
+      this.swapping = classIds
+      this.swapped = swap.then(ended, ended)
+      return swap
+    })
     return { classes: classIds.size, methods: rows.length, ...readSwap(reply) }
   }
 
@@ -410,7 +414,7 @@ export class Agent {
 
   /** Returns the samples since the last call of this method. */
   async insideSamples(): Promise<InsideNews> {
-    return insideNews(await this.link.request('insideSamples'))
+    return insideNews(await this.request('insideSamples'))
   }
 
   /** Makes callers record their call sites. Must be called before calibration. */
