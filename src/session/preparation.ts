@@ -282,6 +282,7 @@ export class Preparation {
       counts: this.#counts,
       waits: eventsOf(options).tellsWaits,
       trees: blockCount > 0,
+      isStarted: this.door.isStarted === true,
     })
   }
 

@@ -152,6 +152,8 @@ export class Agent {
     waits: boolean
     /** Whether threads keep trees after the chunks (events/tree-layout.ts). */
     trees: boolean
+    /** Whether this client has started the JVM, so that its threads wait longer for answers. */
+    isStarted: boolean
   }): Promise<ReturnType<typeof readConfigured>> {
     return readConfigured(
       await this.link.request(
@@ -166,6 +168,7 @@ export class Agent {
         o.counts,
         o.waits,
         o.trees,
+        o.isStarted,
       ),
     )
   }

@@ -10,7 +10,7 @@
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
 //             [class name, …] of JDK classes that submit work to other threads, if threads are followed,
 //             whether events count bytecodes instead of time, whether waits are distinguished,
-//             whether threads keep trees after the chunks
+//             whether threads keep trees after the chunks, whether this client has started the JVM
 //                        → [clock at the hello, clock now, pausesKnown]  clock: [ticks, nanos, width]; ticks since session start
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  loaders and classes that are new since the last call
 //   findClasses names    → the same rows, for classes with a name that ends with one of `names`, and for all their supertypes

@@ -304,6 +304,9 @@ describe('limits in docs/target.md', () => {
     expect(target).toContain(
       `Each wait of a thread has a timeout of ${client('ANSWER_TIMEOUT_NANOS') / 1e3} s`,
     )
+    expect(target).toContain(
+      `answer of the client has a timeout of ${client('STARTED_ANSWER_TIMEOUT_NANOS') / 1e3} s`,
+    )
     expect(target).toContain(`checks the client's process ${client('CHECK_CLIENT_AFTER_NANOS')} ms after`)
     const silent = java('agent/jfluid/agent/ClientProcess.java', 'SILENT_CLIENT_TIMEOUT_SECONDS')
     expect(target).toContain(`sends no message for ${silent} s, ends the session`)

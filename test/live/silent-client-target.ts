@@ -76,6 +76,7 @@ export async function open(jdk: Jdk, reader: ChildProcess, startedOff = 0): Prom
     counts: false,
     waits: false,
     trees: false,
+    isStarted: false,
   })
   const pid = reader.pid!
   const since = parseStartTicks(readFileSync(`/proc/${pid}/stat`, 'utf8'))! + startedOff

@@ -82,7 +82,15 @@ export async function openSwapped(jdk: Jdk, program: readonly string[]) {
   const { file: perfFile, offset: safepointTimeOffset } = door.perf(java.pid)
   await agent.configure({
     ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
-    ...{ perfFile, safepointTimeOffset, follow: [], counts: false, waits: false, trees: false },
+    ...{
+      perfFile,
+      safepointTimeOffset,
+      follow: [],
+      counts: false,
+      waits: false,
+      trees: false,
+      isStarted: false,
+    },
   })
   const recorder = await Recorder.start({ ring }) // sends heartbeats: without them no thread waits longer than 250 ms
   rmSync(ring)

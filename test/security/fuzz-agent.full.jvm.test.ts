@@ -39,6 +39,8 @@ const MESSAGES: readonly (readonly unknown[])[] = [
     [],
     false,
     true,
+    false,
+    true,
   ],
   [3, 'loadedClasses'],
   [4, 'classBytes', [1, 2, 70_000, -1]],
@@ -77,7 +79,7 @@ const MESSAGES: readonly (readonly unknown[])[] = [
 forNewestJdk((jdk) => {
   it('the agent answers or refuses slightly damaged messages', { timeout: LONG_MS }, async () => {
     const dir = temporaryDirectory()
-    for (const { path, bytes } of jarEntries(JAR, /^agent\/.*\.class$/)) {
+    for (const { path, bytes } of jarEntries(JAR, /^(agent|runtime)\/.*\.class$/)) {
       mkdirSync(join(dir, dirname(path)), { recursive: true })
       writeFileSync(join(dir, path), bytes)
     }
@@ -89,7 +91,9 @@ forNewestJdk((jdk) => {
     const seed = seedOf()
     const times = [inputs(100_000, 10_000_000), inputs(1000, 500_000), inputs(20_000, 2_000_000)]
     const args = [frames, seed, ...times, ticker, dir, mostMs(times.length)].map(String)
-    const java = startJava(jdk, ['-Xmx64m', '-cp', `${agent}:${driver}`, 'jfluid.agent.FuzzAgent', ...args])
+    // As in a target, the runtime is a part of java.base.
+    const options = ['-Xmx64m', '--patch-module', `java.base=${join(dir, 'runtime')}`]
+    const java = startJava(jdk, [...options, '-cp', `${agent}:${driver}`, 'jfluid.agent.FuzzAgent', ...args])
     const { code } = await java.exit
     const told = `JFLUID_SEED=${seed}\n${java.stdout()}${java.stderr()}`
     console.info(`JDK ${jdk.version}, ${told}`)

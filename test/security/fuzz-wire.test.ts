@@ -23,6 +23,7 @@ const ASKED: readonly [ask: (agent: Agent) => Promise<unknown>, answer: unknown]
       it.configure({
         ...{ ring: '/dev/shm/x/ring', chunkBytes: 4096, chunkCount: 4, chunksOffset: 8192, perfFile: '' },
         ...{ safepointTimeOffset: 0, follow: [], counts: false, waits: false, trees: false },
+        isStarted: false,
       }),
     [[123_456_789_012, 2 ** 50, 40], true],
   ],

@@ -154,6 +154,8 @@ export interface OpenDoor {
   readonly owner: Owner | undefined
   /** Runs `work`, which creates files, as a user id that exists in the target's user namespace (`actingAs`). */
   acting<T>(work: () => T): T
+  /** Whether jfluid has started the JVM. Its threads then wait longer for answers of jfluid. */
+  readonly isStarted?: boolean
   /** Whether a sleeping agent was woken, so that no agent was loaded. */
   readonly woken: boolean
   /** Whether a Java agent was present before this session. It may have redefined classes. Undefined if this cannot be detected. */

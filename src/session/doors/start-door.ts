@@ -101,6 +101,7 @@ export function opened(link: Link, dir: SessionDirectory): OpenDoor {
     ...TELLS_NOTHING,
     link,
     pid: null,
+    isStarted: true,
     dir: dir.path,
     inside: dir.inside,
     owner: undefined,

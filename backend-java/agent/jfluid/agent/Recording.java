@@ -41,7 +41,7 @@ final class Recording extends Topic {
             case "configure":
                 return configure((String) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4]),
                         MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8],
-                        (Boolean) m[9], (Boolean) m[10], (Boolean) m[11]);
+                        (Boolean) m[9], (Boolean) m[10], (Boolean) m[11], (Boolean) m[12]);
             case "neverWait":
                 JFluid1Ring.neverWait();
                 loading.hearChanges();
@@ -82,12 +82,16 @@ final class Recording extends Topic {
     }
 
     private Object configure(String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath,
-            long safepointAt, Object[] follow, boolean counts, boolean waits, boolean trees) throws IOException {
+            long safepointAt, Object[] follow, boolean counts, boolean waits, boolean trees, boolean started)
+            throws IOException {
         long chunksEnd = chunksAt + (long) chunkBytes * chunkCount;
         ring = elsewhere ? Ring.mirrored(Main.peer(path), Main.option(path, "token"), chunkBytes, chunkCount, chunksAt)
                          : Ring.map(Path.of(path), trees ? chunksEnd + JFluid1Trees.BYTES : chunksEnd);
         calibration.openPauses(perfPath, safepointAt);
         ring.begin(chunkBytes, chunkCount, chunksAt, link.waker, counts, trees ? chunksEnd : 0);
+        if (started) {
+            JFluid1Client.waitLonger();
+        }
         if (follow.length > 0) {
             follow(follow);
         }

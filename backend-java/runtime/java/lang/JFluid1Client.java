@@ -34,6 +34,8 @@ public final class JFluid1Client {
     private static final long MAX_CHECK_GAP_NANOS = 4_500_000L;
     /** Timeout of a wait for a client with a heartbeat. */
     public static final long ANSWER_TIMEOUT_NANOS = 1_000_000_000L;
+    /** Timeout of a wait for an answer of the client, in a JVM that the client has started: as long as main() is held back at most. */
+    public static final long STARTED_ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
     /** Bounds of the pause between two checks, which is a sixteenth of the wait so far. */
     static final long MIN_PAUSE_NANOS = 50_000L;
     private static final long MAX_PAUSE_NANOS = 4_000_000L;
@@ -47,6 +49,8 @@ public final class JFluid1Client {
     private static final long MAX_OVERRUN_NANOS = 500_000L;
     /** Whether the running redefinition may be waiting for threads that in turn wait for the redefinition. */
     static volatile boolean mayDeadlock;
+    /** Timeout of a wait for an answer in this session. */
+    private static volatile long answerTimeout = ANSWER_TIMEOUT_NANOS;
     private static Runnable waker;
     private static volatile long extendedUntil;
     private static volatile boolean checkRequested;
@@ -61,6 +65,7 @@ public final class JFluid1Client {
 
     static void begin(Runnable wake) {
         waker = wake;
+        answerTimeout = ANSWER_TIMEOUT_NANOS;
         timeouts = 0;
         silent = false;
         extendWaits(System.nanoTime());
@@ -68,6 +73,19 @@ public final class JFluid1Client {
 
     static void end() {
         waker = null;
+    }
+
+    /**
+     * Makes threads wait longer for answers, because the client has started this JVM to record it. For its first class with a root, the client may
+     * have to read and rewrite a thousand classes of the JDK, which takes seconds on a slow machine.
+     */
+    public static void waitLonger() {
+        answerTimeout = STARTED_ANSWER_TIMEOUT_NANOS;
+    }
+
+    /** Returns the timeout of a wait for an answer, ns. */
+    static long answerTimeout() {
+        return answerTimeout;
     }
 
     /**
@@ -130,8 +148,8 @@ public final class JFluid1Client {
 
     /**
      * Returns the timeout of the next wait. A client with a heartbeat may still hang, for example because its terminal is blocked. Each
-     * request would then wait for ANSWER_TIMEOUT_NANOS. So each timeout halves the next timeout until the client answers: all timeouts
-     * together are two seconds.
+     * request would then wait for the whole timeout. So each timeout halves the next timeout until the client answers: all timeouts
+     * together are twice the first.
      */
     private static long halvedTimeout(long longest) {
         return longest >> Math.min(timeouts, Long.SIZE - 1);

@@ -105,7 +105,7 @@ public final class JFluid1Requests {
                 post(request);
             }
         }
-        ClientWait wait = new ClientWait(ANSWER_TIMEOUT_NANOS, false);
+        ClientWait wait = new ClientWait(answerTimeout(), false);
         waiting(1);
         try {
             while (enabled && U.getByteVolatile(state, at) < READY) {
@@ -131,12 +131,12 @@ public final class JFluid1Requests {
     }
 
     /**
-     * Waits for the answer. The timeout is {@link JFluid1Client#ANSWER_TIMEOUT_NANOS}, or {@link JFluid1Client#SILENT_CLIENT_TIMEOUT_NANOS}
+     * Waits for the answer. The timeout is {@link JFluid1Client#answerTimeout}, or {@link JFluid1Client#SILENT_CLIENT_TIMEOUT_NANOS}
      * while a redefinition runs. If several threads wait for one answer, the first timeout ends the waits of all of them.
      */
     public static boolean await(Request request) {
         // The calling thread may hold a class loading lock that a running redefinition waits for.
-        ClientWait wait = new ClientWait(swapping ? SILENT_CLIENT_TIMEOUT_NANOS : ANSWER_TIMEOUT_NANOS, true);
+        ClientWait wait = new ClientWait(swapping ? SILENT_CLIENT_TIMEOUT_NANOS : answerTimeout(), true);
         waiting(1);
         try {
             while (enabled && !request.isOver() && !wait.isOver()) {

@@ -80,6 +80,34 @@ final class JFluid1RequestsTest {
         }
     }
 
+    static void inAJvmThatTheClientHasStartedAFirstCallWaitsLongerThanElsewhere() {
+        try (TestSession session = new TestSession(100, 1)) {
+            session.answers = false;
+            session.live();
+            JFluid1Client.waitLonger();
+            Thread answering = new Thread(() -> {
+                while (JFluid1Session.state[7] != JFluid1Session.PENDING) {
+                    Thread.onSpinWait();
+                }
+                long until = System.nanoTime() + 3 * JFluid1Client.ANSWER_TIMEOUT_NANOS / 2;
+                while (System.nanoTime() < until) {
+                    Thread.yield();
+                }
+                JFluid1Session.ready(7);
+            });
+            answering.start();
+            session.inside(() -> {
+                JFluid1.countEntry(7);
+                JFluid1.countExit(0, 7);
+            });
+            equal(JFluid1Session.READY, JFluid1Session.state[7]);
+            equal(0, JFluid1Session.gaps());
+        }
+        try (TestSession session = new TestSession(100, 1)) {
+            equal(JFluid1Client.ANSWER_TIMEOUT_NANOS, JFluid1Client.answerTimeout());
+        }
+    }
+
     static void questionsComeOutNewestFirst() {
         try (TestSession session = new TestSession(100, 1)) {
             session.answers = false;
