@@ -3,7 +3,7 @@
 import { UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
 import { mustHaveData } from '../profile/empty.ts'
-import { methodsNamed, NoSuchMethod } from '../profile/find-method.ts'
+import { methodsNamed, NoSuchMethod, refuseShort } from '../profile/find-method.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
 import { NotOfRange } from '../profile/range.ts'
 import { reportJsonPieces } from '../profile/report/json.ts'
@@ -63,8 +63,9 @@ export async function readForReport(
   return { profile, options }
 }
 
-function tracedMethods(text: string, { merged, methodNames }: Profile): TracedMethods {
+function tracedMethods(text: string, { merged, methodNames, shortMethods }: Profile): TracedMethods {
   const methods = methodsNamed(text, merged, (id) => nameOf(methodNames, id))
+  if (methods.length === 0) refuseShort(text, shortMethods)
   if (methods.length === 0) throw new NoSuchMethod(text, methodNames)
   return { text, methods }
 }

@@ -16,7 +16,7 @@ import { type ErrorBound, type ErrorBounds, errorBoundOfDifference, errorBoundsO
 import { type CostNoise, isCounted, methodNoise } from './method-noise.ts'
 import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
 import { nameOf, type Profile, rootTotal } from './profile.ts'
-import { namesOf } from './short-methods.ts'
+import { namesOf, type ShortMethod } from './short-methods.ts'
 import { placeText } from './text.ts'
 
 export interface Changes {
@@ -35,6 +35,8 @@ export interface Changes {
   readonly rootNoise: number | null
   /** Methods of either profile with costs divided by `perRootCall`, without class rows. Largest change of self cost first. */
   readonly methods: readonly ChangedMethod[]
+  /** Methods with short calls in one of the profiles, which have no row of their own there. */
+  readonly short: readonly ShortMethod[]
   /** Error bounds of the root costs. */
   readonly rootErrorBound: ErrorBound
   /** Whether calls from different call sites are separate contexts. */
@@ -100,8 +102,8 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
   const noise = methodNoise(sides.before, sides.after, metric)
   const least = MIN_ROW_SHARE * Math.max(rootCost.before, rootCost.after)
   // A method that has no row of its own in one of the profiles cannot be compared.
-  const inShort = [before, after].map(({ shortMethods }) => namesOf(shortMethods))
-  const isShort = (name: MethodName) => inShort.some((has) => has(name.class, name.method))
+  const short = [...(before.shortMethods ?? []), ...(after.shortMethods ?? [])]
+  const isShort = namesOf(short)
   const divided = (key: string, { name, before: one, after: other }: MethodPair): ChangedMethod => {
     const pair = {
       name,
@@ -111,7 +113,8 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
     const errorBound = errorBoundBy(({ methods: of }) => of.get(key))
     const own = noise.of(key)
     const bound = isCounted(metric) ? 0 : Math.max(least, errorBound.self, own.self ?? 0)
-    const isSignificant = !isOthers(name) && !isShort(name) && Math.abs(selfChange(pair)) > bound
+    const isSignificant =
+      !isOthers(name) && !isShort(name.class, name.method) && Math.abs(selfChange(pair)) > bound
     return { ...pair, errorBound, noise: own, isSignificant }
   }
   const methods = [...methodPairs(before, after)]
@@ -126,6 +129,7 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
     perRootCall,
     difference,
     methods,
+    short,
     rootCost,
     lead: changedRootCalls(sides.before, sides.after, metric),
     knowsNoise: noise.isKnown,

@@ -18,7 +18,7 @@ import type { MethodName } from '../cct/tree.ts'
 import type { Metric, Unit } from '../measures/columns.ts'
 import type { Changes, Pair } from './changes.ts'
 import { type ErrorBound, errorBoundOfShares } from './error-bounds.ts'
-import { isValue, methodMatcher, NoSuchMethod } from './find-method.ts'
+import { isValue, methodMatcher, NoSuchMethod, refuseShort } from './find-method.ts'
 import { fullName, percent } from './text.ts'
 
 export type Measure = 'self' | 'total' | 'calls'
@@ -159,6 +159,7 @@ function parseLimit(
  * Evaluates a condition: one verdict per matching method, or one for the root.
  * @param names  names of both profiles, to suggest one if no method matches
  * @throws NoSuchMethod
+ * @throws ShortMethodHasNoRow  if a matching method has no row in one of the profiles
  */
 export function judge(condition: Condition, changes: Changes, names: readonly MethodName[]): Verdict[] {
   if (condition.subject === 'root') {
@@ -167,6 +168,7 @@ export function judge(condition: Condition, changes: Changes, names: readonly Me
     const errorBound = errorBoundOf(changes, condition.measure, changes.rootErrorBound, noise, numbers)
     return [verdictOf(condition, 'root', numbers, errorBound)]
   }
+  refuseShort(condition.subject, changes.short)
   const matches = methodMatcher(condition.subject)
   const found = changes.methods.filter(({ name }) => matches(name))
   if (found.length === 0) throw new NoSuchMethod(condition.subject, names)

@@ -3,8 +3,10 @@
 
 import { UsageError } from '../base/errors.ts'
 import { isAllocation } from '../cct/allocation.ts'
+import { SHORT_CALL_NS } from '../cct/merge-samples.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
+import type { ShortMethod } from './short-methods.ts'
 import { fullName, isValueName, isWait, signature } from './text.ts'
 
 /** Thrown if no tree contains the method. Without this error, a `--fail-if` with a misspelled method would pass. */
@@ -39,6 +41,25 @@ export class NoSuchMethod extends UsageError {
           ? `Use a method of the profile with a similar name: ${close.join(', ')}`
           : 'Use a name that the report shows, for example Foo.bar or com.acme.Foo.bar.'
   }
+}
+
+/** Thrown if a method has no row of its own, because its calls are short (scheme adaptive). */
+export class ShortMethodHasNoRow extends UsageError {
+  static sample = () => new ShortMethodHasNoRow('com.acme.Money.add')
+  readonly hint: string
+  constructor(method: string) {
+    super(
+      `'${method}' has no row of its own: its calls take less than ${SHORT_CALL_NS / 1_000} µs, and samples do not show which short method runs`,
+    )
+    this.hint = `Name a caller of the method, or root. Or record with --time ${method}: its probes then slow it down.`
+  }
+}
+
+/** @throws ShortMethodHasNoRow  if the text names a method with short calls */
+export function refuseShort(text: string, methods: readonly ShortMethod[] = []): void {
+  const matches = methodMatcher(text)
+  const found = methods.find((it) => matches({ ...it, descriptor: '', loader: '' }))
+  if (found !== undefined) throw new ShortMethodHasNoRow(`${found.class}.${found.method}`)
 }
 
 /** Returns whether the text names a row of --by. */

@@ -1,9 +1,15 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { changesOf } from '../../src/profile/changes.ts'
+import { judge, parseCondition } from '../../src/profile/condition.ts'
 import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
+import { NoSuchMethod, ShortMethodHasNoRow } from '../../src/profile/find-method.ts'
 import { reportText } from '../../src/profile/report.ts'
 import { namesOf, type ShortMethod, shortNames, shortTogether } from '../../src/profile/short-methods.ts'
 import { together } from '../../src/profile/together.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { jfluid } from '../support/jfluid.ts'
 import { profileOf } from './trees.ts'
 
 const short = (method: string, callsPerSecond: number): ShortMethod => ({
@@ -53,5 +59,35 @@ describe('methods with short calls', () => {
     expect(isSignificant()).toBe(true)
     expect(isSignificant([{ ...short('work', 1), class: owner }])).toBe(false)
     expect(isSignificant([{ ...short('other', 1), class: owner }])).toBe(true)
+  })
+
+  it('a condition about a method that is short in one of the profiles is refused, also if neither has a row of it', () => {
+    const later = profileOf('main 10x 1000000ns ( work 20x 9000000ns )')
+    const { class: owner } = profile.methodNames.find(({ method }) => method === 'work')!
+    const judged = (text: string, before: ShortMethod[], after: ShortMethod[]) => {
+      const changes = changesOf({ ...profile, shortMethods: before }, { ...later, shortMethods: after })
+      return judge(parseCondition(text, changes.metric), changes, profile.methodNames)
+    }
+    const work = [{ ...short('work', 1), class: owner }]
+    const gone = [{ ...short('gone', 1), class: owner }]
+    const text = `${owner}.work self > +10%`
+    expect(judged(text, gone, gone)).toHaveLength(1)
+    expect(() => judged(text, work, [])).toThrow(ShortMethodHasNoRow)
+    expect(() => judged(text, [], work)).toThrow(ShortMethodHasNoRow)
+    expect(() => judged(`${owner}.gone total > 1ms`, gone, gone)).toThrow(ShortMethodHasNoRow)
+    expect(() => judged(`${owner}.gone total > 1ms`, [], [])).toThrow(NoSuchMethod)
+    expect(judged('root total > 1ms', work, work)).toHaveLength(1)
+  })
+
+  it('the callers of a short method are refused with the reason', async () => {
+    const file = join(temporaryDirectory(), 'p.jfluid')
+    writeFileSync(
+      file,
+      encodeProfile({ ...profile, shortMethods: [{ ...short('gone', 1), class: 'demo.Rays' }] }),
+    )
+    const { code, stderr } = await jfluid('report', file, '--back-traces', 'Rays.gone')
+    expect(stderr).toContain("'demo.Rays.gone' has no row of its own: its calls take less than 2 µs")
+    expect(stderr).toContain('--time demo.Rays.gone')
+    expect(code).toBe(64)
   })
 })
