@@ -106,9 +106,12 @@ async function entered(
   const java = await startContained(jdk, classes, ['fix.Ticker', '1', 'tiny'], surroundings)
   const wrong: string[] = []
   const left: string[] = []
-  for (const which of ['loaded', 'woken']) {
+  for (const [which, scheme] of [
+    ['loaded', 'b'],
+    ['woken', 'adaptive'],
+  ] as const) {
     const file = join(temporaryDirectory(), 'p.jfluid')
-    const ran = await record(java.pid, file, client)
+    const ran = await record(java.pid, file, client, '--scheme', scheme)
     left.push(...java.left(ran.pid))
     if (ran.code !== 0 || !ran.stderr.includes('nothing of jfluid remains')) {
       wrong.push(`${which}: ${ran.code}: ${ran.stderr}`)
@@ -121,8 +124,8 @@ async function entered(
 }
 
 /** @param as  command prefix: setpriv, unshare */
-const record = (pid: number, out: string, as: readonly string[] = []) =>
-  asClient(as, 'record', `${pid}`, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out)
+const record = (pid: number, out: string, as: readonly string[] = [], ...more: readonly string[]) =>
+  asClient(as, 'record', `${pid}`, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out, ...more)
 
 function asClient(as: readonly string[], ...words: readonly string[]): Promise<Client> {
   const [program, ...args] = [...as, process.execPath, cli, ...words] as [string, ...string[]]
@@ -195,7 +198,7 @@ describe('a refused attach', () => {
       'the user of the JVM cannot write to /tmp',
       { namespaces: MOUNT, setUp: 'mount -t tmpfs -o mode=755 tmpfs /tmp', as: APP },
       STATUS.notNow,
-      /probably it cannot create its attach socket \(its \/tmp is of uid 0 and gid 0, mode 755, and it runs as uid 1000\)/,
+      /probably it cannot create its attach socket \(its \/tmp is of uid 0 and gid 0, mode 755, and it runs as uid 1000 and gid 1000\)/,
     )
 
     const other = ({ pid }: Contained, ...words: string[]) => asClient(words, 'doctor', `${pid}`)

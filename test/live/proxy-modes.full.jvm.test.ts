@@ -19,6 +19,7 @@ const MODES: readonly (readonly [string, Partial<SessionFlags>])[] = [
   ['count', { mode: 'count' }],
   ['alloc', { mode: 'alloc', sampleEvery: 1 }],
   ['locks', { mode: 'locks' }],
+  ['exact --scheme adaptive', { scheme: 'adaptive', time: ['KnownTree.mix', 'KnownTree.leaf'] }],
 ]
 
 forEachJdk((jdk) => {
