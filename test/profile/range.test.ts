@@ -32,6 +32,46 @@ describe('ofRange', () => {
     expect(part.startedAt).toBe(new Date(Date.parse(recorded().startedAt) + 5000).toISOString())
   })
 
+  it('has rows for the samples in the range, and one row for frames of methods with short calls', () => {
+    const { class: className } = recorded().methodNames[1]!
+    const frames = ['main', 'tiny', 'deep'].map((method) => ({ className, method }))
+    // main, main > tiny, main > tiny > deep: one sample of each every 10 ms
+    const stacks = Int32Array.of(0, 0, 1, 1, 2, 2)
+    const stack = Int32Array.from({ length: 3000 }, (_, at) => (at % 3) + 1)
+    const zeros = new Int32Array(stack.length)
+    const samples = {
+      ...{ frames, stacks, stack, thread: zeros, state: zeros, call: new Float64Array(zeros) },
+      ms: Float64Array.from(stack, (_, at) => at * 5),
+      weight: new Float64Array(stack.length).fill(1),
+    }
+    const rows = (shortMethods: Profile['shortMethods']) => {
+      const whole = recorded({ ...SEGMENTS, samples })
+      const part = ofRange(
+        { ...whole, ...(shortMethods && { shortMethods }) },
+        { fromMs: 6000, toMs: 9000 },
+        'p',
+      )
+      const { methodNames, merged } = part
+      return Array.from(merged.method, (id, node) => [methodNames[id]!.method, merged.metrics.samples![node]])
+    }
+    const short = [{ class: className, method: 'tiny', callsPerSecond: 1, meanNs: 20 }]
+    expect(rows(undefined)).toEqual(
+      expect.arrayContaining([
+        ['main', 1000],
+        ['tiny', 667],
+        ['deep', 333],
+      ]),
+    )
+    expect(rows(short)).toEqual(
+      expect.arrayContaining([
+        ['main', 1000],
+        ['(short methods)', 667],
+        ['deep', 333],
+      ]),
+    )
+    expect(rows(short).map(([name]) => name)).not.toContain('tiny')
+  })
+
   it('leaves out a segment of which less than a tenth is in the range', () => {
     const facts = (fromMs: number, toMs: number) => {
       const { range } = ofRange(recorded(), { fromMs, toMs }, 'p')

@@ -39,7 +39,7 @@ final class Session extends GuestThread {
     private static final long CLOSE_RETRY_DELAY_NANOS = 100_000_000L;
     /**
      * Commands that are executed while a redefinition runs. classBytes blocks only for classes of that redefinition. The client sends names
-     * and frames before its answer to a load hook, and the redefinition may wait for that hook.
+     * before its answer to a load hook, and the redefinition may wait for that hook.
      */
     private static final Set<String> WHILE_SWAPPING =
             Set.of("loadHook", "reflected", "names", "classBytes", "reclaim", "restore", "detach");
