@@ -20,7 +20,8 @@ const GIVEN_UP = {
 }
 /** Last messages of a client that was recording or had recorded. */
 const LEFT = {
-  0: /^detached from JVM \d+ without an answer|^detached from/m,
+  0: /^detached from \d+ in/m,
+  [STATUS.notRestored]: /^jfluid: JVM \d+ did not answer the detach, so it may still have code of jfluid$/m,
 }
 
 const recordWitness = (witness: Witness, duration: string): RecordingClient => {
