@@ -188,7 +188,7 @@ export class Agent {
 
   /** From this call on, a thread that finds the buffer full continues unrecorded. Must be called before `enable`. */
   async neverWait(): Promise<void> {
-    await this.link.request('neverWait')
+    await this.request('neverWait')
   }
 
   /** Stops first-invocation requests for these methods. */
@@ -316,7 +316,7 @@ export class Agent {
 
   /** Makes each thread record samples of its own stack. Must be called before `enable`. */
   async sampling({ every, random }: SamplingRequest): Promise<void> {
-    await this.link.request('sampling', every, random)
+    await this.request('sampling', every, random)
   }
 
   /**
@@ -325,7 +325,7 @@ export class Agent {
    * @param roots  class and name of each root method
    */
   async sampleInside(roots: readonly FrameName[]): Promise<void> {
-    await this.link.request(
+    await this.request(
       'sampleInside',
       roots.flatMap((it) => [it.className, it.method]),
     )
@@ -422,12 +422,12 @@ export class Agent {
 
   /** Makes callers record their call sites. Must be called before calibration. */
   async tellSites(): Promise<void> {
-    await this.link.request('tellSites')
+    await this.request('tellSites')
   }
 
   /** Loads the user's profiling agent. @throws AgentRefused if the jar contains no profiler */
   async profiler(jar: string): Promise<void> {
-    await this.link.request('profiler', jar)
+    await this.request('profiler', jar)
   }
 
   /**
@@ -435,7 +435,7 @@ export class Agent {
    * @param liveness whether recorded objects are tracked
    */
   async allocations(every: number, liveness: boolean): Promise<void> {
-    await this.link.request('allocations', every, liveness)
+    await this.request('allocations', every, liveness)
   }
 
   names(methods: readonly NamedMethod[]): void {

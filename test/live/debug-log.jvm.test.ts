@@ -84,6 +84,7 @@ forNewestJdk((jdk) => {
     expect(lines.filter(({ text }) => text.startsWith('probes: '))).toEqual([])
     said('wire', /^→ #1 hello, \d+ bytes$/)
     said('wire', /^← #1 after [\d.]+ ms: hello, \d+ bytes: \[\(\d+ characters\)/)
+    said('wire', /^→ #\d+ configure, .* false$/)
     said('wire', /^→ #\d+ redefineMethods, \d+ bytes: \[\[\d+, \d+, \(\d+ bytes\)\]/)
     said('reveal', /^mode exact, scheme b, .* fix\.KnownTree\.task matches 1$/)
     said('reveal', /^roots, scheme b, [\d.]+ ms: 1 methods: fix\.KnownTree\.task/)
@@ -102,6 +103,23 @@ forNewestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
+  it('jfluid run tells the agent that it has started the JVM, so that threads wait longer for answers', async () => {
+    const classes = await compileFixture(jdk, 'KnownTree')
+    const dir = temporaryDirectory('jfluid-debug-')
+    const args = ['run', '--root', 'fix.KnownTree.task', '--record', join(dir, 'p.jfluid')]
+    const program = [jdk.java, '-cp', classes, 'fix.KnownTree', '4', '50']
+    const client = startProcess(process.execPath, [cli, ...args, '--', ...program], {
+      env: { JFLUID_DEBUG: 'wire', JFLUID_DEBUG_DIR: dir },
+    })
+    await client.line(/ready/)
+    client.send('run 1')
+    await client.line(/done/)
+    client.send('quit')
+    expect((await client.exit).code, client.stderr()).toBe(0)
+    const log = readLog(join(dir, `jfluid-debug-${client.pid}.log`)).map(({ text }) => text)
+    expect(log).toContainEqual(expect.stringMatching(/^→ #\d+ configure, .* true$/))
+  })
+
   it('both ends of a proxy session write a log, and neither log contains the key', async () => {
     const dir = temporaryDirectory('jfluid-debug-')
     const env = { JFLUID_DEBUG: 'all', JFLUID_DEBUG_DIR: dir }

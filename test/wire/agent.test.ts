@@ -12,20 +12,29 @@ class FakeLink {
   /** Names of the requests and, with an exclamation mark, of the answers, in order. */
   readonly said: string[] = []
   readonly #answers: (() => void)[] = []
+  readonly #failures: ((error: Error) => void)[] = []
 
   request(op: string): Promise<unknown> {
     this.said.push(op)
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#answers.push(() => {
         this.said.push(`${op}!`)
-        resolve(op === 'redefineMethods' ? SWAPPED : new Uint8Array(8))
+        resolve(op === 'redefineMethods' ? SWAPPED : op === 'classBytes' ? [null] : new Uint8Array(8))
       })
+      this.#failures.push(reject)
     })
   }
 
   /** Answers the oldest request. */
   answer(): void {
+    this.#failures.shift()
     this.#answers.shift()?.()
+  }
+
+  /** Answers the oldest request with an error. */
+  refuse(): void {
+    this.#answers.shift()
+    this.#failures.shift()?.(new Error('refused'))
   }
 }
 
@@ -74,5 +83,57 @@ describe('requests while a redefinition runs', () => {
     expect(link.said).toEqual(['redefineMethods', 'redefineMethods!', 'redefineMethods'])
     link.answer()
     await Promise.all(both)
+  })
+
+  it('samples and settings wait for the end of a redefinition', async () => {
+    for (const send of [
+      (agent: Agent) => agent.insideSamples(),
+      (agent: Agent) => agent.sampleInside([]),
+      (agent: Agent) => agent.neverWait(),
+    ]) {
+      const link = new FakeLink()
+      const agent = agentOf(link)
+      const swap = redefine(agent)
+      send(agent).catch(() => {}) // the link's answer has no samples
+      await microtasks(30)
+      expect(link.said).toEqual(['redefineMethods'])
+      link.answer()
+      await swap
+      await microtasks(30)
+      expect(link.said).toHaveLength(3)
+    }
+  })
+
+  it('after a refused redefinition, requests are sent', async () => {
+    const link = new FakeLink()
+    const agent = agentOf(link)
+    const refused = expect(redefine(agent)).rejects.toThrow('refused')
+    const later = peek(agent)
+    await microtasks(30)
+    link.refuse()
+    await refused
+    await microtasks(30)
+    expect(link.said).toEqual(['redefineMethods', 'peek'])
+    expect(agent.swapIsSlow).toBe(false)
+    link.answer()
+    await later
+  })
+
+  it('bytes of classes that are not redefined are read during a redefinition', async () => {
+    const link = new FakeLink()
+    const agent = agentOf(link)
+    const swap = agent.redefineMethods([{ classId: 1, methodIndex: 0, code: new Uint8Array() }], [], 0)
+    await microtasks(30)
+    const other = agent.classBytes([2])
+    const same = agent.classBytes([1])
+    await microtasks(30)
+    expect(link.said).toEqual(['redefineMethods', 'classBytes'])
+    link.answer()
+    await swap
+    await microtasks(30)
+    expect(link.said).toEqual(['redefineMethods', 'classBytes', 'redefineMethods!', 'classBytes'])
+    link.answer()
+    link.answer()
+    await Promise.all([other, same])
   })
 })

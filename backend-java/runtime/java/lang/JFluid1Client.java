@@ -34,7 +34,7 @@ public final class JFluid1Client {
     private static final long MAX_CHECK_GAP_NANOS = 4_500_000L;
     /** Timeout of a wait for a client with a heartbeat. */
     public static final long ANSWER_TIMEOUT_NANOS = 1_000_000_000L;
-    /** Timeout of a wait for an answer of the client, in a JVM that the client has started: as long as main() is held back at most. */
+    /** Timeout of a wait for an answer of the client, in a JVM that the client has started. */
     public static final long STARTED_ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
     /** Bounds of the pause between two checks, which is a sixteenth of the wait so far. */
     static final long MIN_PAUSE_NANOS = 50_000L;
@@ -91,7 +91,8 @@ public final class JFluid1Client {
     /**
      * The limits of one wait for the client. The wait ends if the heartbeat stops for {@link #SILENT_CLIENT_TIMEOUT_NANOS}. While a
      * redefinition runs, the agent may be waiting for a lock that the waiting thread holds (class initialisation, a class loader). So the
-     * first timeout of a thread in a load hook ends the waits of all threads in load hooks until that redefinition has ended.
+     * first timeout of a thread in a load hook ends the waits of all threads in load hooks until that redefinition has ended. After
+     * {@link #ANSWER_TIMEOUT_NANOS}, each wait ends if the redefinition waits for a lock for {@link #SILENT_CLIENT_TIMEOUT_NANOS}.
      */
     static final class ClientWait {
         private final long since = System.nanoTime();
@@ -102,6 +103,8 @@ public final class JFluid1Client {
         private long silence;
         private long paused;
         private int beat = heartbeat();
+        /** System.nanoTime() of the last check at which no redefinition was waiting for a lock. */
+        private long unblocked = since;
 
         ClientWait(long longest, boolean mayHoldLocks) {
             this.longest = halvedTimeout(longest);
@@ -134,7 +137,7 @@ public final class JFluid1Client {
                 isSilentSince(seen);
                 return true;
             }
-            if (now - since <= longest) {
+            if (now - since <= longest && !blocksRedefinition(now)) {
                 return false;
             }
             mayDeadlock |= swapping && mayHoldLocks && Thread.currentThread() != swapper;
@@ -143,6 +146,19 @@ public final class JFluid1Client {
                 timedOut(since, now);
             }
             return true;
+        }
+
+        /** Returns whether this thread may hold a lock for which the redefinition waits. Only a wait with a long timeout becomes so long. */
+        private boolean blocksRedefinition(long now) {
+            if (now - since < ANSWER_TIMEOUT_NANOS) {
+                unblocked = now;
+                return false;
+            }
+            Thread running = swapper;
+            if (running == null || running.getState() != Thread.State.BLOCKED) {
+                unblocked = now;
+            }
+            return now - unblocked >= SILENT_CLIENT_TIMEOUT_NANOS;
         }
     }
 

@@ -132,7 +132,7 @@ public final class JFluid1Requests {
 
     /**
      * Waits for the answer. The timeout is {@link JFluid1Client#answerTimeout}, or {@link JFluid1Client#SILENT_CLIENT_TIMEOUT_NANOS}
-     * while a redefinition runs. If several threads wait for one answer, the first timeout ends the waits of all of them.
+     * if the wait begins while a redefinition runs. If several threads wait for one answer, the first timeout ends the waits of all of them.
      */
     public static boolean await(Request request) {
         // The calling thread may hold a class loading lock that a running redefinition waits for.

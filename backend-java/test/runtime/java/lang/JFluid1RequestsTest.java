@@ -108,6 +108,38 @@ final class JFluid1RequestsTest {
         }
     }
 
+    /** In a JVM that the client has started: the client does not answer while it waits for the redefinition. */
+    static void aFirstCallDoesNotWaitForARedefinitionThatWaitsForItsLock() {
+        try (TestSession session = new TestSession(100, 1)) {
+            session.answers = false;
+            session.live();
+            JFluid1Client.waitLonger();
+            Object lock = new Object();
+            Thread swap = new Thread(() -> {
+                JFluid1Session.swapping(true);
+                synchronized (lock) {
+                    JFluid1Session.swapping(false);
+                }
+            });
+            long[] waited = new long[1];
+            session.inside(() -> {
+                synchronized (lock) {
+                    swap.start();
+                    while (swap.getState() != Thread.State.BLOCKED) {
+                        Thread.onSpinWait();
+                    }
+                    long before = System.nanoTime();
+                    JFluid1.countEntry(7);
+                    waited[0] = System.nanoTime() - before;
+                    JFluid1.countExit(0, 7);
+                }
+            });
+            that(waited[0] >= 1250 * MS && waited[0] < 4000 * MS, "waited " + waited[0] / MS + " ms");
+            equal(JFluid1Session.LATE, JFluid1Session.state[7]);
+            equal(1, JFluid1Session.gaps());
+        }
+    }
+
     static void questionsComeOutNewestFirst() {
         try (TestSession session = new TestSession(100, 1)) {
             session.answers = false;
