@@ -14,7 +14,7 @@ import {
 
 /** Time without a call of a root after which an explanation is shown for it. */
 const NOT_CALLED_TIMEOUT_MS = 5000
-/** Delay before stacks are checked. Before that, a root on a stack may just have been called: its thread waits up to 1 s for an answer. */
+/** Delay before stacks are checked, and between two checks while a thread of the root waits for an answer of the client. */
 const STACK_CHECK_DELAY_MS = 1100
 
 /** Access to the session. */
@@ -35,7 +35,7 @@ export interface RootPort {
 }
 
 interface Watched {
-  /** Time of the next check. The first check is of the stacks; the last check gives an explanation. */
+  /** Time of the next check. The last check gives an explanation. */
   dueMs: number
   readonly lastMs: number
   note: string | null
@@ -108,6 +108,10 @@ export class RootWatch {
       watched.dueMs = isLast ? Number.POSITIVE_INFINITY : watched.lastMs
       const methods = [...root.ids].map((id) => stackMethod(this.port.method(id)))
       const found = rootsOnStacks(stacks, methods, (name) => this.port.isJdk(name))
+      if (found.some((it) => it.isAsking)) {
+        watched.dueMs = now + STACK_CHECK_DELAY_MS
+        continue
+      }
       if (found.length === 0 && !isLast) continue
       if (found.length > 0 && watched.note !== null) continue // this root already has an explanation
       const calls = (await this.port.callees(root.ids, MAX_CALLEES)).map(stackMethod)

@@ -8,6 +8,9 @@ import { rootText } from './root-names.ts'
 /** Maximum number of callees in the text. */
 export const MAX_CALLEES = 3
 
+/** Class of the target's runtime in which threads wait for answers (JFluid1Requests.java). */
+const ASKING = 'java.lang.JFluid1Requests'
+
 /** A method as named in a stack trace: with dots in the class name, without the overload. */
 export type StackMethod = Pick<MethodName, 'class' | 'method'>
 
@@ -17,6 +20,8 @@ export interface RootOnStack {
   readonly thread: string
   /** Methods below the root on the stack, without JDK methods, nearest first. Each may be used as a root instead. */
   readonly callees: readonly string[]
+  /** Whether the thread waits for an answer of the client. The call is recorded after the answer. */
+  readonly isAsking: boolean
 }
 
 /**
@@ -43,6 +48,7 @@ export function rootsOnStacks(
         root: rootText(root),
         thread: stack.name,
         callees: [...new Set(callees)].slice(0, MAX_CALLEES),
+        isAsking: stack.frames.some((f) => f.class === ASKING),
       })
     }
   }

@@ -95,6 +95,14 @@ describe('the watch over roots, which reports roots that are not called or not u
     assert.deepEqual(await until(5000), [])
   })
 
+  it('the watch over roots does not report a root whose thread waits for an answer of the client', async () => {
+    roots = [root('Server.serve', 1)]
+    frames = ['java.lang.JFluid1Requests.awaitReady', 'java.lang.JFluid1.countRootEntry', 'app.Server.serve']
+    assert.deepEqual(await until(9000), [])
+    frames = ['app.Server.serve']
+    assert.match((await until(11_000))[0], /^app\.Server\.serve is running in thread/)
+  })
+
   it('the watch over roots waits five seconds from the moment when a method of the root is found', async () => {
     roots = [root('Server.serve')]
     assert.equal(watch.armed, true)

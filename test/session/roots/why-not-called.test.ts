@@ -27,7 +27,12 @@ describe('roots that run during the attach', () => {
     ]
     const found = rootsOnStacks(stacks, [{ class: 'app.Server', method: 'serve' }], isJdk)
     expect(found).toEqual([
-      { root: 'app.Server.serve', thread: 'worker', callees: ['app.Server.handle', 'app.Disk.read'] },
+      {
+        root: 'app.Server.serve',
+        thread: 'worker',
+        callees: ['app.Server.handle', 'app.Disk.read'],
+        isAsking: false,
+      },
     ])
     expect(describeRootOnStack(found)).toBe(
       'app.Server.serve is running in thread "worker" since before the attach: recording starts with its next call; ' +
