@@ -88,7 +88,7 @@ const holds = ({ path, profile }: Recording): string => `${path} contains ${meas
 
 /**
  * @throws CannotReadProfile and similar errors, NoTwoSides, BadRange, SharedSegments, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod,
- * CannotWriteExport, ChangedTooMuch
+ * ShortMethodHasNoRow, CannotWriteExport, ChangedTooMuch
  */
 export async function compare(
   beforePath: string | undefined,

@@ -32,7 +32,7 @@ export class NoSuchTracedCall extends UsageError {
   }
 }
 
-/** @throws CannotReadProfile and similar errors, NoSuchMethod, NoSuchTracedCall, NotOfRange; after the report, EmptyProfile */
+/** @throws CannotReadProfile and similar errors, NoSuchMethod, ShortMethodHasNoRow, NoSuchTracedCall, NotOfRange; after the report, EmptyProfile */
 export async function report(file: string, flags: Flags<'report'>): Promise<void> {
   const { profile, options } = await readForReport(file, flags)
   const pieces =
@@ -65,7 +65,7 @@ export async function readForReport(
 
 function tracedMethods(text: string, { merged, methodNames, shortMethods }: Profile): TracedMethods {
   const methods = methodsNamed(text, merged, (id) => nameOf(methodNames, id))
-  if (methods.length === 0) refuseShort(text, shortMethods)
+  if (methods.length === 0) refuseShort(text, shortMethods, 'callers')
   if (methods.length === 0) throw new NoSuchMethod(text, methodNames)
   return { text, methods }
 }

@@ -103,7 +103,9 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
   const least = MIN_ROW_SHARE * Math.max(rootCost.before, rootCost.after)
   // A method that has no row of its own in one of the profiles cannot be compared.
   const short = [...(before.shortMethods ?? []), ...(after.shortMethods ?? [])]
-  const isShort = namesOf(short)
+  const isShort = namesOf(
+    short.map((it) => ({ ...it, ...comparableName({ ...it, descriptor: '', loader: '' }) })),
+  )
   const divided = (key: string, { name, before: one, after: other }: MethodPair): ChangedMethod => {
     const pair = {
       name,

@@ -168,7 +168,8 @@ export function judge(condition: Condition, changes: Changes, names: readonly Me
     const errorBound = errorBoundOf(changes, condition.measure, changes.rootErrorBound, noise, numbers)
     return [verdictOf(condition, 'root', numbers, errorBound)]
   }
-  refuseShort(condition.subject, changes.short)
+  const changed = changes.methods.map(({ name }) => name)
+  refuseShort(condition.subject, changes.short, 'condition', changed)
   const matches = methodMatcher(condition.subject)
   const found = changes.methods.filter(({ name }) => matches(name))
   if (found.length === 0) throw new NoSuchMethod(condition.subject, names)

@@ -2,8 +2,9 @@
 // `$` are equivalent separators, as in root names. `by=/orders` finds a row of --by.
 
 import { UsageError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { isAllocation } from '../cct/allocation.ts'
-import { SHORT_CALL_NS } from '../cct/merge-samples.ts'
+import { SHORT_CALL_NS, SHORT_NAME } from '../cct/merge-samples.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import type { ShortMethod } from './short-methods.ts'
@@ -45,21 +46,51 @@ export class NoSuchMethod extends UsageError {
 
 /** Thrown if a method has no row of its own, because its calls are short (scheme adaptive). */
 export class ShortMethodHasNoRow extends UsageError {
-  static sample = () => new ShortMethodHasNoRow('com.acme.Money.add')
+  static sample = () => [
+    new ShortMethodHasNoRow('com.acme.Money.add', 'condition'),
+    new ShortMethodHasNoRow('com.acme.Money.add', 'condition', 'com.acme.Cart.add'),
+    new ShortMethodHasNoRow('com.acme.Money.add', 'callers'),
+  ]
   readonly hint: string
-  constructor(method: string) {
+  /** @param other  another method with the same name, which has rows */
+  constructor(method: string, wanted: ShortUse, other?: string) {
     super(
       `'${method}' has no row of its own: its calls take less than ${SHORT_CALL_NS / 1_000} µs, and samples do not show which short method runs`,
     )
-    this.hint = `Name a caller of the method, or root. Or record with --time ${method}: its probes then slow it down.`
+    const record = `record with --time ${shellWord(method)}: its probes then slow it down.`
+    this.hint =
+      other !== undefined
+        ? `Name the class with its package, if you mean ${other}. Or ${record}`
+        : wanted === 'condition'
+          ? `Name a caller of the method, or root. Or ${record}`
+          : `Read the time of its callers, whose rows ${SHORT_NAME.method} contain it. To see its calls, record with --mode count or --scheme b. Or ${record}`
   }
 }
 
-/** @throws ShortMethodHasNoRow  if the text names a method with short calls */
-export function refuseShort(text: string, methods: readonly ShortMethod[] = []): void {
-  const matches = methodMatcher(text)
+/** For what the method was named: a condition about it, or a report of its callers. */
+type ShortUse = 'condition' | 'callers'
+
+/**
+ * @param names  methods with rows
+ * @throws ShortMethodHasNoRow  if the text names a method with short calls
+ */
+export function refuseShort(
+  text: string,
+  methods: readonly ShortMethod[] = [],
+  wanted: ShortUse,
+  names: readonly MethodName[] = [],
+): void {
+  // The list contains no overloads.
+  const matches = methodMatcher(text.replace(/\(.*$/s, ''))
   const found = methods.find((it) => matches({ ...it, descriptor: '', loader: '' }))
-  if (found !== undefined) throw new ShortMethodHasNoRow(`${found.class}.${found.method}`)
+  if (found === undefined) return
+  const short = `${found.class}.${found.method}`
+  const other = names.filter(matches).map(fullName)
+  throw new ShortMethodHasNoRow(
+    short,
+    wanted,
+    other.find((it) => it !== short),
+  )
 }
 
 /** Returns whether the text names a row of --by. */

@@ -75,8 +75,34 @@ describe('methods with short calls', () => {
     expect(() => judged(text, work, [])).toThrow(ShortMethodHasNoRow)
     expect(() => judged(text, [], work)).toThrow(ShortMethodHasNoRow)
     expect(() => judged(`${owner}.gone total > 1ms`, gone, gone)).toThrow(ShortMethodHasNoRow)
+    expect(() => judged(`${owner}.gone(int) total > 1ms`, gone, gone)).toThrow(ShortMethodHasNoRow)
     expect(() => judged(`${owner}.gone total > 1ms`, [], [])).toThrow(NoSuchMethod)
     expect(judged('root total > 1ms', work, work)).toHaveLength(1)
+    const elsewhere = [{ ...short('work', 1), class: `demo.${owner}` }]
+    expect(() => judged(text, elsewhere, [])).toThrow(
+      expect.objectContaining({
+        hint: expect.stringMatching(`^Name the class with its package, if you mean ${owner}[.]work`),
+      }),
+    )
+  })
+
+  it('of hidden classes are recognised in a comparison, in which the names of these classes have no numbers', () => {
+    const hidden = (number: string, ns: number) => {
+      const it = profileOf(`main 10x 1000000ns ( work 20x ${ns}ns )`)
+      const methodNames = it.methodNames.map((name) =>
+        name.method === 'work' ? { ...name, class: `demo.Rays$$Lambda/${number}` } : name,
+      )
+      return {
+        ...it,
+        methodNames,
+        shortMethods: [{ ...short('work', 1), class: `demo.Rays$$Lambda/${number}` }],
+      }
+    }
+    const { methods } = changesOf(
+      hidden('0x00007f2e8c001200', 3_000_000),
+      hidden('0x00007f2e8c00f400', 9_000_000),
+    )
+    expect(methods.find(({ name }) => name.method === 'work')).toMatchObject({ isSignificant: false })
   })
 
   it('the callers of a short method are refused with the reason', async () => {
@@ -87,6 +113,7 @@ describe('methods with short calls', () => {
     )
     const { code, stderr } = await jfluid('report', file, '--back-traces', 'Rays.gone')
     expect(stderr).toContain("'demo.Rays.gone' has no row of its own: its calls take less than 2 µs")
+    expect(stderr).toContain('Read the time of its callers, whose rows (short methods) contain it.')
     expect(stderr).toContain('--time demo.Rays.gone')
     expect(code).toBe(64)
   })
