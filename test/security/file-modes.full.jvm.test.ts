@@ -149,6 +149,9 @@ forEachJdk((jdk) => {
         await client.line(/ready/)
         const [session] = find()
         expect(permissions(statSync(session!))).toBe('700')
+        // without samples the session would end with 83
+        client.child.stdin?.write('rate 500\n')
+        await client.line(/^rate/)
         client.child.stdin?.end()
         expect((await client.exit).code).toBe(0)
         expect(wrongModes(dir)).toEqual([])
