@@ -34,6 +34,8 @@ const CODE_TIMEOUT_MS = 500
  * are busy.
  */
 const MIN_SECOND_READINGS = 20
+/** Number of readings at one address in which a method must differ. */
+const CONFIRMATIONS = 3
 const CLASSES_PER_STEP = 200
 /** Timeout for an answer of the agent. The answer may be late if all processors are busy. */
 const ANSWER_TIMEOUT_MS = 3_000
@@ -137,9 +139,9 @@ export async function compareCode(
       if (isSameByIndex(own, inJvm[i]!)) add(own, true)
       else suspects.push({ id, name, own })
     }
-    for (const { name, own, different, isRead } of await differences(access, suspects, until)) {
-      if (!isRead) facts.unchecked = 'the timeout allowed no second reading of some methods'
-      if (isRead || different.length > 0) add(own, different.length === 0)
+    for (const { name, own, different, unchecked } of await differences(access, suspects, until)) {
+      if (unchecked !== '') facts.unchecked = unchecked
+      if (unchecked === '' || different.length > 0) add(own, different.length === 0)
       for (const it of different)
         if (facts.different.length < MAX_DIFFERENT) facts.different.push(`${sourceName(name)}.${it}`)
     }
@@ -203,36 +205,74 @@ export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<numbe
   )
 }
 
+/** A method that seems to differ. */
+interface Differing {
+  /** Index in the list of suspects. */
+  readonly suspect: number
+  readonly selector: string
+  readonly code: Code
+  /** Address at the last reading; 0 if unknown. */
+  readonly address: number
+  /** Number of consecutive readings at this address in which the method differed. */
+  readonly readings: number
+}
+
 /**
- * Reads each differing method again to confirm the difference.
+ * Reads each differing method again to confirm the difference. A method differs if several readings at one address differ: while another
+ * agent redefines the class, its methods move, and a reading may find the freed memory of an earlier version.
  *
- * @param until  time after which no further method is read again, beyond MIN_SECOND_READINGS
- * @returns per class the names of the methods that differ, and whether all methods that seemed to differ were read again
+ * @param until  time after which no further method is read again, beyond CONFIRMATIONS readings of MIN_SECOND_READINGS methods
+ * @returns per class the names of the methods that differ, and why the class is unchecked; '' if it is not
  */
 async function differences(
-  { codes, methods }: CodeAccess,
+  access: CodeAccess,
   suspects: readonly Suspect[],
   until: number,
-): Promise<(Suspect & { readonly different: readonly string[]; readonly isRead: boolean })[]> {
-  if (suspects.length === 0) return []
-  const places = await methods.addresses(suspects.map(({ id }) => id))
-  const all = suspects.flatMap(({ id, own }, suspect) =>
-    own.map(({ method, code }) => {
-      const selector = method.name + method.descriptor
-      return { suspect, selector, code, address: places.get(id)?.get(selector) ?? 0 }
-    }),
-  )
-  const held = await codes.of(all.map(({ address }) => address))
+): Promise<(Suspect & { readonly different: readonly string[]; readonly unchecked: string })[]> {
   const different: string[][] = suspects.map(() => [])
-  const isRead = suspects.map(() => true)
+  const unchecked = suspects.map(() => '')
+  let left: readonly Differing[] = suspects.flatMap(({ own }, suspect) =>
+    own.map(({ method, code }) => ({
+      ...{ suspect, selector: method.name + method.descriptor, code },
+      ...{ address: 0, readings: 0 },
+    })),
+  )
   let readings = 0
-  for (const [i, { suspect, selector, code, address }] of all.entries()) {
-    if (isSame(held[i] ?? null, code)) continue
-    // The method is read alone, since a read of several methods is truncated where mapped memory ends.
-    if (readings++ >= MIN_SECOND_READINGS && performance.now() > until) isRead[suspect] = false
-    else if (!isSame(await codes.alone(address), code)) different[suspect]!.push(selector)
+  for (let round = 1; left.length > 0; round++) {
+    if (round > CONFIRMATIONS && performance.now() > until) {
+      for (const { suspect } of left)
+        unchecked[suspect] = 'another agent redefined some classes during the check'
+      break
+    }
+    const moved: Differing[] = []
+    for (const it of await readAgain(access, suspects, left)) {
+      const { address, code, selector, suspect } = it
+      if (it.readings < CONFIRMATIONS) moved.push(it)
+      // The method is read alone, since a read of several methods is truncated where mapped memory ends.
+      else if (readings++ >= MIN_SECOND_READINGS && performance.now() > until)
+        unchecked[suspect] = 'the timeout allowed no second reading of some methods'
+      else if (!isSame(await access.codes.alone(address), code)) different[suspect]!.push(selector)
+    }
+    left = moved
   }
-  return suspects.map((it, i) => ({ ...it, different: different[i]!, isRead: isRead[i]! }))
+  return suspects.map((it, i) => ({ ...it, different: different[i]!, unchecked: unchecked[i]! }))
+}
+
+/** Reads the methods once more, and returns those that differ. */
+async function readAgain(
+  { codes, methods }: CodeAccess,
+  suspects: readonly Suspect[],
+  left: readonly Differing[],
+): Promise<Differing[]> {
+  const places = await methods.addresses([...new Set(left.map(({ suspect }) => suspects[suspect]!.id))])
+  const found = left.map((it) => places.get(suspects[it.suspect]!.id)?.get(it.selector) ?? 0)
+  const held = await codes.of(found)
+  return left.flatMap((it, i) => {
+    const address = found[i]!
+    if (isSame(held[i] ?? null, it.code)) return []
+    const before = address === it.address ? it.readings : 0
+    return [{ ...it, address, readings: address === 0 ? 0 : before + 1 }]
+  })
 }
 
 function isSame(held: HeldCode | null, code: Code): boolean {

@@ -165,6 +165,71 @@ describe('the second reading of methods that seem to differ', () => {
     expect(keptProbes({ code: facts, refusedClasses: 0 })).toBe(20)
   })
 
+  /**
+   * A JVM in which another agent redefines the class.
+   *
+   * @param readings  address of the method and its code, for each reading; the last one is repeated
+   */
+  function redefining(...readings: (readonly [address: number, code: HeldCode | null])[]) {
+    let reading = 0
+    const now = () => readings[Math.min(reading, readings.length - 1)]!
+    const methods = {
+      places: async (ids: readonly number[]) => ids.map((classId) => ({ classId, methods: [4096] })),
+      addresses: async (ids: readonly number[]) =>
+        new Map(ids.map((id) => [id, new Map(now()[0] === 0 ? [] : [['m5()I', now()[0]]])] as const)),
+    }
+    const codes = {
+      named: async (all: readonly unknown[]) => all.map(() => named()),
+      of: async (all: readonly unknown[]) => {
+        const [, code] = now()
+        reading++
+        return all.map(() => code)
+      },
+      alone: async () => now()[1],
+    }
+    return {
+      access: Promise.resolve({ methods, codes } as unknown as CodeAccess),
+      readings: () => reading,
+    }
+  }
+
+  it('a method that moves is read until its code is found', async () => {
+    const probed = held(5, ICONST_1, IRETURN)
+    const jvm = redefining(
+      ...([
+        [0, null],
+        [4096, probed],
+        [8192, null],
+        [4096, probed],
+        [4096, probed],
+      ] as const),
+      [8192, held(5, ICONST_0, IRETURN)],
+    )
+    const facts = await compareCode(jvm.access, [foo], () => [original])
+    expect(facts).toMatchObject({ checkedClasses: 1, originalClasses: 1, different: [], unchecked: '' })
+    expect(jvm.readings()).toBe(6)
+  })
+
+  it('a method that differs in three readings at one address is different', async () => {
+    const probed = held(5, ICONST_1, IRETURN)
+    const jvm = redefining([8192, probed], [4096, probed])
+    const facts = await compareCode(jvm.access, [foo], () => [original])
+    expect(facts).toMatchObject({ checkedClasses: 1, originalClasses: 0, different: ['Foo1.m5()I'] })
+    expect(jvm.readings()).toBe(4)
+  })
+
+  it('a method whose address is not found is unchecked after the timeout, not different', async () => {
+    const jvm = redefining([0, null])
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += 100))
+    const facts = await compareCode(jvm.access, [foo], () => [original])
+    expect(facts).toMatchObject({
+      ...{ checkedClasses: 0, different: [] },
+      unchecked: 'another agent redefined some classes during the check',
+    })
+    expect(keptProbes({ code: facts, refusedClasses: 0 })).toBe(0)
+  })
+
   it('a rehearsal detects probes, or detects none, or is impossible without time to read all methods again', async () => {
     expect(await seesProbes(access(late), classes, () => [original])).toBe(null)
     vi.restoreAllMocks()
