@@ -49,13 +49,13 @@ const DISKS: readonly Disk[] = [
   {
     name: '/tmp full',
     ...{ before: `${SHM}; ${TMP}`, spoil: fill('/tmp'), mend: 'rm /tmp/fill' },
-    ...{ fresh: 0, again: 73, says: /\/tmp\/\.jfluid_pid\d+ could not be written \(ENOSPC\)/ },
+    ...{ fresh: 0, again: 73, says: /cannot write \/tmp\/\.jfluid_pid\d+ \(ENOSPC\)/ },
   },
   {
     name: '/tmp read-only',
     ...{ before: `${SHM}; ${TMP}`, spoil: READ_ONLY('/tmp'), mend: WRITABLE('/tmp') },
     // HotSpot binds its attach socket in /tmp, without which an attach is impossible.
-    ...{ fresh: 78, again: 73, says: /its \/tmp is read-only|could not be written \(EROFS\)/ },
+    ...{ fresh: 78, again: 73, says: /its \/tmp is read-only|cannot write \/tmp\/\.jfluid_pid\d+ \(EROFS\)/ },
   },
   {
     name: 'shared memory and /tmp full',

@@ -37,7 +37,10 @@ forEachJdk((jdk) => {
         await sleep(chance.between(0, 700))
         await limit.lower()
         const begun = await outcomeOfStart
-        if (begun) client.child.kill('SIGINT')
+        if (begun) {
+          expect(await witness.rate(), 'root calls per second').toBeGreaterThan(0)
+          client.child.kill('SIGINT')
+        }
         const { code } = await client.exit
         await limit.raise()
         if (begun) recorded++

@@ -199,6 +199,8 @@ final class HotSwap {
      * for classes that can run.
      */
     private static final String UNLINKABLE = "java.lang.InternalError: class redefinition failed: invalid class";
+    private static final String INITIALIZER_FAILED =
+            "its static initializer has failed, and the JVM does not redefine such a class";
     static final String NO_METASPACE = "the JVM has no free metaspace";
     /** Timeout between a class's load hook and the definition of the class, ns. In that time the JVM loads the superclass. */
     private static final long DEFINITION_TIMEOUT_NANOS = 1_000_000_000L;
@@ -825,7 +827,7 @@ final class HotSwap {
                 unlinkable++;
                 name(unlinkableNames, it.getKey().getName());
             } else {
-                nameKept(it.getKey().getName(), it.getValue());
+                nameKept(it.getKey().getName(), it.getValue().equals(UNLINKABLE) ? INITIALIZER_FAILED : it.getValue());
             }
         }
         for (Class<?> c : classes) {
