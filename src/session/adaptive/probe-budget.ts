@@ -114,7 +114,7 @@ export function timedWithinBudget(counted: readonly Counted[], costs: Costs): nu
 /**
  * Chooses methods to be switched off if all probes together cost too much. The most frequently called methods are switched off first, until
  * the cost is AIM of the budget.
- * @param limit  share of the budget above which methods are switched off: BRAKE or SURGE
+ * @param limit  share of the budget above which methods are switched off: BRAKE, WHOLE or SURGE
  * @returns ids; empty if the cost is within the limit
  */
 export function overBudget(
@@ -150,5 +150,7 @@ export function idleProbesOverBudget(off: readonly Counted[], { rootNsPerSecond,
 
 /** Methods are switched off if the probes use more than this share of the budget over some seconds (`BudgetWatch`). */
 export const BRAKE = 0.85
+/** The same share when the rows are older than some seconds. */
+export const WHOLE = 1
 /** Methods are switched off if the probes use more than this multiple of the budget over half a second. */
 export const SURGE = 2

@@ -74,13 +74,28 @@ describe('85 % of the budget', () => {
   })
 
   it('few root calls switch no method off before a minute is over', () => {
-    const rare: Step = { rootNs: 0.4 * USUAL_NS, rootCalls: 0 }
+    const rare: Step = { ...short, rootCalls: 0 }
     expect(offAt(times(400, rare))[0]).toBe(60_000 / STEP_MS)
   })
 
   it('a root call that goes on for long counts as many calls', () => {
     const busy: Step = { rootNs: 1e9, rootCalls: 0, calls: 450_000 } // 90 % of the budget
     expect(offAt(times(20, busy))[0]).toBe(4_000 / STEP_MS)
+  })
+})
+
+describe('the whole budget', () => {
+  /** The probes cost 95 % of the budget. */
+  const more: Step = { rootNs: 0.42 * USUAL_NS }
+
+  it('old rows are not discarded while the probes cost less than the budget', () => {
+    expect(offAt([...times(60, usual), ...times(400, more)])).toEqual([])
+    watch.forget() // the rows begin again
+    expect(offAt(times(20, more))[0]).toBe(4_000 / STEP_MS)
+  })
+
+  it('old rows are discarded if the probes cost more than the budget over four seconds', () => {
+    expect(offAt([...times(60, usual), ...times(40, short)])[0]).toBeLessThan(60 + 4_000 / STEP_MS)
   })
 })
 
