@@ -134,7 +134,7 @@ final class JFluid1RequestsTest {
                     JFluid1.countExit(0, 7);
                 }
             });
-            that(waited[0] >= 1250 * MS && waited[0] < 4000 * MS, "waited " + waited[0] / MS + " ms");
+            that(waited[0] >= 1200 * MS && waited[0] < 4000 * MS, "waited " + waited[0] / MS + " ms");
             equal(JFluid1Session.LATE, JFluid1Session.state[7]);
             equal(1, JFluid1Session.gaps());
         }
